@@ -1,5 +1,5 @@
-//! Fills a table from fingerprints in ascending order: each is appended to the next free slot, and no slot is ever
-//! shifted.
+//! Fills a table from fingerprints in ascending order: each is stored at its home or, if that slot is taken, in the
+//! slot after the last fingerprint. No slot is ever shifted.
 //!
 //! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so appending takes
 //! no branch on either. It sets bytes instead of bits, in windows of a few blocks, and converts a window to words when
@@ -63,7 +63,7 @@ struct HomeWindow {
 impl<'t, L: Layout> Appender<'t, L> {
     const WINDOW_SLOTS: usize = WINDOW_BLOCKS * L::SLOTS as usize;
 
-    /// Begins a table. `bytes` must be all zero.
+    /// Begins a table. The caller must ensure that all `bytes` are zero.
     pub(crate) fn new(geometry: &Geometry, bytes: &'t mut [u8]) -> Self {
         let end = Self::WINDOW_SLOTS as u64;
         let slots = SlotWindow {
@@ -86,8 +86,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         Self { table, slots, homes, last }
     }
 
-    /// Appends fingerprints, each a quotient and a stored remainder. They must ascend, and not be below the last one
-    /// appended. A set drops repeated ones.
+    /// Appends fingerprints, each a quotient and a stored remainder. The caller must ensure that no fingerprint is
+    /// below the one before it, including the last one appended. A set drops repeated fingerprints.
     #[inline(always)]
     pub(crate) fn extend(
         &mut self,

@@ -16,7 +16,7 @@ pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     let mut balanced = 0;
     for byte in 0..8 {
         let (begun, ended) = (slots_of(begun >> (8 * byte)), slots_of(ended >> (8 * byte)));
-        // The sums within a byte are at most 8, so all larger values of `open` have the same effect.
+        // The sums within a byte are at most 8, so all values of `open` above 8 have the same effect.
         let more_begun = begun.wrapping_add(open.min(9) * EACH);
         balanced |= zero_bytes(more_begun ^ ended) << (8 * byte);
         open = open.wrapping_add(begun >> 56).wrapping_sub(ended >> 56);
@@ -36,7 +36,7 @@ fn slots_of(bits: u64) -> u64 {
     set.wrapping_mul(EACH)
 }
 
-/// A bit for each byte: whether it is zero. All bytes must be below 128.
+/// A bit for each byte: whether it is zero. The caller must ensure that all bytes are below 128.
 #[inline(always)]
 fn zero_bytes(bytes: u64) -> u64 {
     let zero = !bytes.wrapping_add(EACH * 0x7F) >> 7 & EACH;

@@ -14,7 +14,8 @@ use trommel_base::{FormatError, Hasher, Insert, KeyHash, SpecError, Storage};
 use trommel_simd::Isa;
 
 impl<L: Layout> BlockTable for Quotient<L> {
-    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`.
+    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`, without its overhang and
+    /// padding.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let narrowest =
             if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { *L::REMAINDER_BITS.start() };
@@ -107,7 +108,7 @@ fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geomet
 }
 
 /// The largest number of blocks whose table has exactly `table_bytes` bytes. Sections are padded, so tables of several
-/// numbers of blocks may have the same length.
+/// numbers of blocks can have the same length.
 #[inline(always)]
 fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
     let mut blocks = table_bytes * 8 / L::block_bits(remainder_bits);

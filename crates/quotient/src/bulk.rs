@@ -1,9 +1,10 @@
 //! Inserts of many keys at once.
 //!
-//! **Into an empty filter.** The table is built ([`build`]), on several threads if the caller has them. A build never
-//! shifts a slot, so it takes as long per key at 95 % load as at 50 %.
+//! **Into an empty filter.** If there are enough keys, the table is built ([`build`]), on several threads if the caller
+//! has them. A build does not shift slots to insert a key, so its time per key does not grow with the load.
 //!
-//! **Into any other filter.** Hashes are partitioned by region as for a build, and inserted region by region.
+//! **Into any other filter.** Hashes are partitioned by region of the table, and inserted region by region. They are
+//! inserted in their own order if the table or the batch is small, or if not all keys are sure to fit.
 
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
@@ -22,22 +23,24 @@ const FEWEST_KEYS: usize = 256;
 /// inserts divided by the time of a build depends on the share of slots that the batch fills. With AVX-512 on a Zen 4
 /// core it is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4,
 /// and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is faster at 1/16 too:
-/// with 8 bits in blocks of 64 slots, the quotient is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
+/// with 8 bits in blocks of 64 slots, the ratio is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
-/// The number of keys in a chunk. The keys of a chunk are grouped together, and take nine bytes of scratch memory each.
+/// The number of keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory
+/// each.
 /// Tables beyond `LARGE_BYTES` have many regions, so their chunks have more keys, to have enough for each region.
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// The number of bytes of the table to which the keys of a group belong. They fit into the nearest cache.
+/// The fewest bytes of the table to which the keys of a group belong. They fit into the nearest cache.
 const GROUPED_BYTES: usize = 32 << 10;
 /// The fewest keys that a group has on average. This limits the number of groups.
 const FEWEST_KEYS_PER_GROUP: usize = 8;
 
 impl<L: Layout> InsertBulk for Quotient<L> {
-    /// Inserts a batch. If the filter is empty and the batch has at least 1024 keys, and at least one for every eight
-    /// slots, the table is built on all workers. Otherwise the keys are inserted on the caller's thread.
+    /// Inserts a batch. If the filter is empty and does not grow by itself, and the batch has at least 1024 keys, and
+    /// at least one for every eight slots, the table is built on all workers. Otherwise, or if the keys do not fit or
+    /// the scratch memory does not suffice for a build, the keys are inserted on the caller's thread.
     ///
     /// Scratch memory of a build:
     /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
@@ -99,8 +102,8 @@ impl<L: Layout> Quotient<L> {
         built.is_some()
     }
 
-    /// Inserts the keys of a chunk region by region. If one of them does not fit, inserts those before it, in their own
-    /// order, and returns the error.
+    /// Inserts the keys of a chunk by region of the table, or in their own order if grouping them does not pay. If one
+    /// of them does not fit, inserts those before it, in their own order, and returns the error.
     fn insert_chunk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -192,7 +195,7 @@ const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
 }
 
-/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers. Then takes a piece of
+/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers, and takes a piece of
 /// memory that the workers keep, if there is one. The memory that they keep after that is within the budget.
 fn take_memory<W: Workers>(
     memory: &mut Option<Storage>,

@@ -1,7 +1,7 @@
 //! Checks whether bytes are a table that this library would have written.
 //!
-//! There is exactly one table for a multiset of fingerprints: every run is in the right slots and sorted, every offset
-//! is right, and every free slot is zero. All other bytes are refused. The check has two parts.
+//! There is exactly one table of a given geometry for a multiset of fingerprints: every run is in the right slots and
+//! sorted, every offset is right, and every free slot is zero. All other bytes are refused. The check has two parts.
 //!
 //! - The *metadata*: occupieds, runends and offsets agree. The safety of lookups rests on this part alone: whatever the
 //!   remainders are, no lookup reads beyond the table or searches without end.
@@ -32,7 +32,8 @@ pub(crate) enum Extent {
 /// Refuses a table that no sequence of inserts makes, checking as much as `extent` says. Returns how many slots are in
 /// use.
 ///
-/// The table must have the geometry's length. Cost: reads the metadata once, or every byte once.
+/// The caller must ensure that the table has the geometry's length. Cost: one pass over the metadata, or over every
+/// byte; two passes over every byte if the hashes are rounded.
 #[inline(always)]
 pub(crate) fn check<L: Layout, W: Words>(
     words: W,
@@ -242,7 +243,7 @@ fn first_64(bytes: &[u8]) -> &[u8; 64] {
 }
 
 /// Refuses fingerprints that no hash has. There are such fingerprints only if hashes are rounded: see [`Rounding`]. The
-/// metadata must be right.
+/// caller must ensure that the metadata is right.
 fn check_fingerprints<L: Layout>(geometry: &Geometry, bytes: &[u8]) -> Result<(), FormatError> {
     let rounding = Rounding::of::<L>(geometry);
     if rounding == Rounding::None {

@@ -76,8 +76,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or if the filter would be
-    /// too large.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large,
+    /// or if the system refuses the memory.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
@@ -145,7 +145,10 @@ impl<L: Layout> FromSpec for Quotient<L> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
-    /// Makes a filter of its parts. The table must have the geometry's length, and the machine the instruction set.
+    /// Makes a filter of its parts. The caller must ensure that the machine has the instruction set.
+    ///
+    /// # Panics
+    /// If the table does not have the geometry's length.
     pub(crate) fn assemble(
         geometry: Geometry,
         hasher: Hasher,
@@ -330,8 +333,9 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
         true
     }
 
-    /// The share of all possible fingerprints that the filter holds. This is exact for a set and an upper bound for a
-    /// multiset, since it counts every copy.
+    /// The share of all possible fingerprints that the filter holds. This is the false-positive rate of a set, and an
+    /// upper bound for a multiset, since it counts every copy. A [`CacheLineQuotient`] multiplies the share by 258/256,
+    /// the mean effect of its reserved remainder.
     fn expected_fpr(&self) -> f64 {
         let held = self.len as f64 * sizing::reserved_factor::<L>();
         (held / self.geometry.fingerprints as f64).min(1.0)
@@ -354,7 +358,8 @@ impl<L: Layout> Insert for Quotient<L> {
     /// Cost at 95 % load: about four cache lines, and 200 slots moved.
     ///
     /// # Errors
-    /// [`Full`] with the reason; the filter is unchanged.
+    /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself may
+    /// have doubled before it refuses one copy too many.)
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
             // Do not grow for a key that a set holds already.
@@ -372,9 +377,9 @@ impl<L: Layout> Insert for Quotient<L> {
         Ok(inserted)
     }
 
-    /// Inserts a batch. If the table is larger than the nearest caches, keys are inserted region by region; into an
-    /// empty filter, a large batch is inserted without moving any slot. The resulting filter is the same as if the keys
-    /// were inserted one by one.
+    /// Inserts a batch. If the table is larger than the nearest caches, keys are inserted by region of the table; into
+    /// an empty filter, a large batch is inserted without moving slots for each key. The resulting filter is the same
+    /// as if the keys were inserted one by one.
     ///
     /// # Errors
     /// [`Full`] if not all keys fit; the first `inserted` keys of the batch were inserted.

@@ -1,10 +1,11 @@
-//! Hashes and fingerprints, in filters that were resized.
+//! Hashes and fingerprints, in filters that were resized or built with `fingerprint_bits`.
 //!
 //! In a new filter, quotient and remainder are the high and the low part of `floor(hash · slots · 2^r / 2^64)`, and
-//! that number is the fingerprint. Doubling the slots moves a bit from the remainder to the quotient, and does not
-//! change the fingerprint. A table of any other size has other quotients, and the filter has no keys to compute them
-//! from, only fingerprints. So a filter of such a size replaces each hash by a number that the hash's fingerprint alone
-//! determines, and splits that number instead.
+//! that number is the fingerprint, unless `fingerprint_bits` was given. Doubling the slots moves a bit from the
+//! remainder to the quotient, and does not change the fingerprint. A table of any other size has other quotients, and
+//! the filter has no keys to compute them from, only fingerprints. So a filter of such a size replaces each hash by a
+//! number that the hash's fingerprint alone determines, and splits that number instead. So does a new filter whose
+//! number of fingerprints was given.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -95,7 +96,7 @@ impl Rounding {
     }
 }
 
-/// The largest factor for which the product with every fingerprint is below 2^64.
+/// `floor(2^64 / fingerprints)`: the product of this factor with every fingerprint is below 2^64.
 fn unit(fingerprints: u64) -> u64 {
     ((1u128 << 64) / u128::from(fingerprints)) as u64
 }

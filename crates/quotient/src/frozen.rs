@@ -20,7 +20,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     }
 
     /// Makes the check that [`parse_trusted`](Quotient::parse_trusted) skips: whether inserts can make the table. Does
-    /// not verify the checksum. A filter that is not a trusted view was checked before, and passes at no cost.
+    /// not verify the checksum. A filter that is not a trusted view was made by inserts or checked before, and passes
+    /// at no cost.
     ///
     /// ```
     /// use trommel::{FormatError, QuotientFilter};
@@ -96,7 +97,8 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     ///
     /// Cost: one pass over the bytes for the checksum, and a second to check that inserts of the table's fingerprints
     /// make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4 core with AVX2.
-    /// In a filter that was resized, each fingerprint is also checked separately, which takes some 10 ns more per key.
+    /// In a filter that was resized or built with `fingerprint_bits`, each fingerprint is also checked separately,
+    /// which takes some 10 ns more per key.
     ///
     /// ```
     /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
@@ -115,9 +117,9 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     }
 
     /// A zero-copy view of bytes that were verified before. It does not compute the table's checksum and does not check
-    /// the remainders. It does check occupieds, runends and offsets in full, because lookups rest on them. They are a
-    /// third to a fifth of the table. So even on damaged bytes, a lookup stays within the table and ends. See
-    /// [`container::parse_trusted`].
+    /// the remainders. It does check occupieds, runends and offsets in full, because lookups rest on them. With
+    /// remainders of 4 to 8 bits, they are a third to a fifth of the table. So even on damaged bytes, a lookup stays
+    /// within the table and ends. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -209,7 +211,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if the system refuses the
+    /// memory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         Quotient::<L, &[u8]>::parse(bytes)?.to_owned_filter()
     }

@@ -20,8 +20,8 @@ pub struct Geometry {
     pub fingerprints: u64,
 }
 
-/// The most copies of one key that a multiset keeps. The time of an insert is proportional to the copies that the
-/// filter holds already, so this number bounds that time.
+/// The most copies of one key that a multiset keeps. The time of an insert grows with the copies that the filter holds
+/// already, and this number bounds that growth.
 pub const MAX_COPIES: u32 = 255;
 /// The most slots of a filter.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;

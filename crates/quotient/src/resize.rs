@@ -102,8 +102,9 @@ impl<L: Layout> Quotient<L> {
     /// now. All keys stay, with the same fingerprints.
     ///
     /// Unless the new number of slots is the original one times a power of two, every operation first replaces a hash
-    /// by a number that the hash's fingerprint determines, which costs two multiplications. A
-    /// [`CacheLineQuotient`](crate::CacheLineQuotient) has either its original size or at least twice that.
+    /// by a number that the hash's fingerprint determines, which costs two multiplications. (A filter that was built
+    /// with `fingerprint_bits` does this at nearly every size.) A [`CacheLineQuotient`](crate::CacheLineQuotient) has
+    /// either its original size or at least twice that.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -153,7 +154,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError::OutOfMemory`].
+    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if a cluster at the end needs more slots behind the last quotient
+    /// than the smaller table has.
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
         let slots = self.slots_to_hold(usize::try_from(self.len).unwrap_or(usize::MAX));
         let now = self.geometry.table_bytes::<L>();
@@ -325,7 +327,7 @@ impl<I: Iterator<Item = u64>> Merged<I> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Adds the fingerprints of another filter, owned or viewed. The filters may have any sizes, and may have been
+    /// Adds the fingerprints of another filter, owned or viewed. The filters can have any sizes, and can have been
     /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). They do if they
     /// were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots
     /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys do not have

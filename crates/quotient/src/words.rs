@@ -7,12 +7,13 @@ use crate::balance;
 pub(crate) trait Words: Copy {
     /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more.
     fn rank(self, word: u64, index: u32) -> u32;
-    /// The index of the one that has `skip` ones below it. `word` must have more than `skip` ones.
+    /// The index of the one that has `skip` ones below it. The caller must ensure that `word` has more than `skip`
+    /// ones.
     fn select(self, word: u64, skip: u32) -> u32;
     /// A bit for each slot of a block: whether no run is open there. See [`balance`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
-    /// Unpacks eight numbers of `bits` bits, which are packed from the lowest bit on, into a byte each. `bits` is at
-    /// most 8.
+    /// Unpacks eight numbers of `bits` bits, which are packed from the lowest bit on, into a byte each. The caller must
+    /// ensure that `bits` is at most 8.
     fn spread(self, packed: u64, bits: u32) -> u64;
     /// A bit for each byte: whether it is greater than the one at the same index of `others`.
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;

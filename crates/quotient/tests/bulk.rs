@@ -1,5 +1,5 @@
-//! Batches are inserted region by region. They make the same filter as single inserts, bit for bit: in empty filters,
-//! in filters that hold keys, and if the batch does not fit.
+//! Batches are inserted by region of the table. They make the same filter as single inserts, bit for bit: in empty
+//! filters, in filters that hold keys, and if the batch does not fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -42,7 +42,11 @@ impl<L: Layout> Maker<L> {
             insert_singly(&mut filter, held).unwrap();
             assert_eq!(filter.insert_batch(batch), expected, "{what} on {isa}");
             assert_eq!(filter.len(), singly.len(), "{what} on {isa}");
-            assert!(filter.to_bytes() == bytes, "{what}, {} held, on {isa}", held.len());
+            assert!(
+                filter.to_bytes() == bytes,
+                "{what}, {} held, on {isa}: other bytes than single inserts make",
+                held.len()
+            );
         }
         expected
     }
@@ -81,7 +85,10 @@ fn assert_same_at_every_load<L: Layout>(maker: &Maker<L>, what: &str) {
             outcomes[usize::from(outcome.is_err())] += 1;
         }
     }
-    assert!(outcomes[0] >= 8 && outcomes[1] >= 4, "{what}: {outcomes:?}");
+    assert!(
+        outcomes[0] >= 8 && outcomes[1] >= 4,
+        "{what}: too few batches fitted, or too few did not: {outcomes:?}"
+    );
 }
 
 #[test]

@@ -75,11 +75,17 @@ fn a_million_keys_take_the_bits_of_the_equation() {
         assert!(filter.fpr_with(1_000_000) <= fpr);
         let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
         let expected = (f64::from(bits) + 2.125) / 0.95;
-        assert!((bits_per_key / expected - 1.0).abs() < 0.03, "{fpr}: {bits_per_key}");
+        assert!(
+            (bits_per_key / expected - 1.0).abs() < 0.03,
+            "{fpr}: {bits_per_key} bits per key, {expected} expected"
+        );
     }
     let line = CacheLineQuotient::with_capacity_and_fpr(1_000_000, 0.004).unwrap();
     let bits_per_key = line.memory_bytes() as f64 * 8.0 / 1e6;
-    assert!((bits_per_key / (10.24 / 0.95) - 1.0).abs() < 0.01, "{bits_per_key}");
+    assert!(
+        (bits_per_key / (10.24 / 0.95) - 1.0).abs() < 0.01,
+        "{bits_per_key} bits per key in lines"
+    );
 }
 
 /// A slot takes the bits of its remainder and at most 2.25 more.
@@ -90,7 +96,10 @@ fn a_slot_takes_its_remainder_and_little_more() {
             QuotientFilter::builder().keys(1_000_000).remainder_bits(bits).build().unwrap();
         let slots = filter.geometry().slots as f64;
         let bits_per_slot = filter.memory_bytes() as f64 * 8.0 / slots;
-        assert!(bits_per_slot <= f64::from(bits) + 2.25, "{bits}: {bits_per_slot}");
+        assert!(
+            bits_per_slot <= f64::from(bits) + 2.25,
+            "{bits_per_slot} bits per slot with remainders of {bits} bits"
+        );
     }
     let line = CacheLineQuotient::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
     assert!(line.memory_bytes() as f64 * 8.0 / line.geometry().slots as f64 <= 10.25);
@@ -108,7 +117,7 @@ fn bytes_buy_the_lowest_rate() {
                 .remainder_bits(filter.geometry().remainder_bits + 1)
                 .build()
             else {
-                panic!("{bytes} bytes, {keys} keys")
+                panic!("no filter of {keys} keys with one more remainder bit, at {bytes} bytes")
             };
             assert!(filter.memory_bytes() <= bytes && wider.memory_bytes() > bytes);
             assert!(filter.geometry().slots as f64 * 0.95 >= keys as f64);

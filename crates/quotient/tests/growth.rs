@@ -1,4 +1,4 @@
-//! Filters that grow, by themselves or on demand, until no remainder bit is left; that shrink; and that merge with
+//! Filters that grow, by themselves or on demand, until one remainder bit is left; that shrink; and that merge with
 //! filters of other sizes. The contract suites test that these changes keep every fingerprint. The tests here are about
 //! their limits.
 
@@ -97,7 +97,7 @@ fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
                 singly.insert_hash(*hash).unwrap();
                 assert!(singly.load_factor() <= load, "{} on {isa}", singly.load_factor());
             }
-            assert!(singly.load_factor() > load / 2.1, "a filter grows only when it must");
+            assert!(singly.load_factor() > load / 2.1, "the filter grew before it had to");
             assert!(hashes.iter().all(|hash| singly.contains_hash(*hash)));
             for length in [1, 7, 300, 4999, 20_000] {
                 let mut batches = Quotient::<L>::from_spec(&spec).unwrap();
@@ -105,7 +105,10 @@ fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
                     batches.insert_batch(batch).unwrap();
                     assert!(batches.load_factor() <= load);
                 }
-                assert!(batches.to_bytes() == singly.to_bytes(), "batches of {length} on {isa}");
+                assert!(
+                    batches.to_bytes() == singly.to_bytes(),
+                    "batches of {length} on {isa} make other bytes than single inserts"
+                );
             }
             assert_eq!(singly.isa(), isa);
         }
@@ -149,8 +152,8 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
 }
 
 /// A doubled table can have fewer slots behind the last quotient than the table before, since the number of slots is
-/// rounded up to whole blocks. A cluster at the end may not fit there. The error is a lack of slots, not of fingerprint
-/// bits.
+/// rounded up to whole blocks. It can happen that a cluster at the end does not fit there. The error is a lack of
+/// slots, not of fingerprint bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
@@ -204,10 +207,10 @@ fn shrinking_frees_memory() {
         assert!(filter.memory_bytes() < large && filter.fingerprints().eq(held));
         assert!(
             kept < 1000 || filter.load_factor() > 0.94,
-            "{kept} kept: {}",
+            "{kept} keys kept: the load after shrinking is only {}",
             filter.load_factor()
         );
-        assert_eq!(filter.fpr_with(1000), fpr, "shrinking keeps the false-positive rate");
+        assert_eq!(filter.fpr_with(1000), fpr, "shrinking changed the false-positive rate");
     }
     // A cache-line filter has the size that it was made with, or at least twice that.
     let mut line = filter::<LineBlock>(1000, None);
@@ -243,7 +246,10 @@ fn filters_with_equally_many_fingerprints_merge_whatever_their_sizes() {
                     both.iter().map(|hash| hash.raw() >> (64 - bits)).collect();
                 expected.sort_unstable();
                 expected.dedup();
-                assert!(left.fingerprints().eq(expected), "{bits}: {left_keys} and {right_keys}");
+                assert!(
+                    left.fingerprints().eq(expected),
+                    "{bits} bits: wrong union of filters for {left_keys} and {right_keys} keys"
+                );
                 let mut fresh = build(left_keys, bits);
                 fresh.insert_batch(&both).unwrap();
                 assert!(fresh.to_bytes() == left.to_bytes());
@@ -282,7 +288,10 @@ fn filters_built_by_fpr_merge_with_the_option_that_the_error_names() {
         let false_positives = absent.iter().filter(|hash| left.contains_hash(**hash)).count();
         // The filter holds 6000 of 2^20 fingerprints. The margin is five standard deviations.
         let mean = absent.len() as f64 * 6000.0 / f64::from(1 << 20);
-        assert!((false_positives as f64) < mean + 5.0 * mean.sqrt(), "{false_positives}");
+        assert!(
+            (false_positives as f64) < mean + 5.0 * mean.sqrt(),
+            "{false_positives} false positives, {mean} expected"
+        );
     }
 }
 
@@ -290,7 +299,7 @@ fn filters_built_by_fpr_merge_with_the_option_that_the_error_names() {
 fn merge_incompatible(left: &mut QuotientFilter, right: &QuotientFilter) -> Incompatible {
     match left.merge(right).unwrap_err() {
         MergeError::Incompatible(error) => error,
-        error => panic!("{error}"),
+        error => panic!("the merge was refused with the wrong error: {error}"),
     }
 }
 
@@ -298,7 +307,7 @@ fn merge_incompatible(left: &mut QuotientFilter, right: &QuotientFilter) -> Inco
 fn merge_without_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full {
     match left.merge(right).unwrap_err() {
         MergeError::Full(full) => full,
-        error => panic!("{error}"),
+        error => panic!("the merge was refused with the wrong error: {error}"),
     }
 }
 
@@ -428,7 +437,7 @@ fn resizing_changes_no_answer() {
     assert!(before.iter().filter(|found| **found).count() > 2000);
     for size in [4000, 6316, 20_000, 3000] {
         filter.resize(size).unwrap();
-        assert!(answers(&filter) == before, "room for {size}");
+        assert!(answers(&filter) == before, "other answers after a resize to room for {size}");
         assert_eq!(filter.count_hash(keys.members[0]), 1);
     }
 }

@@ -28,7 +28,7 @@ fn shrinking_never_enlarges() {
             let (bytes, held) = (filter.memory_bytes(), filter.len());
             let fingerprints: Vec<u64> = filter.fingerprints().collect();
             filter.shrink_to_fit().unwrap();
-            assert!(filter.memory_bytes() <= bytes, "{keys} keys at {load}");
+            assert!(filter.memory_bytes() <= bytes, "{keys} keys at {load}: a larger table");
             assert!(filter.len() == held && filter.fingerprints().eq(fingerprints));
         }
     }
@@ -59,9 +59,9 @@ fn an_error_for_too_many_remainder_bits_names_a_smaller_maximum() {
         let builder = QuotientFilter::builder().keys(keys).huge_pages(false);
         let error = builder.remainder_bits(32).build().unwrap_err();
         let SpecError::Parameter { name: "remainder_bits", value: 32, min: 1, max } = error else {
-            panic!("{error}")
+            panic!("the spec was refused with the wrong error: {error}")
         };
-        assert!(max < 32, "{error}");
+        assert!(max < 32, "the maximum is not smaller: {error}");
     }
 }
 

@@ -56,14 +56,18 @@ impl<L: Layout> Pair<L> {
         }
     }
 
-    /// Fails if an insert was refused without reason. A filter of uniform hashes may be full only above 95 % load.
+    /// Fails if an insert was refused without reason. A filter of uniform hashes can be full only above 95 % load.
     fn assert_full(&self, hash: KeyHash, why: WhyFull) {
         match why {
             WhyFull::Copies { max } => assert_eq!(self.held(hash), u64::from(max)),
             WhyFull::Slots => {
-                assert!(self.filter.load_factor() > 0.95, "full at {}", self.filter.load_factor());
+                assert!(
+                    self.filter.load_factor() > 0.95,
+                    "an insert was refused at a load of {}",
+                    self.filter.load_factor()
+                );
             }
-            other => panic!("{other:?}"),
+            other => panic!("an insert was refused for the wrong reason: {other:?}"),
         }
     }
 
@@ -201,7 +205,10 @@ fn random_operations_agree_with_a_sorted_multiset_in_wide_blocks() {
             }
         }
     }
-    assert!(operations >= 6_000_000 * Isa::available().count() as u64 / 3, "{operations}");
+    assert!(
+        operations >= 6_000_000 * Isa::available().count() as u64 / 3,
+        "only {operations} operations"
+    );
 }
 
 #[test]
@@ -216,7 +223,10 @@ fn random_operations_agree_with_a_sorted_multiset_in_lines() {
             }
         }
     }
-    assert!(operations >= 4_000_000 * Isa::available().count() as u64 / 3, "{operations}");
+    assert!(
+        operations >= 4_000_000 * Isa::available().count() as u64 / 3,
+        "only {operations} operations"
+    );
 }
 
 /// At 90 % load, keys are replaced one by one, many times more than there are slots. Anything that removals leave
@@ -260,10 +270,13 @@ fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent
             operations += replace::<LineBlock>(&spec(keys, None, multiset, isa), 8);
         }
     }
-    assert!(operations >= 10_000_000 * Isa::available().count() as u64 / 3, "{operations}");
+    assert!(
+        operations >= 10_000_000 * Isa::available().count() as u64 / 3,
+        "only {operations} operations"
+    );
 }
 
-/// Inserts batches of all lengths, with removals in between, into filters of every load up to the last slot.
+/// Inserts batches of random lengths, with removals in between, into filters of every load up to the last slot.
 #[test]
 fn batches_agree_with_a_sorted_multiset() {
     fn batches<L: Layout>(spec: &Spec, seed: u64) {
@@ -303,7 +316,7 @@ fn batches_agree_with_a_sorted_multiset() {
     }
 }
 
-/// Resized filters replace each hash by a number that its fingerprint determines. They may have more pairs of quotient
+/// Resized filters replace each hash by a number that its fingerprint determines. They can have more pairs of quotient
 /// and remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {

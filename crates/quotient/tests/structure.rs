@@ -75,9 +75,12 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
     let mut expected: Vec<u64> =
         hashes.iter().map(|hash| ((u128::from(hash.raw()) * fingerprints) >> 64) as u64).collect();
     expected.sort_unstable();
-    assert!(filter.fingerprints().eq(expected), "{what}");
+    assert!(filter.fingerprints().eq(expected), "{what}: wrong fingerprints");
     let bytes = filter.to_bytes();
-    assert!(Quotient::<L>::from_bytes(&bytes).unwrap().to_bytes() == bytes, "{what}");
+    assert!(
+        Quotient::<L>::from_bytes(&bytes).unwrap().to_bytes() == bytes,
+        "{what}: the filter that was read writes other bytes"
+    );
 }
 
 /// Inserts a cluster in random order, one by one and in batches, and removes it in another order, on every instruction
@@ -95,7 +98,7 @@ fn assert_inserts_and_removes<L: Layout>(
     let mut hashes = cluster.hashes(&reference, first);
     assert!(
         hashes.len() as u64 > most_offset,
-        "the cluster must be large enough for offsets beyond {most_offset}"
+        "the cluster is too small for offsets beyond {most_offset}"
     );
     let absent: Vec<KeyHash> = (first.saturating_sub(100)
         ..first + cluster.quotients + cluster.pushed)
@@ -119,20 +122,29 @@ fn assert_inserts_and_removes<L: Layout>(
             part.iter().for_each(|hash| assert_eq!(singly.insert_hash(*hash), Ok(true)));
             batches.insert_batch(part).unwrap();
             let what = format!("{cluster:?}: part {i} on {isa}");
-            assert!(singly.to_bytes() == states[i], "{what}, singly");
-            assert!(batches.to_bytes() == states[i], "{what}, in batches");
+            assert!(singly.to_bytes() == states[i], "{what}: single inserts make other bytes");
+            assert!(batches.to_bytes() == states[i], "{what}: batches make other bytes");
             let held = &hashes[..singly.len()];
             singly.contains_batch(held, &mut found);
             assert_eq!(found.count_ones(), held.len(), "{what}");
-            assert!(held.iter().all(|hash| singly.contains_hash(*hash)), "{what}");
+            assert!(
+                held.iter().all(|hash| singly.contains_hash(*hash)),
+                "{what}: a single lookup does not find a held key"
+            );
             singly.contains_batch(&absent, &mut found);
             assert_eq!(found.count_ones(), 0, "{what}");
-            assert!(absent.iter().all(|hash| !singly.contains_hash(*hash)), "{what}");
+            assert!(
+                absent.iter().all(|hash| !singly.contains_hash(*hash)),
+                "{what}: a single lookup finds an absent key"
+            );
         }
         assert_holds(&singly, &hashes, "built");
         let mut whole = empty.clone();
         whole.insert_batch(&hashes).unwrap();
-        assert!(whole.to_bytes() == states[states.len() - 1], "{cluster:?}: one batch on {isa}");
+        assert!(
+            whole.to_bytes() == states[states.len() - 1],
+            "{cluster:?}: one batch on {isa} makes other bytes"
+        );
         for hash in &hashes {
             let copies =
                 if hashes[hashes.len() - 1] == *hash { singly.count_hash(*hash) } else { 0 };
@@ -151,7 +163,11 @@ fn assert_inserts_and_removes<L: Layout>(
             assert_eq!(found.count_ones(), left.len());
             let mut fresh = empty.clone();
             fresh.insert_batch(&left).unwrap();
-            assert!(singly.to_bytes() == fresh.to_bytes(), "{cluster:?}: {} left", left.len());
+            assert!(
+                singly.to_bytes() == fresh.to_bytes(),
+                "{cluster:?}: removals leave other bytes than the {} keys left make",
+                left.len()
+            );
         }
         assert!(singly.to_bytes() == empty.to_bytes());
     }
@@ -159,7 +175,7 @@ fn assert_inserts_and_removes<L: Layout>(
 
 /// The run of a single quotient spans many blocks.
 #[test]
-fn a_run_may_span_many_blocks() {
+fn a_run_can_span_many_blocks() {
     for bits in [11, 16, 27] {
         let cluster = Cluster { quotients: 1, remainders: 1900, copies: 1, pushed: 700 };
         assert_inserts_and_removes::<WideBlock>(6000, Some(bits), cluster, 255);
@@ -171,7 +187,7 @@ fn a_run_may_span_many_blocks() {
 /// Neighbouring quotients have many keys each, so the offsets of many blocks are too large to be stored, and are
 /// computed from blocks far before.
 #[test]
-fn offsets_may_be_larger_than_can_be_stored() {
+fn offsets_can_be_larger_than_the_largest_stored_one() {
     for (bits, remainders) in [(3, 6), (6, 50), (8, 40), (13, 45)] {
         let cluster = Cluster { quotients: 70, remainders, copies: 1, pushed: 900 };
         assert_inserts_and_removes::<WideBlock>(6000, Some(bits), cluster, 255);
@@ -184,7 +200,7 @@ fn offsets_may_be_larger_than_can_be_stored() {
 
 /// Runs consist of copies of few remainders, and together span many blocks.
 #[test]
-fn copies_may_span_many_blocks() {
+fn copies_can_span_many_blocks() {
     let copies = u64::from(MAX_COPIES);
     for (quotients, remainders, copies) in [(1, 1, copies), (3, 2, copies), (40, 3, 9), (9, 1, 100)]
     {
@@ -219,13 +235,19 @@ fn offsets_grow_beyond_the_largest_stored_one_and_shrink_again() {
                     first + i / 200,
                     1 + i % 200
                 ))));
-                assert!(Quotient::<L>::from_bytes(&filter.to_bytes()).is_ok(), "{i} keys on {isa}");
+                assert!(
+                    Quotient::<L>::from_bytes(&filter.to_bytes()).is_ok(),
+                    "the filter's own bytes are refused, at key {i} on {isa}"
+                );
             }
             assert!(filter.to_bytes() == fresh.to_bytes());
             for i in (0..most).rev() {
                 let hash = hash(&filter, i);
                 assert!(filter.remove_hash(hash) && !filter.contains_hash(hash));
-                assert!(Quotient::<L>::from_bytes(&filter.to_bytes()).is_ok(), "{i} keys on {isa}");
+                assert!(
+                    Quotient::<L>::from_bytes(&filter.to_bytes()).is_ok(),
+                    "the filter's own bytes are refused, at key {i} on {isa}"
+                );
             }
             assert!(filter.is_empty());
         }
@@ -240,7 +262,7 @@ fn offsets_grow_beyond_the_largest_stored_one_and_shrink_again() {
 /// Keys of the last quotients take every slot up to the end of the table. Then the filter is full for such keys, but
 /// not for others. The filter loses no key, and all keys can be removed again.
 #[test]
-fn a_cluster_may_reach_the_end_of_the_table() {
+fn a_cluster_can_reach_the_end_of_the_table() {
     fn fill_the_end<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {
         let empty = built::<L>(&spec(keys, bits, false, isa));
         let slots = empty.geometry().slots;
@@ -254,7 +276,7 @@ fn a_cluster_may_reach_the_end_of_the_table() {
             .collect();
         shuffle(&mut hashes, keys as u64);
         let expected = room + quotients as usize - 1;
-        assert!(hashes.len() > expected, "{keys} keys: enough hashes to fill the end");
+        assert!(hashes.len() > expected, "{keys} keys: too few hashes to fill the end");
 
         let mut singly = empty.clone();
         let outcomes: Vec<bool> =
@@ -267,7 +289,11 @@ fn a_cluster_may_reach_the_end_of_the_table() {
             .collect();
         // How many keys of earlier quotients find a free slot before the last quotient depends on the order. Only the
         // slots from the last quotient on are all taken.
-        assert!((room..=expected).contains(&held.len()), "{} of {expected}", held.len());
+        assert!(
+            (room..=expected).contains(&held.len()),
+            "{} keys fitted, not {room} to {expected}",
+            held.len()
+        );
         assert_holds(&singly, &held, "the end");
         assert!(
             held.iter().all(|hash| singly.contains_hash(*hash) && singly.count_hash(*hash) == 1)
@@ -308,7 +334,8 @@ fn a_cluster_may_reach_the_end_of_the_table() {
     }
 }
 
-/// The largest hashes have the last quotient and the largest remainder; no arithmetic may carry beyond it.
+/// The largest hashes have the last quotient and the largest remainder. Their computation must not carry beyond that
+/// quotient.
 #[test]
 fn the_largest_hashes_have_the_largest_fingerprint() {
     fn extremes<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {
@@ -347,7 +374,7 @@ fn assert_fills_to_95_percent<L: Layout>(
         let hashes = distinct(seed << 32 | keys as u64, 0..most as u64);
         match filter.insert_batch(&hashes) {
             Ok(()) => {}
-            // With one or two remainder bits, too many keys would share a fingerprint for its copies to be kept.
+            // Uniform hashes do not reach the most copies of a fingerprint, so any error is a lack of slots.
             Err(full) => panic!("{slots} slots, seed {seed}: {full}"),
         }
     }

@@ -44,7 +44,7 @@ fn of_width(keys: usize, bits: u32, multiset: bool, isa: Isa) -> QuotientFilter 
 
 fn assert_same(ours: &QuotientFilter, taught: &TextbookQuotientFilter, what: &str) {
     assert_eq!(ours.len(), taught.len(), "{what}");
-    assert!(ours.fingerprints().eq(taught.fingerprints()), "{what}");
+    assert!(ours.fingerprints().eq(taught.fingerprints()), "{what}: different fingerprints");
 }
 
 /// Compares both filters after random operations, up to a load that both can have.

@@ -20,7 +20,7 @@ use trommel_simd::Isa;
 /// The number of chunks per thread, if there are several threads. It is above 1, so that a slower thread can take fewer
 /// chunks.
 const CHUNKS_PER_THREAD: usize = 4;
-/// The fewest regions of a chunk. Each chunk costs the time of one more region.
+/// The fewest regions of a chunk, except the last chunk. Each chunk but the first costs the time of one more region.
 const FEWEST_REGIONS: usize = 32;
 
 /// The inputs from which a table is placed.
@@ -135,7 +135,7 @@ impl<L: Layout, R: LocalFingerprint, T: Stored> Job for Chunk<'_, '_, L, R, T> {
         let (mut before, mut len) = (Spill::default(), 0);
         let mut parts = Vec::new();
         parts.try_reserve_exact(shares.len()).ok()?;
-        // What spills out of the table's last region is placed in one more region, which has no fingerprints of its
+        // What spills out of the table's last region is placed in further regions, which have no fingerprints of their
         // own.
         while at < end || end == plan.regions && region.spills() {
             if at == start {

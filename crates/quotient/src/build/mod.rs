@@ -43,8 +43,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) isa: Isa,
 }
 
-/// Fills an empty table, and returns how many fingerprints it holds then. `None` if they do not fit, or if there is no
-/// memory to sort them in; the table has arbitrary bytes then.
+/// Fills an empty table, and returns how many fingerprints it holds then. `None` if they do not fit or have too many
+/// copies, if regions would be too large, or if there is no memory to sort them in; the table has arbitrary bytes then.
 ///
 /// Memory: for each hash a local fingerprint, of four bytes if the remainder and the quotient within a region have at
 /// most 32 bits together, and of eight otherwise; 1100 bytes per region and thread; and the slots of a few regions per

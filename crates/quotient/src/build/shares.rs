@@ -1,4 +1,4 @@
-//! Groups hashes by region. Each thread groups its share of them.
+//! Groups hashes by region of the table. Each thread groups its share of the hashes.
 
 use super::Inputs;
 use super::plan::{LocalFingerprint, Plan};
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use trommel_base::Workers;
 use trommel_base::partition::{Partitioned, Shares, partition_shares};
 
-/// Groups the hashes of every share by region; `None` if there is no memory.
+/// Groups the hashes of every share by region of the table; `None` if there is no memory.
 pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
     inputs: &Inputs<'_>,
     plan: &Plan,

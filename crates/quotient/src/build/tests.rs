@@ -32,8 +32,9 @@ fn fill_region(
     }
 }
 
-/// Chunks have 32 regions. A chunk assumes that nothing spills into the last region before it. That is wrong if the
-/// second-last region before the chunk is overfull and its cluster goes on through the whole last region.
+/// Chunks have 32 regions, the last one 16. A chunk assumes that nothing spills into the last region before it. This
+/// gives a wrong spill into the chunk if the second-last region before the chunk is overfull and its cluster goes on
+/// through the whole last region.
 #[test]
 fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
     fn assert_again<L: Layout>(full_regions: &[u64], again: usize) {
@@ -54,7 +55,10 @@ fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
         assert_eq!(alone.again, 0);
         for threads in [2, 5] {
             let (table, placed) = placed::<L>(&hashes, threads);
-            assert!(table == expected, "{full_regions:?}, {threads} threads");
+            assert!(
+                table == expected,
+                "{full_regions:?}: {threads} threads make another table than one thread"
+            );
             assert_eq!(placed, Placed { again, ..alone }, "{full_regions:?}, {threads} threads");
         }
     }

@@ -63,7 +63,7 @@ fn is_valid<L: Layout>(kernels: &[Kernels], geometry: &Geometry, bytes: &[u8]) -
             assert!(taken <= geometry.blocks * u64::from(L::SLOTS));
             assert!(expected.is_none_or(|expected| expected == taken));
         } else {
-            assert_eq!(expected, None, "metadata is refused only in invalid tables");
+            assert_eq!(expected, None, "the metadata of a valid table was refused");
         }
     }
     expected.is_some()
@@ -106,7 +106,7 @@ fn changed_tables<L: Layout>(bits: Option<u32>, multiset: bool, change: fn(&mut 
             accepted += usize::from(is_valid::<L>(&kernels, &filter.geometry, &bytes));
         }
     }
-    assert!(accepted > 0, "some changes must result in valid tables");
+    assert!(accepted > 0, "no changed table was valid: too few changes to tell");
 }
 
 #[test]
@@ -144,7 +144,10 @@ fn one_copy_too_many_is_refused_wherever_the_run_begins() {
             let stored = L::remainder(&shape, &filter.table, last);
             assert_eq!(stored, L::stored(bits, 3));
             L::insert_remainder(&shape, &mut filter.table, last, last, L::stored(bits, 2));
-            assert!(!is_valid::<L>(&kernels, &filter.geometry, &filter.table), "from slot {first}");
+            assert!(
+                !is_valid::<L>(&kernels, &filter.geometry, &filter.table),
+                "one copy too many was accepted, in a run from slot {first} on"
+            );
         }
     }
     assert_refused::<WideBlock>(Some(3));

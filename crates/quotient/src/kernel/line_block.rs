@@ -1,14 +1,14 @@
 //! Kernels of [`LineBlock`].
 //!
-//! Two words of a line are enough to find a run. In [`starts`](lines::starts), bit `i` is set if a run may begin at
+//! Two words of a line are enough to find a run. In [`starts`](lines::starts), bit `i` is set if a run can begin at
 //! slot `i`: if `i` is 0, or if slot `i − 1` ends a run. The starts below the offset belong to runs of earlier lines.
 //! So the run of the `d`-th occupied quotient (from 0) lies between the `d`-th of the other starts and the next one,
 //! and one `pdep` of `0b11 << d` finds both starts, without searching back for the beginning of the run. The `d`-th
 //! start may come before the quotient's home, but the slots between are free, so they cannot equal a remainder.
 //!
-//! If the line has no next start, the run goes on in the next line. There it is the run of the `(d + 1 − starts)`-th
-//! start. In that line all starts count, whatever the offset: slot 0 is the start of the run that comes from the line
-//! before.
+//! If the line has no next start, the run goes on in the next line. There it is the run of the `(d + 1 − n)`-th start,
+//! where `n` is the number of those other starts. In the next line all starts count, whatever the offset: slot 0 is the
+//! start of the run that comes from the line before.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

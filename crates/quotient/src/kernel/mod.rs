@@ -20,7 +20,7 @@ use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
 /// Portable work that is compiled for each instruction set: compilers turn its loops over arrays into the set's
-/// vectors. `run` and the functions that it calls must always be inlined.
+/// vectors. `run`, and each function that it calls and that is to be compiled for the set, must always be inlined.
 pub(crate) trait Job {
     type Output;
     fn run(self) -> Self::Output;
@@ -48,10 +48,10 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
 /// The outcome of a batch of inserts: how many keys were inserted, and why the next one was not.
 pub(crate) type Progress = (usize, Option<WhyFull>);
 
-/// The functions of one layout for one instruction set. [`Rounding`](crate::fingerprint::Rounding) must have been
-/// applied to the hashes that they take.
+/// The functions of one layout for one instruction set. The caller must apply
+/// [`Rounding`](crate::fingerprint::Rounding) to the hashes that these functions take.
 ///
-/// The caller of a function pointer must make sure that the machine has the instruction set, and that the table has the
+/// The caller of a function pointer must ensure that the machine has the instruction set, and that the table has the
 /// geometry's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
@@ -81,7 +81,10 @@ impl Kernels {
         unsafe { (self.contains)(geometry, table, hash) }
     }
 
-    /// Sets bit `i` of `found` if the table holds hash `i`. `found` must be zero, and have a bit for every hash.
+    /// Sets bit `i` of `found` if the table holds hash `i`. The caller must ensure that all bits of `found` are zero.
+    ///
+    /// # Panics
+    /// If `found` does not have a bit for every hash.
     #[inline]
     pub(crate) fn contains_batch(
         &self,
@@ -109,6 +112,9 @@ impl Kernels {
 
     /// Inserts hashes in order until one does not fit, and sets bit `i` of `new` if inserting hash `i` added a
     /// fingerprint.
+    ///
+    /// # Panics
+    /// If `new` does not have a bit for every hash.
     #[inline]
     pub(crate) fn insert_batch(
         &self,

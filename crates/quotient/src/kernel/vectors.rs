@@ -55,9 +55,9 @@ impl Column {
     }
 }
 
-/// The number of ones in each of eight words. If `VPOPCNT` is set, the instruction `vpopcntq` counts them. It must be
-/// set only in code that runs on machines with VPOPCNTDQ. Otherwise, each nibble's count is looked up in a register of
-/// sixteen counts, and the counts of a word are added.
+/// The number of ones in each of eight words. If `VPOPCNT` is set, the instruction `vpopcntq` counts them. The caller
+/// must set `VPOPCNT` only in code that runs on machines with VPOPCNTDQ. If it is not set, each nibble's count is
+/// looked up in a register of sixteen counts, and the counts of a word are added.
 ///
 /// The instruction is written in assembly, so that functions compiled for
 /// [`Avx512Core`](trommel_simd::Isa::Avx512Core), which lacks VPOPCNTDQ, can contain both variants. On a Zen 4 core,
@@ -88,7 +88,7 @@ pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
 /// The eight words at the byte offsets `bytes` from `start`.
 ///
 /// # Safety
-/// The eight bytes at each offset can be read.
+/// The caller must ensure that the eight bytes at each offset can be read.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
@@ -100,7 +100,7 @@ pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
 /// The eight words at the byte offsets `bytes` from `start`, and the eight words right after them.
 ///
 /// # Safety
-/// The sixteen bytes at each offset can be read.
+/// The caller must ensure that the sixteen bytes at each offset can be read.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(crate) unsafe fn pairs_of_words(start: *const u8, bytes: &[u64; GROUP]) -> (__m512i, __m512i) {

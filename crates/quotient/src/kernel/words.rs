@@ -13,7 +13,7 @@ pub(crate) struct Avx2(());
 #[cfg(target_arch = "x86_64")]
 impl Avx2 {
     /// # Safety
-    /// The machine has POPCNT, BMI1, BMI2 and AVX2.
+    /// The caller must ensure that the machine has POPCNT, BMI1, BMI2 and AVX2.
     #[inline(always)]
     pub(crate) unsafe fn new() -> Self {
         Self(())
@@ -100,7 +100,7 @@ fn equal_avx2(bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
 /// The word that begins at byte `at` of a table.
 ///
 /// # Safety
-/// The eight bytes from `at` on lie within the table.
+/// The caller must ensure that the eight bytes from `at` on lie within the table.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn word(table: *const u8, at: usize) -> u64 {

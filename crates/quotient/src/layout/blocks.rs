@@ -1,4 +1,4 @@
-//! Runs of consecutive blocks of a table, for code that writes whole blocks.
+//! Consecutive blocks of a table, for code that writes whole blocks.
 
 use super::{Layout, Metadata, Shape};
 use core::marker::PhantomData;

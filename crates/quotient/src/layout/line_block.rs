@@ -8,7 +8,7 @@ use trommel_base::{FilterKind, FormatError};
 /// A layout whose block is one cache line: 50 slots of a byte each, and their metadata, in 64 bytes. A lookup reads 1.2
 /// cache lines at 95 % load.
 ///
-/// | bits of the line, from 0 | |
+/// | bits of the line, from 0 | content |
 /// |---|---|
 /// | 0 – 399 | 50 remainders of a byte; 0 is a free slot |
 /// | 400 – 449 | occupieds |

@@ -1,11 +1,11 @@
 //! Numbers of a fixed width, packed without gaps, least significant bit first.
 
-/// The number of bytes of `slots` numbers of `bits` bits each. `slots` must be a multiple of 64.
+/// The number of bytes of `slots` numbers of `bits` bits each. The caller must ensure that `slots` is a multiple of 64.
 pub(super) fn bytes(slots: u64, bits: u32) -> u64 {
     slots / 8 * u64::from(bits)
 }
 
-/// Number `index`. Reads eight bytes from the one with the number's first bit on.
+/// Returns number `index`. Reads eight bytes, beginning with the byte that has the number's first bit.
 #[inline(always)]
 pub(super) fn get(packed: &[u8], bits: u32, index: usize) -> u32 {
     let bit = index * bits as usize;

@@ -45,7 +45,7 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
 /// A bit for each byte of a line: whether it equals `remainder`. The bits from 50 on are for bytes of metadata.
 ///
 /// # Safety
-/// The line lies within the table.
+/// The caller must ensure that the line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
@@ -56,7 +56,7 @@ pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 
 /// [`equal`] with the remainder in every byte of a register.
 ///
 /// # Safety
-/// The line lies within the table.
+/// The caller must ensure that the line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn equal_to(table: *const u8, line: usize, remainder: __m256i) -> u64 {
@@ -81,7 +81,7 @@ pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
 /// next line; and the continuation for that case.
 ///
 /// # Safety
-/// The line lies within the table.
+/// The caller must ensure that the line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn probe(table: *const u8, key: Located) -> (bool, bool, Continued) {
@@ -113,7 +113,7 @@ const FAR: u32 = u32::MAX;
 /// Looks a key up in a run that goes on in line `from`.
 ///
 /// # Safety
-/// The table has all lines of the geometry.
+/// The caller must ensure that the table has all lines of the geometry.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn follow(
@@ -156,8 +156,8 @@ pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
     hit
 }
 
-/// [`contains`] for a run that goes on beyond its line. It is a separate function, so that other lookups save no
-/// registers.
+/// [`contains`] for a run that goes on beyond its line. It is a separate function, so that other lookups need not store
+/// registers on the stack.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn contains_beyond(geometry: &Geometry, table: &[u8], hash: u64, start: u32) -> bool {

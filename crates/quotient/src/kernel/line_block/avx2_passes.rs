@@ -218,7 +218,7 @@ fn zeros(numbers: __m256i) -> u64 {
     _mm256_movemask_pd(_mm256_castsi256_pd(zero)) as u64
 }
 
-/// A bit for each slot where a run may begin: see [`super::lines::starts`].
+/// A bit for each slot where a run can begin: see [`super::lines::starts`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn starts(runends: __m256i) -> __m256i {
@@ -231,7 +231,7 @@ fn starts(runends: __m256i) -> __m256i {
 /// runends.
 ///
 /// # Safety
-/// `lines` are bytes of the table at which whole lines begin.
+/// The caller must ensure that a whole line of the table begins at each of the byte offsets `lines`.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m256i, __m256i) {

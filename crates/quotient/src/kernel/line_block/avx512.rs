@@ -357,7 +357,7 @@ impl Continued {
     }
 }
 
-/// A bit for each slot where a run may begin: see [`super::lines::starts`].
+/// A bit for each slot where a run can begin: see [`super::lines::starts`].
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn starts(runends: __m512i) -> __m512i {
@@ -370,7 +370,7 @@ fn starts(runends: __m512i) -> __m512i {
 /// the runends.
 ///
 /// # Safety
-/// `lines` are bytes of the table at which whole lines begin.
+/// The caller must ensure that a whole line of the table begins at each of the byte offsets `lines`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
@@ -389,7 +389,7 @@ unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
 /// Writes the `lanes` of `values` that are set in the mask to a column, from index `to` on.
 ///
 /// # Safety
-/// The column has at least eight elements from index `to` on.
+/// The caller must ensure that the column has at least eight elements from index `to` on.
 #[inline]
 #[target_feature(enable = "avx512f")]
 unsafe fn append(column: &mut [u64], to: usize, lanes: u8, values: __m512i) {

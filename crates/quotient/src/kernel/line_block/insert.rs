@@ -23,6 +23,9 @@ use trommel_simd::prefetch;
 
 /// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each slot that equals the
 /// remainder, and the number of the slots that are below it.
+///
+/// # Safety
+/// The caller must ensure that the line lies in the table.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (u64, u32) {
@@ -54,7 +57,7 @@ pub(super) fn insert(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result
 /// Inserts a key that is located.
 ///
 /// # Safety
-/// `locate` made `key`, and the table has the geometry's length.
+/// The caller must ensure that `locate` made `key`, and that the table has the geometry's length.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
@@ -110,8 +113,8 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
 /// Moves the slots from `at` to before `free` up by one, and stores the key's remainder at `at`.
 ///
 /// # Safety
-/// The lines of the key and of all three slots lie in the table at `base`. The slots are in this order: the key's line
-/// is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
+/// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
+/// slots are in this order: the key's line is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
@@ -156,7 +159,7 @@ unsafe fn insert_at(
 /// and its offset is incremented.
 ///
 /// # Safety
-/// 64 bytes from `line` on can be read and written.
+/// The caller must ensure that 64 bytes from `line` on can be read and written.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
@@ -187,7 +190,7 @@ unsafe fn move_up(
 /// [`move_up`] for a line whose slots all move, from its first up to `last`.
 ///
 /// # Safety
-/// 64 bytes from `line` on can be read and written.
+/// The caller must ensure that 64 bytes from `line` on can be read and written.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"

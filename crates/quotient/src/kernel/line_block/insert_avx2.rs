@@ -19,7 +19,7 @@ use trommel_base::WhyFull;
 /// remainder, and the number of the slots that are below it.
 ///
 /// # Safety
-/// The line lies in the table.
+/// The caller must ensure that the line lies in the table.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (u64, u32) {
@@ -68,7 +68,7 @@ pub(super) fn insert_batch(
 /// Inserts a key.
 ///
 /// # Safety
-/// The table has the geometry's length.
+/// The caller must ensure that the table has the geometry's length.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn insert_key(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, WhyFull> {
@@ -116,8 +116,8 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
 /// Moves the slots from `at` to before `free` up by one, and stores the key's remainder at `at`.
 ///
 /// # Safety
-/// The lines of the key and of all three slots lie in the table at `base`. The slots are in this order: the key's line
-/// is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
+/// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
+/// slots are in this order: the key's line is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn insert_at(
@@ -152,7 +152,7 @@ unsafe fn insert_at(
 /// last is carried on. The line's other bytes keep their values.
 ///
 /// # Safety
-/// 64 bytes from `line` on can be read and written.
+/// The caller must ensure that 64 bytes from `line` on can be read and written.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,lzcnt")]
 unsafe fn move_remainders(line: *mut u8, slots: u64, carried: &mut Carried) {

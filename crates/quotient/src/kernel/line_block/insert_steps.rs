@@ -59,7 +59,7 @@ macro_rules! define_place {
         /// Finds the slot where a key's remainder belongs.
         ///
         /// # Safety
-        /// The key's line lies in the table, and the table has a line after it.
+        /// The caller must ensure that the key's line lies in the table, and that the table has a line after it.
         #[inline]
         #[$target_feature]
         unsafe fn place(table: *const u8, key: Located) -> Place {
@@ -135,7 +135,8 @@ pub(super) struct Carried {
     pub(super) runend: u64,
 }
 
-/// A mask of the slots of a line from `from` up to and including `last`. It is 0 for a line before that of `from`.
+/// A mask of the slots of a line that come at or after `from`, up to and including slot `last` of the line. It is 0 for
+/// a line before that of `from`.
 #[inline(always)]
 pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
     let first = if line == from.line { from.at } else { 0 };
@@ -167,7 +168,7 @@ pub(super) fn move_runends(
 /// Stores the occupieds of a line.
 ///
 /// # Safety
-/// The line can be written.
+/// The caller must ensure that the line can be read and written.
 #[inline(always)]
 pub(super) unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
     // The word with the occupieds also has bytes of runends, which have changed, so only bits 0 to 47 are stored.

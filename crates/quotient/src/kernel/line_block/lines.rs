@@ -15,7 +15,7 @@ pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
 /// The largest offset that a line stores. It means that the offset is this number or more.
 pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
 
-/// A bit for each slot where a run may begin, from the word with the runends.
+/// A bit for each slot where a run can begin, from the word with the runends.
 #[inline(always)]
 pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
@@ -28,8 +28,8 @@ pub(super) const fn lines(geometry: &Geometry) -> u64 {
 }
 
 /// Constants for computing a remainder's stored byte from the top eight bits of the fraction that remains once line and
-/// slot are taken from the hash. `keep` masks the bits of a remainder. `mark` has the single bit below them set, and is 0
-/// if a remainder has eight bits; then remainder 0 becomes 1.
+/// slot are taken from the hash. `keep` masks the bits of a remainder. `mark` has the single bit below them set, and is
+/// 0 if a remainder has eight bits; then remainder 0 becomes 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,

@@ -43,7 +43,7 @@ impl Places {
     /// the key's block and the next. A run that is too far is empty.
     ///
     /// # Safety
-    /// The table has the key's block and one after it.
+    /// The caller must ensure that the table has the key's block and one after it.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     unsafe fn run(&self, table: *const u8, key: Located) -> (Run, bool) {
@@ -86,7 +86,7 @@ impl Places {
     /// Whether a run has its key's remainder.
     ///
     /// # Safety
-    /// The run lies within the table's remainders.
+    /// The caller must ensure that the run lies within the table's remainders.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     unsafe fn holds(&self, table: *const u8, mut run: Run) -> bool {
@@ -144,9 +144,9 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
         }
         return;
     };
-    // A lookup reads three cache lines, each of which is known only after the one before. With prefetches, lookups took
-    // 0.83 to 0.97 times as long in tables of more than half the size of L2, and 0.66 to 0.84 times in tables of one to
-    // two times the size of L2.
+    // A lookup reads the cache lines of its block's words and offset, and then the one with the run's remainders, which
+    // is known only from these. With prefetches, lookups took 0.83 to 0.97 times as long in tables of more than half
+    // the size of L2, and 0.66 to 0.84 times in tables of one to two times the size of L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -226,6 +226,10 @@ fn blocks<F: Fetch>(
     }
 }
 
+/// Finds and prefetches the runs of a block of keys. Returns a bit for each key: whether its run is too far.
+///
+/// # Safety
+/// The caller must ensure that the table has a block after each key's.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn find_runs<F: Fetch>(
@@ -245,6 +249,10 @@ unsafe fn find_runs<F: Fetch>(
     all_far
 }
 
+/// Compares runs with their keys' remainders. Returns a bit for each run: whether it has its key's remainder.
+///
+/// # Safety
+/// The caller must ensure that the runs lie within the table's remainders.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn compare(places: &Places, table: *const u8, runs: &[Run; BLOCK]) -> u64 {

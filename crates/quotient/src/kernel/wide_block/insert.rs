@@ -1,4 +1,4 @@
-//! Inserts with AVX2. They find all free slots of a block at once, and move remainders of a byte 32 at a time.
+//! Inserts with AVX2. They find all free slots of a block at once, and move remainders of 8 bits in groups of 32.
 //!
 //! A slot is in use if the run of its own quotient or a lower one has not ended before the slot
 //! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
@@ -6,7 +6,7 @@
 //!
 //! Rejected: jumping from the end of a run to that of the runs that it pushes, where each jump waits for the one before
 //! it, and moving remainders by a call (239 ns per insert in batches from 93 to 95 % load of 2^20 slots; the code here
-//! takes 93).
+//! takes 93 ns).
 
 use super::avx2::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -81,7 +81,7 @@ fn insert_any(geometry: &Geometry, table: &mut [u8], hash: u64) -> Result<bool, 
 }
 
 impl Places {
-    /// Like [`Places::of`], but returns `None` also if there may be only one block after a key's block.
+    /// Like [`Places::of`], but returns `None` also if a key's block can be the last block but one.
     #[inline(always)]
     fn with_two_blocks_after(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         let last_home = (geometry.slots - 1) / u64::from(SLOTS);
@@ -92,7 +92,7 @@ impl Places {
 /// Inserts a key.
 ///
 /// # Safety
-/// The table has the geometry's length, and two blocks after a key's.
+/// The caller must ensure that the table has the geometry's length, and two blocks after a key's.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn insert_key(
@@ -132,7 +132,7 @@ unsafe fn insert_key(
 /// earlier blocks take the whole block and more.
 ///
 /// # Safety
-/// The table has the geometry's length.
+/// The caller must ensure that the table has the geometry's length.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn first_free(
@@ -170,11 +170,11 @@ unsafe fn first_free(
     Some(block * 64 + free.trailing_zeros() as usize % 64)
 }
 
-/// Finds the slot where a key's remainder belongs. `None` if the table holds it already, or if the slot is too far from
-/// home or the run too long to find it here.
+/// Finds the slot where a key's remainder belongs. `None` if the table holds the remainder already, or if the slot is
+/// too far from home or the run too long to find the slot here.
 ///
 /// # Safety
-/// The table has the geometry's length, and two blocks after the key's.
+/// The caller must ensure that the table has the geometry's length, and two blocks after the key's.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
@@ -196,7 +196,7 @@ unsafe fn place(places: &Places, table: &[u8], key: Located) -> Option<Place> {
     let ends = own.count_ones();
     // All ones if the run before the key's ends in the next block, else 0.
     let later = u64::from(number > ends).wrapping_neg();
-    // A run may begin at the offset, or after a runend.
+    // A run can begin at the offset, or after a runend.
     let starts = own << 1 | below_offset.wrapping_add(1);
     let starts = starts ^ (starts ^ (next << 1 | 1)) & later;
     let number = number - (ends & later as u32);
@@ -241,7 +241,7 @@ impl Places {
     /// The number of remainders of a run that are below a key's, and the number of those that equal it.
     ///
     /// # Safety
-    /// The run, from slot `first` on, has `last + 1` slots of the table.
+    /// The caller must ensure that the run, from slot `first` on, has `last + 1` slots of the table.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     unsafe fn search(&self, table: &[u8], first: usize, last: u32, remainder: u32) -> (u32, u32) {
@@ -263,7 +263,8 @@ impl Places {
 /// Moves the slots from `place.at` to before `free` up by one, and stores the key's remainder at `place.at`.
 ///
 /// # Safety
-/// The table has the geometry's length. All slots are in the table, and `free` is not before the others.
+/// The caller must ensure that the table has the geometry's length, that all slots are in the table, and that `free` is
+/// not before the others.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 unsafe fn insert_at(places: &Places, table: &mut [u8], key: Located, place: &Place, free: usize) {
@@ -305,7 +306,8 @@ unsafe fn insert_at(places: &Places, table: &mut [u8], key: Located, place: &Pla
 /// Moves bytes `at..free` up by one, and stores `byte` at `at`.
 ///
 /// # Safety
-/// The bytes from `at` to `free` and a vector behind `free` can be written, and the byte before `at` can be read.
+/// The caller must ensure that the bytes from `at` to `free` and a vector behind `free` can be written, and that the
+/// byte before `at` can be read.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn insert_byte(bytes: *mut u8, at: usize, free: usize, byte: u32) {

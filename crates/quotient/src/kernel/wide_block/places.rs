@@ -5,8 +5,8 @@ use crate::layout::{Shape, WideBlock};
 
 pub(super) const SLOTS: u32 = 64;
 
-/// The fields of a word of packed remainders of one width. The word is read from the byte with the first remainder's
-/// first bit on, and shifted so that this bit is its lowest.
+/// The fields of a word of packed remainders of one width. The word begins with the byte that has the first bit of the
+/// first remainder, and is then shifted so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
     /// The number of bits of those remainders that lie completely in the word, at whichever bit of its byte the first
@@ -69,7 +69,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// `None` if a key's block may be the table's last block. That is possible only in tables of a few dozen slots.
+    /// `None` if a key's block can be the table's last block. That is possible only in tables of a few dozen slots.
     #[inline(always)]
     pub(super) fn of(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         assert!(table.len() as u64 == geometry.table_bytes::<WideBlock>());

@@ -77,7 +77,8 @@ impl Sample {
     }
 }
 
-/// Tables of every width, with few and many slots. They are filled to a half, to 95 %, or until a key does not fit.
+/// Tables of every width, with few and many slots. They are filled to a half, to 95 %, or until a key does not fit,
+/// at most to 110 %.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=32 {
@@ -91,8 +92,8 @@ fn kernels_agree_on_random_tables_of_every_width() {
     }
 }
 
-/// Clusters are far longer than a block. So some runs are several blocks away from their homes, and some offsets are
-/// above 64, up to 255, which stands for 255 or more.
+/// The larger clusters are far longer than a block. So some runs are several blocks away from their homes, and some
+/// offsets are above 64, up to 255, which stands for 255 or more.
 #[test]
 fn kernels_agree_where_runs_are_far_from_home() {
     for bits in [1, 3, 8, 12, 16, 29, 32] {
