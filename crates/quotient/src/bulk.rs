@@ -113,7 +113,7 @@ impl<L: Layout> Quotient<L> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
         let groups = if groups < 2 { 1 } else { 1 << groups.ilog2() };
-        // Do not group keys that may not fit: removing them again is slow in a full table.
+        // Do not group keys that are not sure to fit: removing them again is slow in a full table.
         let fits =
             (self.len + hashes.len() as u64) as f64 <= SURE_LOAD * self.geometry.slots as f64;
         if !fits

@@ -63,7 +63,7 @@ fn impossible(name: &'static str, block: usize) -> FormatError {
 struct BlockSlots {
     /// Whether no run takes the slot.
     free: u64,
-    /// Whether the slot and the next one, which may be the first of the next block, are in one run.
+    /// Whether the slot and the next one, which can be the first of the next block, are in one run.
     joined: u64,
 }
 

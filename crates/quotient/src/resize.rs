@@ -203,7 +203,7 @@ impl<L: Layout> Quotient<L> {
         }
         self.resize_slots(geometry.slots).map_err(|error| match error {
             ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
-            // A cluster at the end may need more slots behind the last quotient than a doubled table has.
+            // A cluster at the end can need more slots behind the last quotient than a doubled table has.
             ResizeError::TooSmall { .. } => WhyFull::Slots,
             _ => WhyFull::Fingerprint,
         })

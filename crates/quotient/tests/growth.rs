@@ -59,7 +59,10 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     short.insert_batch(&distinct(2, 0..1000)).unwrap();
     let before = short.to_bytes();
     for keys in [8 * 1053, 100_000, 1 << 30] {
-        assert!(matches!(short.resize(keys), Err(ResizeError::Fingerprint { .. })), "{keys}");
+        assert!(
+            matches!(short.resize(keys), Err(ResizeError::Fingerprint { .. })),
+            "a resize to {keys} keys is not refused, or for another reason"
+        );
         assert!(short.to_bytes() == before);
     }
     for keys in [1 << 43, 1 << 60, usize::MAX] {
@@ -74,7 +77,7 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     long.insert_batch(&distinct(2, 0..10)).unwrap();
     let before = long.to_bytes();
     let error = long.resize(10).unwrap_err();
-    assert!(matches!(error, ResizeError::Fingerprint { .. }), "{error}");
+    assert!(matches!(error, ResizeError::Fingerprint { .. }), "wrong error: {error}");
     // If no smaller size is possible, shrinking changes nothing.
     long.shrink_to_fit().unwrap();
     assert!(long.to_bytes() == before);
@@ -271,7 +274,7 @@ fn filters_built_by_fpr_merge_with_the_option_that_the_error_names() {
     let before = left.to_bytes();
     let error = merge_incompatible(&mut left, &right);
     assert_eq!((error.left, error.right), (134_784, 673_792));
-    assert!(error.to_string().contains("`fingerprint_bits`"), "{error}");
+    assert!(error.to_string().contains("`fingerprint_bits`"), "no option named: {error}");
     assert!(left.to_bytes() == before);
 
     let by_bits = |keys: u64| {
@@ -382,7 +385,7 @@ fn impossible_options_are_typed_errors() {
         assert_eq!(error, expected);
     }
     for bits in 11..=42 {
-        assert!(wide().fingerprint_bits(bits).build().is_ok(), "{bits}");
+        assert!(wide().fingerprint_bits(bits).build().is_ok(), "{bits} bits were refused");
     }
     for bits in [1, 9, 16] {
         let error = wide().fingerprint_bits(bits).fpr(0.01).build().unwrap_err();

@@ -15,7 +15,7 @@ fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
 fn too_many_keys_for_a_filter_sized_by_bytes_are_a_typed_error() {
     let refused =
         QuotientFilter::builder().memory_bytes(1 << 46).keys(1 << 43).build().unwrap_err();
-    assert!(matches!(refused, SpecError::TooLarge { .. }), "{refused}");
+    assert!(matches!(refused, SpecError::TooLarge { .. }), "wrong error: {refused}");
 }
 
 #[test]

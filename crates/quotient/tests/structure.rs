@@ -375,7 +375,7 @@ fn assert_fills_to_95_percent<L: Layout>(
         match filter.insert_batch(&hashes) {
             Ok(()) => {}
             // Uniform hashes do not reach the most copies of a fingerprint, so any error is a lack of slots.
-            Err(full) => panic!("{slots} slots, seed {seed}: {full}"),
+            Err(full) => panic!("{slots} slots, seed {seed}: not filled to 95 %: {full}"),
         }
     }
 }

@@ -161,14 +161,17 @@ mod tests {
                 binomial_tail(successes, trials, mean / trials as f64)
             };
             let (below, above) = (tail(49.999), tail(50.001));
-            assert!((below / above - 1.0).abs() < 0.35, "{below} {above}");
+            assert!(
+                (below / above - 1.0).abs() < 0.35,
+                "tails of {below} and {above} at the switch"
+            );
         }
     }
 
     #[test]
     fn the_right_probability_passes() {
         for (seed, p) in [0.5, 0.01, 0.001, 1e-5, 0.999].into_iter().enumerate() {
-            assert!(!fails(draw(seed as u64, 200_000, p), 200_000, p, 3.0), "{p}");
+            assert!(!fails(draw(seed as u64, 200_000, p), 200_000, p, 3.0), "{p} fails");
         }
         assert!(!fails(0, 1000, 0.0, 3.0));
     }
@@ -177,7 +180,7 @@ mod tests {
     fn a_wrong_probability_fails_on_either_side() {
         for (p, wrong) in [(0.01, 0.0112), (0.01, 0.0089), (0.5, 0.505), (1e-4, 3e-4), (2e-4, 5e-5)]
         {
-            assert!(fails(draw(7, 200_000, p), 200_000, wrong, 3.0), "{p} against {wrong}");
+            assert!(fails(draw(7, 200_000, p), 200_000, wrong, 3.0), "{p} is taken for {wrong}");
         }
         assert!(fails(1, 1000, 0.0, 3.0));
         assert!(catch_unwind(|| assert_binomial_at_most("test", 200, 1000, 0.1, 3.0)).is_err());
@@ -189,7 +192,7 @@ mod tests {
         // Upper 5 % points (1.6449 standard deviations): 3 -> 7.815, 10 -> 18.307, 100 -> 124.342.
         for (df, value) in [(3, 7.815), (10, 18.307), (100, 124.342)] {
             let got = chi_square_critical(df, 1.644_853_6);
-            assert!((got / value - 1.0).abs() < 0.01, "{df}: {got}");
+            assert!((got / value - 1.0).abs() < 0.01, "{df} degrees of freedom: {got} for {value}");
         }
     }
 

@@ -187,7 +187,10 @@ mod tests {
                 hashes.iter().for_each(|hash| counts[(hash.raw() >> shift) as usize & 0xFF] += 1);
                 let expected = [1024.0; 256];
                 let statistic = chi_square(&counts, &expected);
-                assert!(statistic < chi_square_critical(255, 4.0), "{statistic} at bit {shift}");
+                assert!(
+                    statistic < chi_square_critical(255, 4.0),
+                    "chi-square is {statistic} at bit {shift}"
+                );
             }
         }
     }
@@ -199,7 +202,7 @@ mod tests {
         hashes.iter().for_each(|hash| *counts.entry(*hash).or_default() += 1);
         let top = *counts.values().max().unwrap();
         // Rank 1 has the share ln 2 / ln 1e5 = 6.0 %.
-        assert!((5_700..6_400).contains(&top), "{top}");
+        assert!((5_700..6_400).contains(&top), "the most frequent key comes {top} times");
         assert!(counts.values().filter(|count| **count == 1).count() > 5_000);
     }
 

@@ -69,7 +69,7 @@ pub trait Subject {
 
     /// The possible values of `len` after these hashes are inserted into the empty filter, in any order and
     /// by any calls. A set inserts a key only if it does not find it. In a set that is not canonical, the
-    /// slot of a fingerprint decides for which other keys it is found, so `len` may vary.
+    /// slot of a fingerprint decides for which other keys it is found, so `len` can vary.
     fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
         assert!(Self::CANONICAL);
         let len = Self::len_after(empty, hashes);
@@ -235,6 +235,6 @@ pub fn foldable(mut spec: Spec, factor: u32) -> Spec {
 pub fn built<S: Subject>(spec: &Spec) -> S::Filter {
     match S::build(spec) {
         Ok(filter) => filter,
-        Err(error) => panic!("{spec:?}: {error}"),
+        Err(error) => panic!("{spec:?} was refused: {error}"),
     }
 }

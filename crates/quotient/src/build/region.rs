@@ -258,7 +258,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Takes the region's blocks from the front of `blocks`, and writes them. At the end of the table there may be
+    /// Takes the region's blocks from the front of `blocks`, and writes them. At the end of the table there can be
     /// fewer blocks; `None` if runs end beyond them.
     #[inline(always)]
     pub(super) fn write(&self, blocks: &mut Blocks<'_, L>) -> Option<()> {
@@ -271,7 +271,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         let slots_of_block = u64::MAX >> (u64::BITS - L::SLOTS);
         for block in 0..count {
             let begin = block * per_block;
-            // Whole vectors, whose last slots may belong to the next block.
+            // Whole vectors, whose last slots can belong to the next block.
             let before: &[u32; VECTOR] = self.cursors[begin..].first_chunk().unwrap();
             let after: &[u32; VECTOR] = self.cursors[begin + 1..].first_chunk().unwrap();
             let ends: &[u8; VECTOR] = self.ends[begin + 1..].first_chunk().unwrap();

@@ -4,7 +4,7 @@
 //! slot `i`: if `i` is 0, or if slot `i − 1` ends a run. The starts below the offset belong to runs of earlier lines.
 //! So the run of the `d`-th occupied quotient (from 0) lies between the `d`-th of the other starts and the next one,
 //! and one `pdep` of `0b11 << d` finds both starts, without searching back for the beginning of the run. The `d`-th
-//! start may come before the quotient's home, but the slots between are free, so they cannot equal a remainder.
+//! start can come before the quotient's home, but the slots between are free, so they cannot equal a remainder.
 //!
 //! If the line has no next start, the run goes on in the next line. There it is the run of the `(d + 1 − n)`-th start,
 //! where `n` is the number of those other starts. In the next line all starts count, whatever the offset: slot 0 is the

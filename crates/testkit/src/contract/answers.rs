@@ -29,7 +29,7 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
 /// many lengths and for every stream. If the filter becomes full before all keys are inserted, they all
 /// stop at the same key, with the same error.
 ///
-/// If a filter is not canonical, a batch may make other bytes than single inserts, and stop at another key.
+/// If a filter is not canonical, a batch can make other bytes than single inserts, and stop at another key.
 /// But both hold exactly the keys that they report as inserted.
 pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     for stream in Stream::ALL {
@@ -75,7 +75,7 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
 /// Fails unless these bytes are a filter that holds every key before the one that did not fit, and no
 /// other key.
 fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Result<(), Full>) {
-    let filter = S::from_bytes(bytes).expect("our own bytes");
+    let filter = S::from_bytes(bytes).expect("our own bytes are refused");
     let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
     let (first, _) = hashes.split_at(inserted);
     assert_all_found(&filter, first, "inserted");

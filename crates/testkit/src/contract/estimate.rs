@@ -24,7 +24,7 @@ pub fn estimates_are_near_the_truth<S: Estimate>() {
     }
 }
 
-/// Inserting the same keys again may change `len`, but never the estimate.
+/// Inserting the same keys again can change `len`, but never the estimate.
 pub fn repeats_are_not_counted<S: Estimate>() {
     let mut filter = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
     let hashes = distinct(42, 0..KEYS as u64);

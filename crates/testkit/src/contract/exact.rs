@@ -62,7 +62,10 @@ pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
                         held.insert(f, S::copies().min(copies + 1));
                     }
                     Err(full) if full.why == WhyFull::Slots => {
-                        assert!(full.len >= planned, "step {step}: {full}");
+                        assert!(
+                            full.len >= planned,
+                            "step {step}: full before {planned} keys: {full}"
+                        );
                     }
                     Err(full) => {
                         let max = S::copies() as u32;

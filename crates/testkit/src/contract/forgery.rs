@@ -36,7 +36,7 @@ fn awkward(random: &mut Splitmix, original: u64) -> u64 {
 /// has an impossible false-positive rate, does not find a key that was inserted, or is not written as it was read.
 pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     let view = S::view(bytes).expect("bytes that an owned filter accepts are refused as a view");
-    let mut filter = S::from_bytes(bytes).expect("accepted a moment ago");
+    let mut filter = S::from_bytes(bytes).expect("bytes accepted before are refused");
     assert!(S::to_bytes(&filter) == bytes, "accepted bytes were written again as other bytes");
     let payload = bytes.len() - HEADER_BYTES;
     assert!(filter.memory_bytes() <= 16 * payload + 4096, "too much memory for these bytes");
@@ -45,7 +45,7 @@ pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     assert_eq!(answers(&filter, &hashes), expected);
     assert_eq!(answers_singly(&filter, &hashes), expected);
     let fpr = filter.expected_fpr();
-    assert!((0.0..=1.0).contains(&fpr), "a rate of {fpr}");
+    assert!((0.0..=1.0).contains(&fpr), "a false-positive rate of {fpr}");
     let _ = (filter.len(), filter.is_empty(), filter.bits_per_key());
     let taken = fill_up::<S>(&mut filter, &hashes);
     assert_all_found(&filter, &hashes[..taken], "a batch");
@@ -55,7 +55,7 @@ pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
         assert!(!taken || filter.contains_hash(*hash));
     }
     let again = S::to_bytes(&filter);
-    assert!(S::to_bytes(&S::from_bytes(&again).expect("our own bytes")) == again);
+    assert!(S::to_bytes(&S::from_bytes(&again).expect("our own bytes are refused")) == again);
 }
 
 /// Forges containers by one to three changes: a field of the header gets an awkward value, or the payload is
@@ -66,7 +66,7 @@ pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
         let mut filter = built::<S>(&spec(keys, 0.01, Isa::Portable));
         super::fill::<S>(&mut filter, &Disjoint::new(4, keys, 0).members);
         let bytes = S::to_bytes(&filter);
-        let parsed = container::parse(&bytes).expect("our own bytes");
+        let parsed = container::parse(&bytes).expect("our own bytes are refused");
         let mut random = Splitmix::new(0xF0 + keys as u64);
         for _ in 0..3000 {
             let (header, payload) = forge(&mut random, parsed.header(), parsed.payload());
@@ -120,7 +120,7 @@ pub fn a_forged_payload_is_only_another_filter<S: Subject>() {
     let mut filter = built::<S>(&spec(100, 0.01, Isa::Portable));
     super::fill::<S>(&mut filter, &Disjoint::new(4, 100, 0).members);
     let bytes = S::to_bytes(&filter);
-    let parsed = container::parse(&bytes).expect("our own bytes");
+    let parsed = container::parse(&bytes).expect("our own bytes are refused");
     let len = parsed.payload().len();
     for round in 0..200 {
         let payload = match round {

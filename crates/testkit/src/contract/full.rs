@@ -31,10 +31,10 @@ fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> 
 /// Fails unless an error and its message have the numbers of the filter.
 fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
     assert_eq!(full.len, filter.len(), "{full}");
-    assert!(full.capacity >= full.len, "{full}");
+    assert!(full.capacity >= full.len, "more keys than capacity: {full}");
     let message = full.to_string();
     for number in [full.inserted, full.len, full.capacity] {
-        assert!(message.contains(&number.to_string()), "{message}");
+        assert!(message.contains(&number.to_string()), "{number} is not in: {message}");
     }
 }
 
@@ -44,9 +44,9 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
     for planned in PLANNED {
         let mut filter = built::<S>(&spec(planned, FPR, isa));
         let hashes = distinct(71, 0..too_many(planned) as u64);
-        let full = insert_until_full::<S>(&mut filter, &hashes).expect("more keys than slots");
+        let full = insert_until_full::<S>(&mut filter, &hashes).expect("too many keys fitted");
         assert_eq!(full.why, WhyFull::Slots);
-        assert!(full.inserted >= planned, "{full}");
+        assert!(full.inserted >= planned, "fewer than {planned} keys fitted: {full}");
         assert_numbers::<S>(full, &filter);
         let before = S::to_bytes(&filter);
         let (inside, outside) = hashes.split_at(full.inserted);
@@ -59,7 +59,7 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
             );
         }
         assert_all_found(&filter, inside, "full");
-        // Other keys may still fit; a key that does not leaves no trace.
+        // Other keys can still fit; a key that does not leaves no trace.
         for hash in &outside[..outside.len().min(60)] {
             let before = S::to_bytes(&filter);
             match filter.insert_hash(*hash) {
@@ -80,7 +80,7 @@ fn assert_takes_first<S: Subject>(empty: &S::Filter, filter: &S::Filter, hashes:
     let range = S::len_range(empty, hashes);
     assert!(range.contains(&filter.len()), "{} keys, {range:?} expected", filter.len());
     let bytes = S::to_bytes(filter);
-    let read = S::from_bytes(&bytes).expect("our own bytes");
+    let read = S::from_bytes(&bytes).expect("our own bytes are refused");
     assert_all_found(&read, hashes, "the first of a batch, read back");
 }
 
@@ -93,7 +93,10 @@ pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
         let mut filter = empty.clone();
         let full = filter.insert_batch(&hashes).unwrap_err();
         assert_eq!(full.why, WhyFull::Slots);
-        assert!(full.inserted >= planned && full.inserted < hashes.len(), "{full}");
+        assert!(
+            full.inserted >= planned && full.inserted < hashes.len(),
+            "{planned} keys planned: {full}"
+        );
         assert_numbers::<S>(full, &filter);
         let (inside, outside) = hashes.split_at(full.inserted);
         if !S::CANONICAL {
@@ -176,7 +179,7 @@ fn few_keys(percent: usize) -> usize {
 /// A set holds a key once, and another insert of it changes nothing. A multiset counts copies up to a limit, and
 /// refuses the next copy with an error that has the limit. The keys before it in the batch are inserted.
 pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
-    let Room::Slots { copies } = S::ROOM else { panic!("a filter that is never full") };
+    let Room::Slots { copies } = S::ROOM else { panic!("the filter is never full") };
     let keys = distinct(76, 0..400);
     let (key, others) = (keys[0], &keys[1..]);
     let mut filter = built::<S>(&spec(1000, 0.001, isa));
@@ -184,7 +187,7 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
         assert_eq!(filter.insert_hash(key), Ok(true));
     }
     assert_eq!(filter.len(), copies as usize);
-    // A filter that is not canonical may by chance have room for more copies.
+    // A filter that is not canonical can by chance have room for more copies.
     while !S::CANONICAL && filter.insert_hash(key) == Ok(true) {
         assert!(filter.len() <= 2 * copies as usize);
     }

@@ -93,7 +93,11 @@ pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
 pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     let mut rest = hashes;
     while let Err(full) = filter.insert_batch(rest) {
-        assert!(has_all_copies::<S>(full), "{} keys: {full}", hashes.len());
+        assert!(
+            has_all_copies::<S>(full),
+            "inserting {} keys into a filter with room failed: {full}",
+            hashes.len()
+        );
         assert!(filter.contains_hash(rest[full.inserted]));
         rest = &rest[full.inserted + 1..];
     }
@@ -127,7 +131,7 @@ pub(crate) fn that_fit<S: Subject>(hashes: Vec<KeyHash>) -> Vec<KeyHash> {
 #[track_caller]
 pub(crate) fn put<S: Subject>(filter: &mut S::Filter, hash: KeyHash) {
     if let Err(full) = filter.insert_hash(hash) {
-        assert!(has_all_copies::<S>(full), "{full}");
+        assert!(has_all_copies::<S>(full), "an insert into a filter with room failed: {full}");
         assert!(filter.contains_hash(hash));
     }
 }
@@ -153,7 +157,7 @@ pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) ->
     match filter.insert_batch(hashes) {
         Ok(()) => hashes.len(),
         Err(full) => {
-            assert!(S::ROOM != Room::Endless, "{full}");
+            assert!(S::ROOM != Room::Endless, "a filter with endless room is full: {full}");
             full.inserted
         }
     }

@@ -127,7 +127,7 @@ where
     assert!(filter.is_empty() && filter.expected_fpr() == 0.0);
 }
 
-/// If a caller removes false positives, keys may no longer be found, as documented. But nothing panics,
+/// If a caller removes false positives, other keys can be lost, as documented. But nothing panics,
 /// and the bytes stay those of a valid filter.
 pub fn removing_false_positives_breaks_nothing_else<S: Subject>(isa: Isa)
 where

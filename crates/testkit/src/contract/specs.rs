@@ -157,10 +157,10 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
                     let limit = any.keys as f64 * bits / 8.0;
                     let units = (256 * any.foldable_by) as f64;
                     let within = filter.memory_bytes() as f64 <= limit + units;
-                    assert!(within || any.keys == 0, "{any:?}");
+                    assert!(within || any.keys == 0, "more bits than asked for: {any:?}");
                 }
                 if let Some(limit) = any.memory_bytes {
-                    assert!(filter.memory_bytes() <= limit, "{any:?}");
+                    assert!(filter.memory_bytes() <= limit, "more bytes than allowed: {any:?}");
                 }
                 if let Some(fpr) = any.fpr {
                     let sizing = S::sizing_fpr(&filter, any.keys);
@@ -178,10 +178,14 @@ pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     for bytes in [4096, 10_000, 65_537, 1_000_000] {
         let keys = if S::ROOM == Room::Endless { bytes } else { bytes / 5 };
         let filter = built::<S>(&spec_of_bytes(keys, bytes, Isa::Portable));
-        assert!(filter.memory_bytes() <= bytes, "{} of {bytes}", filter.memory_bytes());
+        assert!(
+            filter.memory_bytes() <= bytes,
+            "{} bytes taken of {bytes} allowed",
+            filter.memory_bytes()
+        );
         assert!(
             filter.memory_bytes() + S::STEP_BYTES > bytes,
-            "{} of {bytes}",
+            "{} bytes taken of {bytes} allowed",
             filter.memory_bytes()
         );
     }
@@ -254,7 +258,10 @@ pub fn bits_per_key_are_bytes<S: Subject>() {
                 Ok(filter) if S::ROOM == Room::Endless => {
                     let memory = filter.memory_bytes();
                     let units = bytes..bytes + S::STEP_BYTES;
-                    assert!(units.contains(&memory), "{memory} for {keys} keys, {bits} bits");
+                    assert!(
+                        units.contains(&memory),
+                        "{memory} bytes for {keys} keys of {bits} bits"
+                    );
                 }
                 Ok(filter) => assert!(filter.memory_bytes() <= bytes, "{keys} keys, {bits} bits"),
                 Err(SpecError::TooSmall { bytes: allowed, min_bytes }) => {

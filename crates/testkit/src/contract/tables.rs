@@ -37,7 +37,7 @@ fn highly_loaded<S: Exact>(keys: usize) -> S::Filter {
 /// enumerates, and inserting these fingerprints makes the same bytes.
 fn exercise<S: Resize>(bytes: &[u8]) {
     forgery::exercise::<S>(bytes);
-    let filter = S::from_bytes(bytes).expect("accepted a moment ago");
+    let filter = S::from_bytes(bytes).expect("bytes accepted before are refused");
     let fingerprints = S::fingerprints(&filter);
     assert!(fingerprints.len() == filter.len() && fingerprints.is_sorted());
     let mut held: BTreeMap<u64, u64> = BTreeMap::new();
@@ -65,15 +65,15 @@ fn exercise<S: Resize>(bytes: &[u8]) {
     assert!(S::from_bytes(&S::to_bytes(&full)).is_ok());
 
     let mut merged = emptied;
-    merged.merge(&filter).expect("an empty filter takes in its like");
+    merged.merge(&filter).expect("a filter does not merge into its empty copy");
     assert!(S::to_bytes(&merged) == bytes);
 
     for resize in [S::grow, |filter: &mut S::Filter| S::resize(filter, filter.len() + 77)] {
         let mut resized = filter.clone();
-        // The forged fingerprints may leave no bit to grow by.
+        // The forged numbers of slots and fingerprints can leave no remainder bit for a larger table.
         if resize(&mut resized).is_ok() {
             assert!(S::fingerprints(&resized) == fingerprints);
-            resized.insert_hash(KeyHash::from_raw(12_345)).expect("room was made");
+            resized.insert_hash(KeyHash::from_raw(12_345)).expect("no room after a resize");
             assert!(S::from_bytes(&S::to_bytes(&resized)).is_ok());
         }
     }
@@ -95,7 +95,7 @@ fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
 /// the table were accepted.
 fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     let bytes = S::to_bytes(filter);
-    let parsed = container::parse(&bytes).expect("our own bytes");
+    let parsed = container::parse(&bytes).expect("our own bytes are refused");
     let (header, payload) = (parsed.header(), parsed.payload());
     let mut payload = payload.to_vec();
     for bit in 0..64 {
@@ -153,13 +153,13 @@ pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Res
 }
 
 /// A table with two flipped bits is refused or makes another filter. The bits are near each other or anywhere,
-/// and the number of keys stays the same or changes by one. So the end of a run may move, a quotient may be exchanged
-/// for its neighbour, or a slot may be taken or freed.
+/// and the number of keys stays the same or changes by one. So the end of a run can move, a quotient can be exchanged
+/// for its neighbour, or a slot can be taken or freed.
 pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {
         let bytes = S::to_bytes(&highly_loaded::<S>(keys));
-        let parsed = container::parse(&bytes).expect("our own bytes");
+        let parsed = container::parse(&bytes).expect("our own bytes are refused");
         let (header, payload) = (parsed.header(), parsed.payload());
         let bits = payload.len() as u64 * 8;
         let mut accepted = 0;

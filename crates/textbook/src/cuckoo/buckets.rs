@@ -86,7 +86,7 @@ impl Buckets {
         self.copies(fingerprint, buckets).next().is_some()
     }
 
-    /// The number of copies of the fingerprint in its two buckets, which may be the same bucket.
+    /// The number of copies of the fingerprint in its two buckets, which can be the same bucket.
     ///
     /// # Panics
     /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.

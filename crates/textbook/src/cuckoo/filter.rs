@@ -187,7 +187,7 @@ impl Insert for TextbookCuckooFilter {
 }
 
 impl Remove for TextbookCuckooFilter {
-    /// Removes one copy of this hash's fingerprint. The copy may come from another key with the same
+    /// Removes one copy of this hash's fingerprint. The copy can come from another key with the same
     /// fingerprint and buckets: the filter cannot tell such keys apart.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let is_removed = self.buckets.remove(self.fingerprint_of(hash), self.buckets_of(hash));

@@ -48,7 +48,7 @@ impl DensityCuckooSet {
         Self::with_sizes([places, places], seed)
     }
 
-    /// Creates an empty set whose tables may differ in size.
+    /// Creates an empty set whose tables can differ in size.
     ///
     /// # Errors
     /// The same as for [`new`](Self::new).

@@ -2,7 +2,7 @@
 //!
 //! A table is an array of *places*, each free or taken by one key. Hash functions give each key a few
 //! places, and the key stands in one of them, so a lookup reads only these. If all of them are taken, an
-//! insert *displaces* a key, which goes to another of its own places and may displace another key there,
+//! insert *displaces* a key, which goes to another of its own places and can displace another key there,
 //! until one finds a free place. If keys have two places each, the *cuckoo graph* has the places as nodes, and
 //! each key is an edge between its two places. All keys can be placed if and only if no component has more edges
 //! than nodes. An insert that would give a component more edges than nodes *cycles*: its displacements would never

@@ -41,7 +41,7 @@ impl StandardCuckooSet {
         Self::with_sizes([places, places], seed)
     }
 
-    /// Creates an empty set whose tables may differ in size.
+    /// Creates an empty set whose tables can differ in size.
     pub(super) fn with_sizes(sizes: [u64; 2], seed: u64) -> Result<Self, SpecError> {
         let tables = TwoTables::new(sizes, Hashes::new(seed))?;
         let max_rounds = max_rounds(&tables);

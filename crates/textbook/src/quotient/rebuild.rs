@@ -44,7 +44,7 @@ impl From<SpecError> for RebuildError {
 
 impl TextbookQuotientFilter {
     /// Adds the fingerprints of another filter: the result is the union of two sets or the sum of two multisets. Two
-    /// sorted sequences are merged into a new table. The two filters may have quotients of different widths if their
+    /// sorted sequences are merged into a new table. The two filters can have quotients of different widths if their
     /// fingerprints have the same width; this filter keeps the width of its quotients.
     ///
     /// Cost: a pass over both tables, and an insert for each fingerprint.

@@ -124,7 +124,10 @@ fn filters_of_every_shape_answer_like_the_model_in_300_000_operations() {
                 }
                 trial.check();
                 let [slots, copies] = trial.refused;
-                assert!(slots + copies > 50, "too few refused inserts: {bits} {entries} {f}");
+                assert!(
+                    slots + copies > 50,
+                    "too few refused: 2^{bits} buckets, {entries} entries, {f} bits"
+                );
             }
         }
     }

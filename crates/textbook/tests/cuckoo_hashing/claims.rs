@@ -81,8 +81,11 @@ fn each_place_of_a_stash_makes_failures_four_times_rarer() {
         (0..TRIALS).filter(fails).count()
     };
     let failed = [0, 1, 2, 3].map(failures);
-    assert!(failed[0] > 300, "{failed:?}");
-    assert!(failed.windows(2).all(|pair| pair[1] * 4 < pair[0]), "{failed:?}");
+    assert!(failed[0] > 300, "failures with stashes of 0 to 3: {failed:?}");
+    assert!(
+        failed.windows(2).all(|pair| pair[1] * 4 < pair[0]),
+        "failures with stashes of 0 to 3: {failed:?}"
+    );
 }
 
 /// A removal makes room in a component of the cuckoo graph, and a stashed key of that component moves there.

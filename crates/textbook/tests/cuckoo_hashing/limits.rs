@@ -38,7 +38,10 @@ fn the_error_for_an_impossible_size_names_the_parameter() {
     assert_eq!(refused(StashCuckooSet::new(9, 65, 0)), ("stash_places", MAX_STASH as u64 + 1));
     for asymmetry in [0.0, 1.0, -0.5, f64::NAN, f64::INFINITY] {
         let made = AsymmetricCuckooSet::new(9, asymmetry, 0);
-        assert!(matches!(made, Err(SpecError::LoadOutOfRange { .. })), "{asymmetry}");
+        assert!(
+            matches!(made, Err(SpecError::LoadOutOfRange { .. })),
+            "{asymmetry} was not refused"
+        );
     }
     for max_visited in [0, usize::MAX] {
         let made = DAryCuckooSet::new(9, 3, 0).unwrap().with_max_visited(max_visited);

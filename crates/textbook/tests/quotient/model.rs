@@ -155,7 +155,7 @@ fn tiny_tables_match_the_definition_after_each_of_800_000_operations() {
         for multiset in [false, true] {
             let mut trial = Trial::new(q, r, multiset, seed as u64);
             fill_and_drain(&mut trial, 50_000, 1);
-            assert!(trial.refused > 100, "too few refused inserts: {q} {r}");
+            assert!(trial.refused > 100, "too few refused inserts: 2^{q} slots, {r} bits");
         }
     }
 }
@@ -168,7 +168,7 @@ fn medium_tables_answer_like_the_model_in_600_000_operations() {
         for multiset in [false, true] {
             let mut trial = Trial::new(q, r, multiset, 100 + seed as u64);
             fill_and_drain(&mut trial, operations, 997);
-            assert!(trial.refused > 100, "too few refused inserts: {q} {r}");
+            assert!(trial.refused > 100, "too few refused inserts: 2^{q} slots, {r} bits");
         }
     }
 }

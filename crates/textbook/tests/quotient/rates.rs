@@ -44,7 +44,7 @@ fn set_and_multiset_expect_the_same_fpr() {
         let x = keys as f64 / all;
         let sigma = ((-x).exp() - (1.0 + x) * (-2.0 * x).exp()).sqrt() / all.sqrt();
         let difference = set.expected_fpr() - predicted;
-        assert!(difference.abs() < 3.0 * sigma, "{difference} with sigma {sigma}");
+        assert!(difference.abs() < 3.0 * sigma, "the rates differ by {difference}, sigma {sigma}");
     }
 }
 

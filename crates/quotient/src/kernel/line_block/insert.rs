@@ -135,7 +135,7 @@ unsafe fn insert_at(
     let last = |line: usize| if line == free.line { free.at } else { SLOTS - 1 };
     let mut line = key.line;
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
-    // From the key's line to that of its slot, moves may begin within the line.
+    // From the key's line to that of its slot, moves can begin within the line.
     loop {
         let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
         // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.

@@ -33,7 +33,7 @@ impl Fields {
     }
 
     /// Compares the fields of `window` with those of `pattern`. Returns 0 if no field is equal. Otherwise, the lowest
-    /// bit that is set is the highest bit of the first equal field; higher bits may be wrong.
+    /// bit that is set is the highest bit of the first equal field; higher bits can be wrong.
     ///
     /// Equal fields are zero after the exclusive or. Subtracting 1 from each field borrows from the field above only if
     /// a field is zero, so everything up to the first zero field is exact.
