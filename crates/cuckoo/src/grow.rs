@@ -70,7 +70,8 @@ impl From<GrowError> for WhyFull {
     fn from(error: GrowError) -> Self {
         match error {
             GrowError::OutOfMemory { bytes } => Self::Memory { bytes },
-            GrowError::Fingerprint { .. } | GrowError::TooLarge { .. } => Self::Fingerprint,
+            GrowError::Fingerprint { .. } => Self::Fingerprint,
+            GrowError::TooLarge { .. } => Self::Slots,
         }
     }
 }

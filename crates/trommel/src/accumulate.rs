@@ -319,9 +319,9 @@ impl FilterAccumulator {
     }
 
     /// Returns a filter of all keys. If the accumulator keeps hashes, the filter is made for the number of distinct
-    /// hashes, so it is no larger than these keys need, unless the spec sets a size in bytes. Each distinct hash is
-    /// inserted once, even if the spec is that of a multiset or a counting filter. If the accumulator has made a
-    /// filter, returns that filter, like [`FilterAccumulator::finish`].
+    /// hashes, so it is no larger than these keys need, unless the spec sets a size in bytes. A filter that counts the
+    /// copies of a key, a multiset or a counting filter, gets every copy and is made for the number of all hashes. If
+    /// the accumulator has made a filter, returns that filter, like [`FilterAccumulator::finish`].
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -338,8 +338,10 @@ impl FilterAccumulator {
     pub fn finish_compact(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(mut hashes) => {
-                hashes.sort_unstable();
-                hashes.dedup();
+                if !self.spec.counts_copies() {
+                    hashes.sort_unstable();
+                    hashes.dedup();
+                }
                 filter_of(&self.spec.keys(hashes.len()), &hashes)
             }
             Held::Filter(filter) => Ok(filter),

@@ -77,6 +77,11 @@ impl FilterSpec {
         self.kind
     }
 
+    /// Whether the filter counts the copies of a key.
+    pub(crate) fn counts_copies(&self) -> bool {
+        self.spec.multiset || self.kind == FilterKind::CountingBloom
+    }
+
     /// The options that were set.
     pub(crate) fn spec(&self) -> &Spec {
         &self.spec

@@ -241,3 +241,21 @@ fn forged_fields_under_a_right_checksum_are_refused() {
     let refused = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&other_size);
     assert!(matches!(refused, Err(AccumulateError::Merge(_))), "{refused:?}");
 }
+
+#[test]
+fn a_compact_filter_that_counts_copies_gets_every_copy() {
+    let keys = hashes(21, 50);
+    let copies = |kind, multiset| {
+        let mut accumulator = FilterAccumulator::new(spec(kind).multiset(multiset), KEPT).unwrap();
+        for _ in 0..3 {
+            accumulator.insert_batch(&keys).unwrap();
+        }
+        assert!(accumulator.is_sparse());
+        let filter = accumulator.finish_compact().unwrap();
+        keys.iter().map(|hash| filter.count_hash(*hash).unwrap()).min()
+    };
+    assert!(copies(FilterKind::Quotient, true) >= Some(3));
+    assert!(copies(FilterKind::Cuckoo, true) >= Some(3));
+    assert!(copies(FilterKind::CountingBloom, false) >= Some(3));
+    assert_eq!(copies(FilterKind::Quotient, false), Some(1));
+}

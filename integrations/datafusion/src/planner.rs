@@ -81,7 +81,8 @@ fn worthwhile_keys(
     }
     let keys = estimated_keys(build)?.map_or(DEFAULT_KEYS, |keys| keys.max(MIN_KEYS));
     let spec = FilterSpec::new(options.kind).keys(keys).fpr(options.fpr);
-    if spec.encoded_len().is_ok_and(|bytes| bytes > options.max_bytes as u64) {
+    // A kind that cannot reach the false-positive rate is no reason to fail the query either.
+    if !spec.encoded_len().is_ok_and(|bytes| bytes <= options.max_bytes as u64) {
         return Ok(None);
     }
     if let Some(filtered) = scanned_rows(probe)? {
