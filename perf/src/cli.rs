@@ -3,9 +3,8 @@
 mod examples;
 
 use crate::advise::AdviseArgs;
-use crate::engine::MAX_THREADS;
+use crate::measure::plan::Selection;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use regex::Regex;
 use std::path::PathBuf;
 use std::time::Duration;
 use trommel::Isa;
@@ -66,38 +65,6 @@ pub(crate) enum Verb {
     /// Write manual pages.
     #[command(after_help = examples::MAN)]
     Man(ManArgs),
-}
-
-/// Selects cases.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Selection {
-    /// Measure every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H at
-    /// scale 0.1, each with its fastest rival, in about three minutes. Without --quick and --full, a run takes a
-    /// quarter of an hour and adds: inserts and builds at 1e7 keys, all loads, widths and rivals at 2^20 slots, the
-    /// fastest at 2^24, the matrix of further influences on lookups, and the engine with 1e6 keys.
-    #[arg(long, conflicts_with = "full")]
-    pub(crate) quick: bool,
-    /// Measure everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
-    /// filters with slots, loads of 75 and 95 % at 2^27 slots, and all of the engine.
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Select only the cases whose name (see `list`) matches.
-    #[arg(short, long, value_name = "REGEX")]
-    pub(crate) filter: Option<Regex>,
-    /// Measure these key counts, such as 1e5,3e6.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
-    pub(crate) keys: Option<Vec<usize>>,
-    /// The loads, in per cent, to which filters with slots are filled, such as 75,85,95. Each load is measured at 2^20
-    /// and 2^24 slots, and with --full at 2^27 slots too.
-    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
-    pub(crate) load: Option<Vec<u32>>,
-    /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured
-    /// with one thread and with one per core.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
-    pub(crate) threads: Option<Vec<usize>>,
-    /// Leave out the rivals of the cases that --filter selects, unless --filter names them.
-    #[arg(long)]
-    pub(crate) no_rivals: bool,
 }
 
 /// The arguments of `measure`.
@@ -298,15 +265,6 @@ pub(crate) struct TextbookArgs {
     pub(crate) splice: Option<PathBuf>,
 }
 
-/// Parses a count: `1000000`, `1e6`, `2.5e6`.
-pub(crate) fn parse_count(text: &str) -> Result<usize, String> {
-    let value: f64 = text.trim().parse().map_err(|_| format!("{text:?} is not a number"))?;
-    if value.fract() != 0.0 || !(1.0..=1e10).contains(&value) {
-        return Err(format!("{text:?} is not a whole number from 1 to 1e10"));
-    }
-    Ok(value as usize)
-}
-
 /// Parses an effect in per cent; returns it as a share.
 fn parse_effect(text: &str) -> Result<f64, String> {
     let effect = text.trim().trim_end_matches(['%', ' ']).parse::<f64>().ok();
@@ -324,18 +282,6 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(seconds))
 }
 
-/// Parses a number of threads that an engine can have.
-fn parse_threads(text: &str) -> Result<usize, String> {
-    let threads = parse_count(text).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
-    threads.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MAX_THREADS}"))
-}
-
-/// Parses a load in whole per cent, up to 95: every filter with slots can be filled that far.
-fn parse_load(text: &str) -> Result<u32, String> {
-    let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
-    load.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 95"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,36 +293,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_whole_numbers_in_any_notation() {
-        assert_eq!(parse_count("1e6"), Ok(1_000_000));
-        assert_eq!(parse_count(" 250000"), Ok(250_000));
-        for bad in ["", "x", "1.5", "-3", "0", "1e20", "NaN", "inf"] {
-            assert!(parse_count(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn loads_are_whole_per_cent_up_to_95() {
-        assert_eq!(parse_load(" 95"), Ok(95));
-        for bad in ["", "0", "96", "0.95", "95%", "-1"] {
-            assert!(parse_load(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn effects_are_given_in_per_cent() {
         assert_eq!(parse_effect("5"), Ok(0.05));
         assert_eq!(parse_effect("2.5 %"), Ok(0.025));
         for bad in ["", "-1", "NaN", "inf", "x"] {
             assert!(parse_effect(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn numbers_of_threads_are_whole_and_within_the_limit_of_engines() {
-        assert_eq!(parse_threads(" 2"), Ok(2));
-        for bad in ["", "0", "1e9", "1025", "1.5", "-1", "x"] {
-            assert!(parse_threads(bad).is_err(), "{bad}");
         }
     }
 

@@ -84,8 +84,8 @@ fn a_run_on_other_keys_is_not_resumed() {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let lines = |keys: std::ops::Range<u32>| keys.map(|key| format!("{key}\n")).collect::<String>();
     fs::write(path("keys"), lines(0..300)).unwrap();
-    // The other files have the same numbers of keys, probes and matches, so only the digests differ.
-    fs::write(path("other keys"), lines(50..350)).unwrap();
+    // Each of the other files leaves the numbers of keys, probes and matches as they are, so only the digest differs.
+    fs::write(path("other keys"), [lines(100..300), lines(600..700)].concat()).unwrap();
     fs::write(path("probes"), lines(100..500)).unwrap();
     fs::write(path("other probes"), [lines(100..300), lines(600..800)].concat()).unwrap();
     let out = directory.path().join("run");

@@ -85,7 +85,7 @@ impl Drop for Kit {
     }
 }
 
-/// Checks that a function that makes a handle refuses a wrong address for it.
+/// Checks that a function that creates a handle refuses a null or misaligned address at which to store the handle.
 fn makes_a_handle<T>(make: impl Fn(*mut *mut T) -> Status) {
     let slot = [null_mut::<T>(); 2];
     assert_eq!(make(null_mut()), TROMMEL_NULL_ARGUMENT);

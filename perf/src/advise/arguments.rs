@@ -1,7 +1,7 @@
 //! The command line of `advise`.
 
 use super::{Need, Question};
-use crate::cli::parse_count;
+use crate::measure::plan::parse_count;
 use clap::Args;
 use std::path::PathBuf;
 use trommel::Isa;

@@ -3,11 +3,11 @@
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
-use crate::interleave::{Meter, Pace, Repetition, interleave};
-use crate::keys::{Column, KeyStream, Probes, as_hashes};
-use crate::lanes::{Length, Repeater};
-use crate::roofline;
-use crate::subject::ensure_no_key_denied;
+use crate::measure::interleave::{Meter, Pace, Repetition, interleave};
+use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
+use crate::measure::lanes::{Length, Repeater};
+use crate::measure::roofline;
+use crate::measure::subject::ensure_no_key_denied;
 use anyhow::{Context as _, Result, ensure};
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -187,7 +187,7 @@ mod tests {
     use super::super::offers::offers;
     use super::super::question::tests::question;
     use super::*;
-    use crate::environment::Caches;
+    use crate::measure::environment::Caches;
 
     #[test]
     fn every_offer_can_be_measured() {

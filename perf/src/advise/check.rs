@@ -6,8 +6,9 @@ use super::offers::{Offer, offers};
 use super::search::search;
 use super::timings::LineTimes;
 use super::verdict::rank;
-use crate::environment::Environment;
-use crate::tables::{Line, Table, figure};
+use crate::base::format::figure;
+use crate::base::table::{Line, Table};
+use crate::measure::environment::Environment;
 use anyhow::Result;
 use trommel::Isa;
 

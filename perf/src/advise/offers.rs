@@ -2,8 +2,9 @@
 //! cost of a probe has several local minima, at the sizes of the caches, so a descent would not find the best.
 
 use super::{Need, Question};
-use crate::environment::{Caches, human_bytes};
-use crate::failure::bad_input;
+use crate::base::failure::bad_input;
+use crate::base::format::human_bytes;
+use crate::measure::environment::Caches;
 use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
@@ -377,7 +378,7 @@ fn advice_to_reach(rate: f64, asked: &Question) -> String {
 pub(super) mod tests {
     use super::super::question::tests::question;
     use super::*;
-    use crate::failure::BadInput;
+    use crate::base::failure::BadInput;
 
     /// A made-up offer of this kind, size and false-positive rate.
     pub(crate) fn named(kind: FilterKind, bytes: u64, fpr: f64) -> Offer {
@@ -414,7 +415,7 @@ pub(super) mod tests {
     fn offers_state_the_rate_and_bytes_of_the_filled_filter() {
         use trommel::Insert as _;
         let asked = question(20_000, 100.0, 0.0);
-        let hashes = crate::keys::KeyStream::new(1).hashes(0, asked.keys);
+        let hashes = crate::measure::keys::KeyStream::new(1).hashes(0, asked.keys);
         let mut seen = Vec::new();
         for offer in offers(&asked, &CACHES, None).unwrap() {
             if offer.fpr < 0.002 || seen.contains(&offer.kind) {

@@ -4,10 +4,10 @@ use super::Question;
 use super::offers::offers;
 use super::timings::{LineTimes, Sample, Timings};
 use super::verdict::{Advice, rank};
-use crate::failure::bad_input;
+use crate::base::failure::bad_input;
+use crate::measure::roofline::Point;
 use crate::model::{Calls, Matrix, Op, Row, Workload};
-use crate::results::Results;
-use crate::roofline::Point;
+use crate::store::results::Results;
 use anyhow::Result;
 
 /// Answers a question with the lookup times of a run, interpolated between its sizes and shares of keys.
@@ -64,8 +64,8 @@ mod tests {
     use super::super::question::tests::question;
     use super::super::timings::Basis;
     use super::*;
-    use crate::environment::Environment;
-    use crate::failure::BadInput;
+    use crate::base::failure::BadInput;
+    use crate::measure::environment::Environment;
     use crate::model::example;
 
     #[test]

@@ -5,8 +5,8 @@
 //! by the same factor as the time of a random cache-line read. Between two shares of keys among the probes, the time is
 //! interpolated linearly.
 
-use crate::built::is_near;
-use crate::environment::human_bytes;
+use crate::base::format::human_bytes;
+use crate::measure::built::is_near;
 use serde::Serialize;
 use std::fmt;
 use trommel::FilterKind;

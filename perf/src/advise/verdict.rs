@@ -3,9 +3,9 @@
 use super::offers::{Offer, Shape};
 use super::timings::{Basis, Estimate};
 use super::{Need, Question};
-use crate::environment::human_bytes;
-use crate::stats::round_significant;
-use crate::tables::{Line, Table, figure, per_cent};
+use crate::base::format::{figure, human_bytes, per_cent};
+use crate::base::stats::round_significant;
+use crate::base::table::{Line, Table};
 use serde::Serialize;
 use trommel::FilterKind;
 

@@ -2,9 +2,10 @@
 
 use super::{pin, usable_isa};
 use crate::advise::{AdviseArgs, check, from_measurements, from_results};
-use crate::console::{remark, say};
-use crate::failure::bad_input;
-use crate::results::{Results, replace};
+use crate::base::console::{remark, say};
+use crate::base::failure::bad_input;
+use crate::base::files::replace;
+use crate::store::results::Results;
 use anyhow::Result;
 
 /// Prints the answer as a table and a sentence; with `--check`, compares such answers with the best filters.

@@ -1,11 +1,11 @@
 //! `calibrate`: measures the constants of the engine's cost model on this machine.
 
 use super::{pin, usable_isa};
+use crate::base::console::{remark, say};
+use crate::base::files::prepare;
 use crate::cli::CalibrateArgs;
-use crate::console::{remark, say};
-use crate::engine::{Extent, ThreadSet, calibrate, numbers_of_threads};
-use crate::lock::lock;
-use crate::results::prepare;
+use crate::run::engine::{Extent, ThreadSet, calibrate, numbers_of_threads};
+use crate::store::lock::lock;
 use anyhow::Result;
 use std::time::Instant;
 use trommel::engine::CostModel;

@@ -1,17 +1,19 @@
 //! `check`: runs every workload once on few keys, only to verify the answers.
 
 use super::usable_isa;
-use crate::cli::{CheckArgs, Selection};
-use crate::console::say;
-use crate::effort::Effort;
-use crate::engine::{self, Bench, ThreadSet, strategies};
-use crate::environment::{Caches, Environment};
+use crate::base::console::say;
+use crate::cli::CheckArgs;
+use crate::measure::effort::Effort;
+use crate::measure::environment::{Caches, Environment};
+use crate::measure::plan::{Loads, Selection, every_place};
+use crate::measure::tpch;
 use crate::model::Family;
-use crate::plan::{Loads, every_place};
-use crate::progress::Progress;
-use crate::results::Results;
-use crate::session::Session;
-use crate::{textbook, tpch};
+use crate::run::engine;
+use crate::run::engine::{Bench, ThreadSet, strategies};
+use crate::run::progress::Progress;
+use crate::run::session::Session;
+use crate::store::results::Results;
+use crate::textbook;
 use anyhow::Result;
 use trommel::Isa;
 use trommel::engine::CostModel;
@@ -62,7 +64,7 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", &tpch::describe(TPCH_SCALE), &keys, &probes)?;
     let thread_sets = ThreadSet::start_all(&THREADS, CostModel::default())?;
-    let bench = Bench { thread_sets: &thread_sets, effort: Effort::CHECK, isa };
+    let bench = Bench { thread_sets: &thread_sets, effort: Effort::CHECK, isa, deadline: None };
     for keys in KEYS_OF_ENGINE {
         let groups = engine::groups_of(keys);
         bench.measure(&groups, &mut session.results, &mut session.progress, |_| Ok(()))?;

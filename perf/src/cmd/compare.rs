@@ -1,10 +1,10 @@
 //! `compare`: compares the runs of two programs.
 
+use crate::analyse::compare::{Attempt, Comparison, to_junit};
+use crate::base::console::{remark, say};
+use crate::base::failure::bad_input;
+use crate::base::files::replace;
 use crate::cli::CompareArgs;
-use crate::compare::{Attempt, Comparison, to_junit};
-use crate::console::{remark, say};
-use crate::failure::bad_input;
-use crate::results::replace;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! `completions` and `man`: shell completions and manual pages of the command line.
 
+use crate::base::console::say;
+use crate::base::failure::bad_input;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
-use crate::console::say;
-use crate::failure::bad_input;
 use anyhow::Result;
 use clap::CommandFactory as _;
 use std::fs;

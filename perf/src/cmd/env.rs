@@ -1,9 +1,9 @@
 //! `env`: describes the machine and the build.
 
-use crate::console::say;
-use crate::environment::Environment;
-use crate::results::Results;
-use crate::tables;
+use crate::base::console::say;
+use crate::measure::environment::Environment;
+use crate::show::tables;
+use crate::store::results::Results;
 use anyhow::Result;
 
 /// Prints the description.

@@ -1,13 +1,12 @@
 //! `list`: names the cases that `measure` would run.
 
-use crate::cli::Selection;
-use crate::console::say;
-use crate::engine::numbers_of_threads;
-use crate::environment::Caches;
-use crate::plan::{
-    SubjectSpec, UNKNOWN_KEYS, groups_of, groups_of_one_gib, groups_of_tpch, key_counts, places_of,
-    subject_specs, subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs,
+use crate::base::console::say;
+use crate::measure::environment::Caches;
+use crate::measure::plan::{
+    Selection, SubjectSpec, UNKNOWN_KEYS, groups_of, groups_of_one_gib, groups_of_tpch, key_counts,
+    places_of, subject_specs, subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs,
 };
+use crate::run::engine::numbers_of_threads;
 use anyhow::Result;
 
 /// Prints one name per line. The number of TPC-H keys is known only after they are generated, so the names of the TPC-H
@@ -16,6 +15,11 @@ pub(crate) fn run(selection: &Selection) -> Result<()> {
     let mut names = names_on_generated_keys(selection);
     names.extend(names_on_tpch(selection));
     if names.is_empty() { Ok(()) } else { say!("{}", names.join("\n")) }
+}
+
+/// The number of cases that a selection contains.
+pub(crate) fn count_cases(selection: &Selection) -> usize {
+    names_on_generated_keys(selection).len() + names_on_tpch(selection).len()
 }
 
 /// Whether a selection contains any case.

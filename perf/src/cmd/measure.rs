@@ -1,29 +1,34 @@
 //! `measure`: describes the machine, measures its noise and roofline, then every workload.
 
-use super::list::selects_anything;
+use super::list::{count_cases, selects_anything};
 use super::{pin, report, usable_isa};
-use crate::cli::{MeasureArgs, Selection, Simulate};
-use crate::console::{remark, say};
-use crate::counters::Counters;
-use crate::effort::Effort;
-use crate::engine::{Calibration, ThreadSet, numbers_of_threads};
-use crate::environment::{Caches, Environment, human_bytes, memory_bytes};
-use crate::failure::bad_input;
-use crate::keys::{Column, Probes};
-use crate::lock::lock;
-use crate::model::short_slots;
-use crate::plan::{
-    Loads, Place, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch, is_of_summary,
-    key_counts, key_counts_of_summary, places_of, subject_specs, subject_specs_of,
+use crate::base::console::{remark, say};
+use crate::base::failure::bad_input;
+use crate::base::files::prepare;
+use crate::base::format::human_bytes;
+use crate::cli::{MeasureArgs, Simulate};
+use crate::measure::counters::Counters;
+use crate::measure::effort::Effort;
+use crate::measure::environment::{Caches, Environment, memory_bytes};
+use crate::measure::keys::{Column, Probes};
+use crate::measure::plan::{
+    Loads, Place, Selection, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch,
+    is_of_summary, key_counts, key_counts_of_summary, places_of, subject_specs, subject_specs_of,
     subject_specs_of_one_gib, sweep_of, tpch_scale,
 };
-use crate::progress::Progress;
-use crate::results::{Input, Results, prepare};
-use crate::session::{Session, steps_of, steps_of_sweep};
-use crate::{keyfile, noise, roofline, simulate, tables, tpch};
+use crate::measure::{keyfile, noise, roofline, tpch};
+use crate::model::short_slots;
+use crate::run::engine::{Calibration, ThreadSet, numbers_of_threads};
+use crate::run::progress::Progress;
+use crate::run::session::{Session, steps_of, steps_of_sweep};
+use crate::run::simulate;
+use crate::show::tables;
+use crate::store::lock::lock;
+use crate::store::results::{Input, Results};
 use anyhow::Result;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 use trommel::Isa;
 use trommel::engine::CostModel;
 use trommel_callgrind::Missing;
@@ -81,9 +86,11 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     let counters = open_counters(&mut results);
     let simulates = counters.is_none() && should_simulate(when, selection.full, &valgrind);
     check_noise(&mut results);
-    let mut progress = Progress::new(count_steps(&selection, isa, own_input.is_some()));
-    measure_roofline(&mut results, &selection, &mut progress)?;
     let effort = Effort::of(&selection, arguments.seconds);
+    let steps = count_steps(&selection, isa, own_input.is_some());
+    say_what_is_planned(&selection, own_input.is_some(), effort.expected(steps))?;
+    let mut progress = Progress::new(steps);
+    measure_roofline(&mut results, &selection, &mut progress)?;
     let session = Session::new(
         results,
         progress,
@@ -114,6 +121,22 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Says how many cases will be measured, and about how long that takes.
+fn say_what_is_planned(
+    selection: &Selection,
+    has_own_keys: bool,
+    expected: Duration,
+) -> Result<()> {
+    let cases = if has_own_keys {
+        "the user's keys".to_owned()
+    } else {
+        format!("{} cases", count_cases(selection))
+    };
+    let minutes = expected.as_secs_f64() / 60.0;
+    let or_more = if selection.full { ", or longer if filters take long to fill" } else { "" };
+    say!("measuring {cases}: about {minutes:.0} min{or_more}\n", minutes = minutes.ceil())
 }
 
 /// Checks that all filters for the largest key count fit into `memory` bytes together. It assumes one byte per key,
@@ -387,7 +410,7 @@ fn show(results: &Results, out: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::BadInput;
+    use crate::base::failure::BadInput;
 
     #[test]
     fn keys_that_memory_cannot_hold_are_refused() {

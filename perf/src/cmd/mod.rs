@@ -13,9 +13,9 @@ mod roofline;
 mod simulated;
 mod textbook;
 
+use crate::base::console::remark;
+use crate::base::failure::bad_input;
 use crate::cli::{Cli, MeasureArgs, Verb};
-use crate::console::remark;
-use crate::failure::bad_input;
 use anyhow::Result;
 use std::process::ExitCode;
 use trommel::Isa;

@@ -1,12 +1,13 @@
 //! `report`: writes the report and the plots of a run again, and splices its tables into a document.
 
+use crate::base::console::say;
+use crate::base::failure::bad_input;
+use crate::base::files::replace;
+use crate::base::table::Table;
 use crate::cli::ReportArgs;
-use crate::console::say;
-use crate::engine::scaling;
-use crate::failure::bad_input;
-use crate::history::History;
-use crate::results::{REPORT, Results, replace};
-use crate::{html, splice, tables};
+use crate::show::history::History;
+use crate::show::{html, scaling, splice, tables};
+use crate::store::results::{REPORT, Results};
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
@@ -46,7 +47,7 @@ fn fill(path: &Path, owner: &str, results: &Results) -> Result<(String, Vec<Stri
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
     let tables = tables::all(results);
     let content =
-        |name: &str| tables.iter().find(|table| table.name == name).map(tables::Table::to_markdown);
+        |name: &str| tables.iter().find(|table| table.name == name).map(Table::to_markdown);
     let (spliced, names) = splice::splice(&document, owner, content)?;
     if names.is_empty() {
         return Err(bad_input(format!(

@@ -1,11 +1,12 @@
 //! `roofline`: measures random cache-line reads per second, by working-set size.
 
 use super::pin;
-use crate::console::say;
-use crate::environment::Environment;
-use crate::progress::Progress;
-use crate::results::Results;
-use crate::{roofline, tables};
+use crate::base::console::say;
+use crate::measure::environment::Environment;
+use crate::measure::roofline;
+use crate::run::progress::Progress;
+use crate::show::tables;
+use crate::store::results::Results;
 use anyhow::Result;
 
 /// The largest working set, in bytes: far more than the part of any last-level cache that one core gets.

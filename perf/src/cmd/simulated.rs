@@ -1,10 +1,10 @@
 //! `simulated`: runs the cases of a job. Only `measure` calls it, under Callgrind.
 
 use super::usable_isa;
+use crate::base::console::say;
+use crate::base::failure::bad_input;
 use crate::cli::SimulatedArgs;
-use crate::console::say;
-use crate::failure::bad_input;
-use crate::simulate::Job;
+use crate::run::simulate::Job;
 use anyhow::Result;
 
 /// Runs the cases of a job, each marked as sections, and prints which sections belong to which case.

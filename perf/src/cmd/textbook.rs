@@ -1,14 +1,15 @@
 //! `textbook`: repeats experiments of the papers on cuckoo filters and cuckoo hashing.
 
 use super::pin;
+use crate::base::console::{remark, say};
+use crate::base::failure::bad_input;
+use crate::base::files::{prepare, replace};
+use crate::base::table::Table;
 use crate::cli::TextbookArgs;
-use crate::console::{remark, say};
-use crate::failure::bad_input;
-use crate::lock::lock;
-use crate::results::{prepare, replace};
-use crate::splice::{TEXTBOOK, splice};
-use crate::tables::Table;
-use crate::textbook::{self, Effort};
+use crate::show::splice::{TEXTBOOK, splice};
+use crate::store::lock::lock;
+use crate::textbook;
+use crate::textbook::Effort;
 use anyhow::Result;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The figures of one measured case.
 
 use super::Case;
-use crate::counters::{Counts, Event};
-use crate::stats::round_significant;
+use crate::base::stats::round_significant;
+use crate::model::{Counts, Event};
 use serde::{Deserialize, Serialize};
 
 /// One measured case and its figures: a line of `results.csv`. A figure is `None`, and its cell blank, if its value is

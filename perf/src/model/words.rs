@@ -141,7 +141,7 @@ words! {
         Usual = "usual",
         /// Without huge pages.
         SmallPages = "small-pages",
-        /// Many small filters, see [`crate::tree`].
+        /// Many small filters, see [`crate::measure::tree`].
         Tree = "tree",
     }
 }

@@ -1,8 +1,8 @@
 //! Compares the density-based method with the standard one: cycles, displacements, time and memory.
 
 use super::Effort;
-use crate::clock::{Lap, Stopwatch};
-use crate::stats::{median, round_significant};
+use crate::base::clock::{Lap, Stopwatch};
+use crate::base::stats::{median, round_significant};
 use anyhow::{Result, ensure};
 use serde::Serialize;
 use std::fmt;

@@ -12,7 +12,7 @@ mod density;
 mod loads;
 mod shown;
 
-use crate::results::{csv_of, replace};
+use crate::base::files::{csv_of, replace};
 use anyhow::Result;
 use std::path::Path;
 

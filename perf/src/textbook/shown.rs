@@ -3,9 +3,10 @@
 use super::Measured;
 use super::density::{LOADS, Method, Point};
 use super::loads::Limit;
-use crate::environment::human_bytes;
-use crate::plots::{self, Series};
-use crate::tables::{Line, Table, figure, short_count};
+use crate::base::format::{figure, human_bytes, short_count};
+use crate::base::table::{Line, Table};
+use crate::show::plots;
+use crate::show::plots::Series;
 use anyhow::Result;
 
 /// The names by which documents refer to the tables.

@@ -14,8 +14,8 @@ use trommel_simd::Isa;
 /// number of bits per key, the false-positive rate is lower than that of split blocks, and a lookup still reads one
 /// cache line.
 ///
-/// Bits: `line = h · lines >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; the bit of lane `i` is the
-/// number in the six bits of `g` from bit `8 + 6i` on. The line comes from the hash's high bits, and the bits in the
+/// Bits: `line = h · lines >> 64`. `g` is the 64-bit product of the low 32 bits of `h` and an odd 32-bit constant. In
+/// lane `i` the key sets bit number `(g >> (8 + 6i)) & 63`. The line comes from the hash's high bits, and the bits in the
 /// line come from its low half, so they are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with

@@ -3,7 +3,7 @@
 use super::{Layout, Metadata, Shape};
 use core::marker::PhantomData;
 
-/// The most sections of a table.
+/// The largest number of sections that a table of any layout has; see [`Section`].
 pub(super) const SECTIONS: usize = 3;
 
 /// A part of the table that has an equal number of bytes for each block, in the order of the blocks.

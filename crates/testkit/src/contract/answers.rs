@@ -25,12 +25,13 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
     }
 }
 
-/// Batches and single inserts, on this instruction set and in portable code, make the same bytes for batches of
-/// many lengths and for every stream. If the filter becomes full before all keys are inserted, they all
-/// stop at the same key, with the same error.
+/// For batches of many lengths and for every stream, batches on this instruction set and in portable code make the same
+/// bytes. If the filter becomes full before all keys are inserted, both stop at the same key, with the same error. The
+/// same holds for single inserts.
 ///
-/// If a filter is not canonical, a batch can make other bytes than single inserts, and stop at another key.
-/// But both hold exactly the keys that they report as inserted.
+/// If the bytes depend only on the keys held (`S::CANONICAL`), batches and single inserts make the same bytes too, and
+/// stop at the same key. Otherwise they can make different bytes and stop at different keys, but both hold the keys that
+/// they report as inserted.
 pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     for stream in Stream::ALL {
         for length in LENGTHS.into_iter().chain([2049, 5000]) {
@@ -72,8 +73,8 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Fails unless these bytes are a filter that holds every key before the one that did not fit, and no
-/// other key.
+/// Fails unless the filter in these bytes finds every key that was inserted before the first failure, or all keys if
+/// none failed, and unless its `len` is possible for exactly those keys.
 fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Result<(), Full>) {
     let filter = S::from_bytes(bytes).expect("our own bytes are refused");
     let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
@@ -84,8 +85,8 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
     assert!(range.contains(&filter.len()), "{} keys, {range:?} expected", filter.len());
 }
 
-/// Batches of many lengths, at several offsets of the first key, and single lookups, on this instruction
-/// set and in portable code, give the same answers for present and absent keys.
+/// On this instruction set, single lookups, and batches of many lengths that start at several positions in the list of
+/// probes, give the same answers as single lookups in portable code, for present and absent keys.
 pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
         let keys = Disjoint::new(planned as u64, 500, 4500);

@@ -1,0 +1,159 @@
+//! Divides the drift of the machine out of cases that were interleaved with rivals in both runs of an attempt.
+//!
+//! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
+//! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
+//! as long in the second run as in the first; those of another group took 1.5 times as long. So the common factor of
+//! the rivals of the group is divided out. Of 1173 cases in one attempt, 52 then count as slower or faster. With the
+//! drift of whole runs, 256 did.
+
+use super::alike::Alike;
+use super::runs::{Attempt, Pair};
+use super::speed::Source;
+use crate::base::bootstrap;
+use crate::base::bootstrap::Interval;
+use crate::base::stats::median;
+use crate::store::samples::Samples;
+use std::collections::HashMap;
+
+/// The interleaved groups of both runs of an attempt, and the rivals in each.
+#[derive(Debug)]
+pub(super) struct Interleaved<'a> {
+    /// The index of the interleaved group of each case, by name, in the old and in the new run.
+    groups_by_name: [HashMap<&'a str, usize>; 2],
+    rivals: HashMap<GroupIndices, Rivals>,
+}
+
+/// Indices of the interleaved groups of a case in the old and in the new run.
+type GroupIndices = (usize, usize);
+
+impl<'a> Interleaved<'a> {
+    /// Finds the rivals of each group, among the cases that both runs have.
+    pub(super) fn of(attempt: &'a Attempt, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
+        let [old, new] = [&attempt.old, &attempt.new].map(|run| &run.results.samples);
+        let groups_by_name = [old, new].map(groups_by_name);
+        let mut controls: HashMap<GroupIndices, Vec<Control<'a>>> = HashMap::new();
+        for pair in pairs.filter(|pair| pair.old.case.is_of_rival()) {
+            let name = pair.old.name();
+            let control = Control { old: old.of(&name), new: new.of(&name) };
+            if let Some(group) =
+                groups_of(&groups_by_name, &name).filter(|_| control.was_measured())
+            {
+                controls.entry(group).or_default().push(control);
+            }
+        }
+        let rivals = controls.into_iter().map(|(group, controls)| (group, Rivals::of(&controls)));
+        Self { rivals: rivals.collect(), groups_by_name }
+    }
+
+    /// The rivals with which a case was interleaved in both runs, if there are any.
+    pub(super) fn rivals_of(&self, name: &str) -> Option<&Rivals> {
+        self.rivals.get(&groups_of(&self.groups_by_name, name)?)
+    }
+}
+
+fn groups_by_name(samples: &Samples) -> HashMap<&str, usize> {
+    let groups = samples.interleaved().iter().enumerate();
+    groups.flat_map(|(index, names)| names.iter().map(move |name| (&**name, index))).collect()
+}
+
+fn groups_of(groups_by_name: &[HashMap<&str, usize>; 2], name: &str) -> Option<GroupIndices> {
+    let [old, new] = groups_by_name;
+    Some((*old.get(name)?, *new.get(name)?))
+}
+
+/// The times of one rival in the rounds of both runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Control<'a> {
+    pub(super) old: &'a [f64],
+    pub(super) new: &'a [f64],
+}
+
+impl Control<'_> {
+    fn was_measured(&self) -> bool {
+        !self.old.is_empty() && !self.new.is_empty()
+    }
+
+    /// The median new time over the median old time.
+    fn ratio(&self) -> f64 {
+        median(self.new) / median(self.old)
+    }
+}
+
+/// The drift of the machine, measured by rivals that were interleaved with each other.
+#[derive(Clone, Debug)]
+pub(super) struct Rivals {
+    alike: Option<Alike>,
+    /// The median of the rivals' ratios of new time over old time.
+    median_ratio: f64,
+    /// The smallest interval that contains the intervals of all rivals' ratios.
+    hull: Interval,
+}
+
+impl Rivals {
+    /// Computes the drift from one or more rivals.
+    fn of(controls: &[Control<'_>]) -> Self {
+        let ratios: Vec<f64> = controls.iter().map(Control::ratio).collect();
+        let intervals = controls.iter().zip(&ratios).map(|(it, ratio)| {
+            let known = bootstrap::of_ratio(it.new, it.old);
+            known.unwrap_or(Interval { low: *ratio, high: *ratio })
+        });
+        let hull = intervals.reduce(Interval::hull).unwrap_or(Interval { low: 1.0, high: 1.0 });
+        Self { alike: Alike::by(controls), median_ratio: median(&ratios), hull }
+    }
+
+    /// Returns the drift-adjusted ratio of new time over old time of a case, how the ratio was computed, and its
+    /// interval if there is one. `ratio` is the ratio of the medians of the case.
+    ///
+    /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then excludes 1 only
+    /// if the case changed by more than every rival.
+    pub(super) fn drift_adjusted(
+        &self,
+        ratio: f64,
+        old: &[f64],
+        new: &[f64],
+    ) -> (f64, Source, Option<Interval>) {
+        if let Some((relative, interval)) =
+            self.alike.as_ref().and_then(|alike| alike.ratio(old, new))
+        {
+            return (relative, Source::AlikeRounds, Some(interval));
+        }
+        let interval = bootstrap::of_ratio(new, old).map(|interval| Interval {
+            low: interval.low / self.hull.high,
+            high: interval.high / self.hull.low,
+        });
+        (ratio / self.median_ratio, Source::Rivals, interval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_matched_rounds_an_effect_must_exceed_that_of_every_rival() {
+        let rounds = |time: f64| [time; 12];
+        let [ten, eleven, twelve, fifteen] = [10.0, 11.0, 12.0, 15.0].map(rounds);
+        let control = |new| Control { old: &[10.0; 12], new };
+        let rivals =
+            Rivals::of(&[control(&[12.0; 12]), control(&[11.0; 12]), control(&[14.0; 12])]);
+        let adjusted = |new: &[f64], ratio| rivals.drift_adjusted(ratio, &ten, new);
+        let (relative, source, interval) = adjusted(&twelve, 1.2);
+        assert_eq!((relative, source), (1.0, Source::Rivals));
+        let Interval { low, high } = interval.unwrap();
+        assert!((low - 1.2 / 1.4).abs() < 1e-12 && (high - 1.2 / 1.1).abs() < 1e-12);
+        assert!(adjusted(&fifteen, 1.5).2.unwrap().low > 1.0);
+        assert!(adjusted(&eleven, 1.1).2.unwrap().holds(1.0));
+        assert!(adjusted(&ten, 1.0).2.unwrap().high < 1.0);
+        assert_eq!(adjusted(&[15.0; 3], 1.5).2, None);
+    }
+
+    #[test]
+    fn matched_rounds_take_precedence() {
+        let times: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i % 2)).collect();
+        let control = Control { old: &times, new: &times };
+        let (relative, source, interval) =
+            Rivals::of(&[control]).drift_adjusted(1.0, &times, &times);
+        assert_eq!((relative, source), (1.0, Source::AlikeRounds));
+        assert_eq!(interval, Some(Interval { low: 1.0, high: 1.0 }));
+    }
+}

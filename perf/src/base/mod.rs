@@ -1,0 +1,10 @@
+//! What every layer uses: files, formats, statistics, errors, the terminal.
+
+pub(crate) mod bootstrap;
+pub(crate) mod clock;
+pub(crate) mod console;
+pub(crate) mod failure;
+pub(crate) mod files;
+pub(crate) mod format;
+pub(crate) mod stats;
+pub(crate) mod table;

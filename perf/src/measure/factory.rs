@@ -1,0 +1,47 @@
+//! Creates the empty filter of a subject, ours or a rival.
+
+use crate::measure::plan::SubjectSpec;
+use crate::measure::rivals::Size;
+use crate::measure::slots::Slots;
+use crate::measure::subject::Subject;
+use crate::measure::{ours, rivals, tree};
+use crate::model::{Form, Sizing};
+use anyhow::{Context as _, Result, bail};
+use trommel::Isa;
+
+/// Creates the empty filter of a subject for `keys` keys. A rival gets the number of bytes and, if it is configurable,
+/// the number of hashes of our filter of the same kind and sizing.
+pub(crate) fn create(
+    spec: &SubjectSpec,
+    keys: usize,
+    isa: Option<Isa>,
+) -> Result<Box<dyn Subject>> {
+    let kind = spec.kind.context("the rival has no kind of ours whose size it takes")?;
+    let is_tree = spec.form == Form::Tree;
+    let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
+    let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
+    let Some(rival) = spec.rival else { return Ok(ours) };
+    let bytes = ours.memory_bytes();
+    // In a tree, `bytes` is the size of one filter.
+    let bytes = if is_tree { bytes / tree::FILTERS } else { bytes };
+    let size = Size {
+        keys,
+        bits_per_key: spec.sizing.bits_per_key(),
+        fpr: spec.sizing.fpr(),
+        bytes,
+        hash_count: ours.hash_count(),
+    };
+    rivals::create(rival, &size, is_tree)
+}
+
+/// Creates the empty filter of a subject that is sized by its slots.
+pub(crate) fn create_slots(spec: &SubjectSpec, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
+    let Sizing::Slots(filling) = spec.sizing else {
+        bail!("{} is not sized by slots", spec.sizing)
+    };
+    match (spec.rival, spec.kind) {
+        (Some(rival), _) => rivals::create_slots(rival, &filling),
+        (None, Some(kind)) => ours::create_slots(kind, &filling, spec.isa.or(isa)),
+        (None, None) => bail!("the subject is neither a rival nor a kind of ours"),
+    }
+}

@@ -1,0 +1,205 @@
+//! The repetitions of cases for filters with slots: inserts of a band of keys just below a load, removals, builds,
+//! merges and enumerations. Each timed section works on a fresh copy of its filter, made while no clock runs.
+
+use super::{Length, ensure_contains_all};
+use crate::measure::interleave::Repetition;
+use crate::measure::slots::{FingerprintSet, Slots, Sum, is_full};
+use crate::model::Api;
+use anyhow::{Context as _, Result, ensure};
+use std::hint::black_box;
+use trommel::{Bitmap, KeyHash};
+
+/// A filter just below a load, a filter at that load, and the keys that only the second filter holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Band<'a> {
+    pub(crate) below: &'a dyn Slots,
+    pub(crate) at_load: &'a dyn Slots,
+    pub(crate) hashes: &'a [KeyHash],
+}
+
+/// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
+/// insert can report that the filter is full although the same keys fitted before. Then only the keys inserted so far
+/// count, and the filter is not verified, since it may have lost keys.
+pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
+    let mut answers = Bitmap::new(0);
+    Box::new(move |meter| {
+        let mut ops = 0;
+        while meter.elapsed() < length.0 {
+            let mut filter = band.below.copy_slots();
+            let hashes = black_box(band.hashes);
+            let outcome = meter.time(|| match api {
+                Api::Single => filter.insert_single(hashes),
+                _ => filter.insert_batch(hashes),
+            });
+            if outcome.as_ref().is_err_and(is_full) {
+                ops += (filter.held() - band.below.held()) as u64;
+                continue;
+            }
+            outcome?;
+            ensure_contains_all(&*filter, hashes, &mut answers)?;
+            ensure_holds(&*filter, band.at_load.held())?;
+            ops += hashes.len() as u64;
+        }
+        Ok(ops)
+    })
+}
+
+/// The expected result of removing the keys of a band.
+#[derive(Debug)]
+pub(crate) struct Removal {
+    /// The number of fingerprints that the removal deletes.
+    removed: usize,
+    /// A bitmap of those other keys that share one of these fingerprints, and so are no longer found.
+    shared: Bitmap,
+    /// Whether none of the removed keys is found afterwards.
+    is_exact: bool,
+}
+
+impl Removal {
+    /// The expectation for a set, which deletes a fingerprint when the first of the keys that share it is removed.
+    /// `band_alone` holds only the band's keys, so the other keys that it finds are the keys that the removal loses.
+    pub(crate) fn from_set(band_alone: &dyn Slots, others: &[KeyHash]) -> Self {
+        let mut shared = Bitmap::new(0);
+        band_alone.answer_batch(others, &mut shared);
+        Self { removed: band_alone.held(), shared, is_exact: true }
+    }
+
+    /// The expectation for a filter with one fingerprint per key: each removal deletes one fingerprint. All other keys
+    /// remain, and removed keys that share a fingerprint with one of these are still found.
+    pub(crate) fn of_each(band: &[KeyHash], others: &[KeyHash]) -> Self {
+        Self { removed: band.len(), shared: Bitmap::new(others.len()), is_exact: false }
+    }
+}
+
+/// Removes the keys of a band one by one, each time from a copy of the same filter.
+pub(crate) fn removals<'a>(
+    band: Band<'a>,
+    expected: Removal,
+    others: &'a [KeyHash],
+    length: Length,
+) -> Repetition<'a> {
+    let Removal { removed, shared, is_exact } = expected;
+    let mut answers = Bitmap::new(0);
+    let mut is_verified = false;
+    Box::new(move |meter| {
+        let mut ops = 0;
+        while meter.elapsed() < length.0 {
+            let mut filter = band.at_load.copy_slots();
+            let hashes = black_box(band.hashes);
+            let found = meter.time(|| filter.remove_single(hashes));
+            ensure!(found == removed, "{found} fingerprints removed, expected {removed}");
+            ensure_holds(&*filter, band.at_load.held() - removed)?;
+            filter.answer_batch(hashes, &mut answers);
+            let found = answers.count_ones();
+            ensure!(!is_exact || found == 0, "{found} removed keys are still found");
+            if !is_verified {
+                filter.answer_batch(others, &mut answers);
+                let words = answers.as_words().iter().zip(shared.as_words());
+                // A key must be found exactly if it shares no fingerprint with a removed one.
+                let wrong = others.len() as u32
+                    - words.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
+                ensure!(wrong == 0, "{wrong} other keys answered wrongly after the removals");
+                is_verified = true;
+            }
+            ops += hashes.len() as u64;
+        }
+        Ok(ops)
+    })
+}
+
+/// Creates a filter and fills it with all of `hashes` in its fastest way. The filter must hold as many fingerprints as
+/// `at_load`. In addition, a set must list the same fingerprints, and any other filter must find all keys. A filter
+/// whose evictions are random can report that it is full, with the same consequences as in [`bands`].
+pub(crate) fn bulk_builds<'a>(
+    create: impl Fn() -> Result<Box<dyn Slots>> + 'a,
+    hashes: &'a [KeyHash],
+    at_load: &'a dyn Slots,
+    length: Length,
+) -> Repetition<'a> {
+    let mut is_verified = false;
+    let mut answers = Bitmap::new(0);
+    Box::new(move |meter| {
+        let mut ops = 0;
+        while meter.elapsed() < length.0 {
+            let (filter, outcome) = meter.time(|| {
+                let mut filter = create()?;
+                let outcome = filter.bulk(black_box(hashes));
+                anyhow::Ok((filter, outcome))
+            })?;
+            if outcome.as_ref().is_err_and(is_full) {
+                ops += filter.held() as u64;
+                continue;
+            }
+            outcome?;
+            ensure_holds(&*filter, at_load.held())?;
+            if !is_verified {
+                match (filter.as_set(), at_load.as_set()) {
+                    (Some(set), Some(expected)) => ensure_same_fingerprints(set, expected)?,
+                    _ => ensure_contains_all(&*filter, hashes, &mut answers)?,
+                }
+                is_verified = true;
+            }
+            ops += hashes.len() as u64;
+        }
+        Ok(ops)
+    })
+}
+
+/// Merges two filters that hold half of the keys each. The result must list the same fingerprints as `at_load`, which
+/// holds all keys.
+pub(crate) fn merges<'a>(
+    halves: [Box<dyn Slots>; 2],
+    at_load: &'a dyn Slots,
+    length: Length,
+) -> Repetition<'a> {
+    let mut is_verified = false;
+    Box::new(move |meter| {
+        let mut ops = 0;
+        while meter.elapsed() < length.0 {
+            let mut filter = halves[0].copy_slots();
+            let set = filter.as_set_mut().context(NO_SET)?;
+            meter.time(|| set.merge(black_box(&*halves[1])))?;
+            ensure_holds(&*filter, at_load.held())?;
+            if !is_verified {
+                let expected = at_load.as_set().context(NO_SET)?;
+                ensure_same_fingerprints(filter.as_set().context(NO_SET)?, expected)?;
+                is_verified = true;
+            }
+            ops += filter.held() as u64;
+        }
+        Ok(ops)
+    })
+}
+
+/// Lists all fingerprints. The list must be in ascending order, without repetition, and must have as many fingerprints
+/// as the filter holds.
+pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetition<'_>> {
+    let set = filter.as_set().context(NO_SET)?;
+    let digest = set.digest();
+    ensure!(digest.is_ascending, "fingerprints are not listed in ascending order");
+    let expected = Sum { count: filter.held() as u64, ..digest.sum };
+    Ok(Box::new(move |meter| {
+        let mut ops = 0;
+        while meter.elapsed() < length.0 {
+            let sum = meter.time(|| black_box(black_box(set).sum()));
+            ensure!(sum == expected, "{sum:?} listed, {expected:?} held");
+            ops += sum.count;
+        }
+        Ok(ops)
+    }))
+}
+
+/// The message of the error for a filter that can be neither merged nor listed.
+const NO_SET: &str = "the filter is not a set of fingerprints";
+
+fn ensure_holds(filter: &dyn Slots, expected: usize) -> Result<()> {
+    let held = filter.held();
+    ensure!(held == expected, "{held} fingerprints held, expected {expected}");
+    Ok(())
+}
+
+fn ensure_same_fingerprints(filter: &dyn FingerprintSet, other: &dyn FingerprintSet) -> Result<()> {
+    let (digest, expected) = (filter.digest(), other.digest());
+    ensure!(digest == expected, "{digest:?} listed, expected {expected:?}");
+    Ok(())
+}

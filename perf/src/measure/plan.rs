@@ -1,0 +1,494 @@
+//! The cases that are measured, and their names.
+
+mod matrix;
+mod scope;
+mod selection;
+mod sweep;
+
+pub(crate) use matrix::{BATCH_SIZES, Place, every_place, places_of};
+pub(crate) use scope::Scope;
+pub(crate) use selection::{MAX_THREADS, Selection, parse_count};
+pub(crate) use sweep::{Loads, sweep_of, swept_specs};
+
+use crate::measure::environment::Caches;
+use crate::model::{
+    Calls, Case, Distribution, Filling, Form, Input, Matrix, Op, Rival, Sizing, Workload,
+};
+use trommel::{FilterKind, Isa};
+
+/// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SubjectSpec {
+    /// The filter's kind. For a rival, it is the kind with which the rival competes and whose size it takes. `None` for
+    /// a rival that is sized by slots, because its `sizing` names the family.
+    pub(crate) kind: Option<FilterKind>,
+    pub(crate) sizing: Sizing,
+    pub(crate) rival: Option<Rival>,
+    /// The instruction set of the filter's kernels, if it differs from that of the run.
+    pub(crate) isa: Option<Isa>,
+    pub(crate) form: Form,
+}
+
+impl SubjectSpec {
+    const fn ours(kind: FilterKind, sizing: Sizing) -> Self {
+        Self { kind: Some(kind), sizing, rival: None, isa: None, form: Form::Usual }
+    }
+
+    const fn rival(rival: Rival, kind: FilterKind, sizing: Sizing) -> Self {
+        Self { kind: Some(kind), sizing, rival: Some(rival), isa: None, form: Form::Usual }
+    }
+
+    const fn rival_by_slots(rival: Rival, filling: Filling) -> Self {
+        let sizing = Sizing::Slots(filling);
+        Self { kind: None, sizing, rival: Some(rival), isa: None, form: Form::Usual }
+    }
+
+    /// Returns the name of the kind. For a rival, this is the kind or family with which it competes.
+    pub(crate) fn kind_name(&self) -> String {
+        match (self.kind, self.sizing) {
+            (Some(kind), _) => kind.to_string(),
+            (None, Sizing::Slots(filling)) => filling.family.to_string(),
+            (None, _) => String::new(),
+        }
+    }
+
+    /// Returns the name of the rival's crate, or of our kind.
+    pub(crate) fn subject_name(&self) -> String {
+        self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
+    }
+
+    /// Whether the rival takes the bytes of another kind's filter.
+    fn takes_size(&self) -> bool {
+        self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
+    }
+
+    /// Returns the part of a case that names the subject. The rest of the case is that of [`Case::of`].
+    pub(crate) fn case(&self) -> Case {
+        Case {
+            rival: self.rival.map(|rival| rival.to_string()),
+            takes_size: self.takes_size(),
+            kernels: self.isa,
+            form: self.form,
+            ..Case::of(self.kind_name(), self.sizing)
+        }
+    }
+}
+
+/// A false-positive rate of 1 %, at which register-blocked and standard filters are compared.
+const ONE_PERCENT: Sizing = Sizing::Fpr(0.01);
+const TWELVE_BITS: Sizing = Sizing::BitsPerKey(12);
+const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
+
+/// The number of keys for filters of 1 GiB: 12 bits per key.
+pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
+
+/// Returns the filters that are measured at every key count. A kind without its own entry in this list is measured at
+/// a false-positive rate of 1 %, so that a new kind is never forgotten.
+pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
+    use FilterKind as Kind;
+    let mut all = Vec::new();
+    for kind in FilterKind::ALL.iter().copied() {
+        let sizings: &[Sizing] = match kind {
+            Kind::SplitBlockBloom | Kind::CacheLineBloom => &[TWELVE_BITS],
+            Kind::RegisterBloom | Kind::Bloom => &[TWELVE_BITS, ONE_PERCENT],
+            _ => &[ONE_PERCENT],
+        };
+        all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
+    }
+    all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
+    // This rival has the bytes of the register-blocked filter for 1 %, so that this filter too has a rival of its size.
+    all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
+    all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
+    all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
+    all.push(SubjectSpec::rival(Rival::Parquet, Kind::SplitBlockBloom, TWELVE_BITS));
+    all.push(SubjectSpec::rival(Rival::Qfilter, Kind::Quotient, ONE_PERCENT));
+    all
+}
+
+/// Returns the filters of 1 GiB, whose speed depends only on memory: the blocked kinds and their rival.
+pub(crate) fn subject_specs_of_one_gib() -> Vec<SubjectSpec> {
+    use FilterKind as Kind;
+    vec![
+        SubjectSpec::ours(Kind::SplitBlockBloom, ONE_GIB),
+        SubjectSpec::ours(Kind::CacheLineBloom, ONE_GIB),
+        SubjectSpec::ours(Kind::RegisterBloom, ONE_GIB),
+        SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, ONE_GIB),
+    ]
+}
+
+/// Cases that are timed interleaved with each other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) op: Op,
+    pub(crate) workload: Option<Workload>,
+    pub(crate) keys: usize,
+    /// Name of the input, if keys are not generated.
+    pub(crate) input: Option<String>,
+    /// Whether keys are hashed inside the timed loop.
+    pub(crate) hashed: bool,
+    /// The part of the matrix that the group belongs to, if any.
+    pub(crate) matrix: Option<Matrix>,
+}
+
+/// A case, and the subject with which it is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Planned {
+    pub(crate) spec: SubjectSpec,
+    pub(crate) case: Case,
+    /// The name of the case.
+    pub(crate) name: String,
+}
+
+impl Group {
+    /// Returns the name that the progress bar shows.
+    pub(crate) fn name(&self) -> String {
+        let workload = self.workload.map_or_else(String::new, |workload| format!(" {workload}"));
+        let input = self.input.as_deref().map_or_else(String::new, |input| format!(" {input}"));
+        let hashed = if self.hashed { " hashing" } else { "" };
+        let matrix = self.matrix.map_or_else(String::new, |matrix| format!(" {matrix}"));
+        format!("{}{workload} {:e}{input}{hashed}{matrix}", self.op, self.keys)
+    }
+
+    /// Returns the case of a subject in this group.
+    fn case(&self, spec: &SubjectSpec, calls: Calls) -> Case {
+        let generated = Input::Generated(Distribution::Plain);
+        Case {
+            op: self.op,
+            workload: self.workload,
+            calls,
+            keys: self.keys as u64,
+            input: self.input.clone().map_or(generated, Input::Given),
+            hashing: self.hashed,
+            matrix: self.matrix,
+            ..spec.case()
+        }
+    }
+
+    /// Returns the cases of these subjects, except the cases that a subject does not support.
+    pub(crate) fn cases(&self, specs: &[SubjectSpec]) -> Vec<Planned> {
+        let mut cases = Vec::new();
+        for spec in specs.iter().filter(|spec| self.admits(spec)) {
+            for calls in self.calls(spec) {
+                let case = self.case(spec, *calls);
+                cases.push(Planned { spec: *spec, name: case.name(), case });
+            }
+        }
+        cases
+    }
+
+    /// Whether the subject has cases in this group. The textbook filter has none for merges: it merges by inserting
+    /// keys one by one, and the row for its inserts shows that speed.
+    fn admits(&self, spec: &SubjectSpec) -> bool {
+        spec.rival.is_none_or(|rival| {
+            (self.hashed || rival.takes_hashes())
+                && (self.op != Op::Merge || rival != Rival::TextbookQuotient)
+        })
+    }
+
+    /// The calls with which a subject is measured. No rival has a call for many keys. Builds, and lookups that hash
+    /// keys or take them from an input, use only the calls that a user would choose: batches.
+    fn calls(&self, spec: &SubjectSpec) -> &'static [Calls] {
+        if let Some(matrix) = self.matrix {
+            return matrix::calls_of(matrix, spec.rival.is_some());
+        }
+        match self.op {
+            Op::Remove => &[Calls::SINGLE],
+            Op::Merge | Op::Enumerate => &[Calls::BATCH],
+            _ if spec.rival.is_some() => &[Calls::SINGLE],
+            Op::Build => &[Calls::BATCH],
+            Op::Insert | Op::Contains if self.hashed || self.input.is_some() => &[Calls::BATCH],
+            Op::Insert | Op::Contains => &[Calls::BATCH, Calls::SINGLE],
+        }
+    }
+}
+
+/// Returns the groups of one key count over generated keys.
+pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
+    let group =
+        |op, workload, hashed| Group { op, workload, keys, input: None, hashed, matrix: None };
+    let mut groups: Vec<Group> =
+        Workload::ALL.map(|workload| group(Op::Contains, Some(workload), false)).into();
+    if selection.includes_zipf() {
+        groups.push(group(Op::Contains, Some(Workload::Zipf), false));
+    }
+    if selection.only_looks_up(keys) {
+        return groups;
+    }
+    groups.push(group(Op::Insert, None, false));
+    if keys <= BUILT_AT_MOST || selection.keys.is_some() {
+        groups.push(group(Op::Build, None, false));
+    }
+    groups.push(group(Op::Contains, Some(Workload::Mixed), true));
+    groups
+}
+
+/// Above this number of keys, a short run measures only lookups, because repeatedly filling filters takes too long.
+const CHANGED_BRIEFLY: usize = 1_000_000;
+
+/// Above this number of keys, only the engine's groups measure builds, unless the user names the number: with a hundred
+/// million keys, one build of each kind and rival takes two minutes.
+const BUILT_AT_MOST: usize = 10_000_000;
+
+/// Returns the groups of the filters of 1 GiB.
+pub(crate) fn groups_of_one_gib() -> Vec<Group> {
+    let keys = KEYS_OF_ONE_GIB;
+    let group =
+        |op, workload| Group { op, workload, keys, input: None, hashed: false, matrix: None };
+    vec![
+        group(Op::Contains, Some(Workload::Hit)),
+        group(Op::Contains, Some(Workload::Miss)),
+        group(Op::Insert, None),
+    ]
+}
+
+/// Returns the two groups of a given input. They have the same probes; one hashes them before the timed section, the
+/// other within.
+pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
+    [false, true]
+        .map(|hashed| Group {
+            op: Op::Contains,
+            workload: Some(Workload::Mixed),
+            keys,
+            input: Some(input.to_owned()),
+            hashed,
+            matrix: None,
+        })
+        .into()
+}
+
+/// A placeholder for the number of TPC-H's keys, which is unknown until they are generated.
+pub(crate) const UNKNOWN_KEYS: usize = 1;
+
+/// Returns the groups on TPC-H keys that a selection includes.
+pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
+    if !selection.includes_all() {
+        return Vec::new();
+    }
+    let groups = groups_of_input(&format!("tpch-{}", tpch_scale(selection)), UNKNOWN_KEYS);
+    selection.choose_groups(groups, &subject_specs())
+}
+
+/// Returns the key counts of a selection on a machine with these caches.
+pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
+    // If the user names loads, only the sweep is measured. If the user names numbers of threads, only the engine is.
+    if selection.threads.is_some() {
+        return Vec::new();
+    }
+    if let Some(keys) = &selection.keys {
+        return keys.clone();
+    }
+    if selection.load.is_some() {
+        return Vec::new();
+    }
+    match selection.scope() {
+        Scope::Quick => vec![KEYS_IN_L2, 1_000_000, keys_beyond_caches(caches)],
+        Scope::Usual => vec![KEYS_IN_L2, 1_000_000, 10_000_000],
+        Scope::Full => vec![KEYS_IN_L2, 1_000_000, 10_000_000, 100_000_000],
+    }
+}
+
+/// A number of keys whose filters fit into the L2 cache of any server.
+const KEYS_IN_L2: usize = 100_000;
+
+/// Returns the first number of keys, out of a few round ones, whose filters of 12 bits per key are larger than the
+/// last-level cache by a quarter. If no number is large enough, returns the largest, so that a quick run stays short.
+fn keys_beyond_caches(caches: &Caches) -> usize {
+    const NUMBERS: [usize; 3] = [10_000_000, 30_000_000, 60_000_000];
+    let bytes = caches.l3.or(caches.l2).map_or(0, |bytes| bytes / 4 * 5);
+    let is_enough = |keys: &&usize| **keys as u64 / 8 * 12 >= bytes;
+    NUMBERS.iter().find(is_enough).copied().unwrap_or(NUMBERS[2])
+}
+
+/// Returns the key counts of the summary that a quick run shows first: the smallest and the largest.
+pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> Vec<usize> {
+    let is_default = selection.scope() == Scope::Quick && selection.includes_all();
+    let mut all = if is_default { key_counts(selection, caches) } else { Vec::new() };
+    if all.len() > 2 {
+        all.drain(1..all.len() - 1);
+    }
+    all
+}
+
+/// Whether the summary shows a group of generated keys.
+pub(crate) fn is_of_summary(group: &Group) -> bool {
+    let is_shown = match group.op {
+        Op::Contains => matches!(group.workload, Some(Workload::Miss | Workload::Hit)),
+        op => op == Op::Insert,
+    };
+    is_shown && !group.hashed
+}
+
+/// Returns the filters that are measured at a key count: all of [`subject_specs`], or only the first size of each kind,
+/// with its rival, if filling them all would take a large part of a short run.
+pub(crate) fn subject_specs_of(keys: usize, selection: &Selection) -> Vec<SubjectSpec> {
+    let mut all = subject_specs();
+    if selection.only_looks_up(keys) {
+        let ours: Vec<SubjectSpec> =
+            all.iter().filter(|spec| spec.rival.is_none()).copied().collect();
+        all.retain(|spec| {
+            let first = ours.iter().find(|first| first.kind == spec.kind);
+            first.is_some_and(|first| first.sizing == spec.sizing)
+        });
+    }
+    all
+}
+
+/// Returns the TPC-H scale factor of a selection.
+pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
+    if selection.full { 1.0 } else { 0.1 }
+}
+
+impl Selection {
+    /// Whether the run is short. A run for which the user names loads is not: it measures them with all filters that
+    /// have slots.
+    pub(crate) fn is_brief(&self) -> bool {
+        self.quick && self.load.is_none()
+    }
+
+    /// Whether filters of `keys` keys are measured with lookups only.
+    pub(crate) fn only_looks_up(&self, keys: usize) -> bool {
+        self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
+    }
+
+    /// Whether all parts of a run are included. They are unless the user names key counts, loads or numbers of threads.
+    pub(crate) fn includes_all(&self) -> bool {
+        self.keys.is_none() && self.load.is_none() && self.threads.is_none()
+    }
+
+    /// Whether the filters of 1 GiB are measured.
+    pub(crate) fn includes_one_gib(&self) -> bool {
+        self.full && self.includes_all()
+    }
+
+    /// Returns the groups that have at least one selected case.
+    pub(crate) fn choose_groups(
+        &self,
+        groups: impl IntoIterator<Item = Group>,
+        specs: &[SubjectSpec],
+    ) -> Vec<Group> {
+        let is_selected = |group: &Group| !self.choose(group.cases(specs)).is_empty();
+        groups.into_iter().filter(is_selected).collect()
+    }
+
+    /// Returns the selected cases: those whose name matches `--filter` and, if one of these cases is ours, all cases of
+    /// rivals too. With `no_rivals`, the latter are left out.
+    pub(crate) fn choose(&self, cases: Vec<Planned>) -> Vec<Planned> {
+        let Some(filter) = &self.filter else { return cases };
+        let is_named = |case: &Planned| filter.is_match(&case.name);
+        let is_of_rival = |case: &Planned| case.spec.rival.is_some();
+        let any_of_ours = cases.iter().any(|case| is_named(case) && !is_of_rival(case));
+        let with_rivals = any_of_ours && !self.no_rivals;
+        let is_selected = |case: &Planned| is_named(case) || (with_rivals && is_of_rival(case));
+        cases.into_iter().filter(is_selected).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn miss_at_1e6() -> Vec<Planned> {
+        groups_of(1_000_000, &Selection::default())[1].cases(&subject_specs())
+    }
+
+    #[test]
+    fn a_short_run_only_looks_up_in_large_filters_unless_they_are_named() {
+        let ops = |selection: &Selection| -> Vec<Op> {
+            groups_of(10_000_000, selection).iter().map(|group| group.op).collect()
+        };
+        assert_eq!(ops(&Selection { quick: true, ..Selection::default() }), [Op::Contains; 3]);
+        assert!(ops(&Selection::default()).contains(&Op::Insert));
+        let named = Selection { keys: Some(vec![10_000_000]), ..Selection::default() };
+        let full = Selection { full: true, ..Selection::default() };
+        assert!(ops(&named).contains(&Op::Insert) && ops(&full).contains(&Op::Build));
+    }
+
+    #[test]
+    fn a_hundred_million_keys_are_built_only_if_they_are_named() {
+        let builds = |selection: &Selection| {
+            groups_of(100_000_000, selection).iter().any(|group| group.op == Op::Build)
+        };
+        assert!(!builds(&Selection { full: true, ..Selection::default() }));
+        assert!(builds(&Selection { keys: Some(vec![100_000_000]), ..Selection::default() }));
+    }
+
+    #[test]
+    fn a_quick_run_has_one_size_beyond_the_caches_with_one_filter_per_kind() {
+        let quick = Selection { quick: true, ..Selection::default() };
+        let with_l3 = |l3| Caches { l3: Some(l3), ..Caches::default() };
+        let large = |l3| *key_counts(&quick, &with_l3(l3)).last().unwrap();
+        assert_eq!([8 << 20, 32 << 20, 1 << 30].map(large), [10_000_000, 30_000_000, 60_000_000]);
+        assert_eq!(key_counts_of_summary(&quick, &with_l3(32 << 20)), [100_000, 30_000_000]);
+        assert!(key_counts_of_summary(&Selection::default(), &Caches::default()).is_empty());
+        let specs = subject_specs_of(30_000_000, &quick);
+        let ours = specs.iter().filter(|spec| spec.rival.is_none()).count();
+        assert_eq!(ours, FilterKind::ALL.len());
+        assert_eq!(subject_specs_of(100_000, &quick), subject_specs());
+    }
+
+    #[test]
+    fn every_kind_has_a_subject_spec() {
+        let all = subject_specs();
+        for kind in FilterKind::ALL {
+            assert!(
+                all.iter().any(|spec| spec.kind == Some(*kind) && spec.rival.is_none()),
+                "{kind}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_cases_are_unique() {
+        let mut names = HashSet::new();
+        let full = Selection { full: true, ..Selection::default() };
+        let generated = groups_of(100_000, &full);
+        assert!(generated.iter().any(|group| group.workload == Some(Workload::Zipf)));
+        for group in generated.into_iter().chain(groups_of_input("tpch-0.1", 5000)) {
+            for case in group.cases(&subject_specs()) {
+                assert!(names.insert(case.name.clone()), "{}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rival_that_takes_no_hashes_is_measured_only_with_hashing() {
+        assert!(!miss_at_1e6().iter().any(|case| case.spec.rival == Some(Rival::Parquet)));
+        let hashed =
+            groups_of(1_000_000, &Selection::default()).pop().unwrap().cases(&subject_specs());
+        assert!(hashed.iter().any(|case| case.spec.rival == Some(Rival::Parquet)));
+    }
+
+    #[test]
+    fn a_filter_selects_by_name_and_keeps_rivals_unless_told_not_to() {
+        let mut selection = Selection {
+            filter: Some(regex::Regex::new("split-block.*batch").unwrap()),
+            no_rivals: true,
+            ..Selection::default()
+        };
+        let chosen = selection.choose(miss_at_1e6());
+        assert_eq!(chosen.len(), 1);
+        assert_eq!(chosen[0].name, "contains/miss/1e6/split-block-bloom/12-bit/batch");
+        selection.no_rivals = false;
+        assert!(selection.choose(miss_at_1e6()).iter().any(|case| case.spec.rival.is_some()));
+        selection.filter = Some(regex::Regex::new("sbbf-rs-safe").unwrap());
+        let is_sbbf = |case: &Planned| case.spec.rival == Some(Rival::SbbfRs);
+        let only_rivals = selection.choose(miss_at_1e6());
+        assert!(!only_rivals.is_empty() && only_rivals.iter().all(is_sbbf));
+        selection.filter = Some(regex::Regex::new("split-block.*batch").unwrap());
+        let groups = |selection: &Selection| {
+            selection.choose_groups(groups_of(1_000_000, selection), &subject_specs())
+        };
+        assert_eq!(groups(&selection).len(), groups_of(1_000_000, &selection).len());
+        selection.filter = Some(regex::Regex::new("contains/(hit|miss)/1e6/split").unwrap());
+        assert_eq!(groups(&selection).len(), 2);
+        selection.filter = Some(regex::Regex::new("no such case").unwrap());
+        assert!(selection.choose(miss_at_1e6()).is_empty() && groups(&selection).is_empty());
+    }
+
+    #[test]
+    fn a_filter_of_one_gib_has_its_name_and_bits() {
+        assert_eq!(ONE_GIB.to_string(), "1024-MiB");
+        assert!((f64::from(1u32 << 30) * 8.0 / KEYS_OF_ONE_GIB as f64 - 12.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,90 @@
+//! The selection of cases on the command line.
+
+use clap::Args;
+use regex::Regex;
+
+/// The most threads of an engine.
+pub(crate) const MAX_THREADS: usize = 1024;
+
+/// Selects cases.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Selection {
+    /// Measure every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H at
+    /// scale 0.1, each with its fastest rival, in about three minutes. Without --quick and --full, a run takes a
+    /// quarter of an hour and adds: inserts and builds at 1e7 keys, all loads, widths and rivals at 2^20 slots, the
+    /// fastest at 2^24, the matrix of further influences on lookups, and the engine with 1e6 keys.
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// Measure everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
+    /// filters with slots, loads of 75 and 95 % at 2^27 slots, and all of the engine.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Select only the cases whose name (see `list`) matches.
+    #[arg(short, long, value_name = "REGEX")]
+    pub(crate) filter: Option<Regex>,
+    /// Measure these key counts, such as 1e5,3e6.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
+    pub(crate) keys: Option<Vec<usize>>,
+    /// The loads, in per cent, to which filters with slots are filled, such as 75,85,95. Each load is measured at 2^20
+    /// and 2^24 slots, and with --full at 2^27 slots too.
+    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
+    pub(crate) load: Option<Vec<u32>>,
+    /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured
+    /// with one thread and with one per core.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
+    pub(crate) threads: Option<Vec<usize>>,
+    /// Leave out the rivals of the cases that --filter selects, unless --filter names them.
+    #[arg(long)]
+    pub(crate) no_rivals: bool,
+}
+
+/// Parses a count: `1000000`, `1e6`, `2.5e6`.
+pub(crate) fn parse_count(text: &str) -> Result<usize, String> {
+    let value: f64 = text.trim().parse().map_err(|_| format!("{text:?} is not a number"))?;
+    if value.fract() != 0.0 || !(1.0..=1e10).contains(&value) {
+        return Err(format!("{text:?} is not a whole number from 1 to 1e10"));
+    }
+    Ok(value as usize)
+}
+
+/// Parses a number of threads that an engine can have.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    let threads = parse_count(text).ok().filter(|threads| (1..=MAX_THREADS).contains(threads));
+    threads.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MAX_THREADS}"))
+}
+
+/// Parses a load in whole per cent, up to 95: every filter with slots can be filled that far.
+fn parse_load(text: &str) -> Result<u32, String> {
+    let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
+    load.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 95"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_whole_numbers_in_any_notation() {
+        assert_eq!(parse_count("1e6"), Ok(1_000_000));
+        assert_eq!(parse_count(" 250000"), Ok(250_000));
+        for bad in ["", "x", "1.5", "-3", "0", "1e20", "NaN", "inf"] {
+            assert!(parse_count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn loads_are_whole_per_cent_up_to_95() {
+        assert_eq!(parse_load(" 95"), Ok(95));
+        for bad in ["", "0", "96", "0.95", "95%", "-1"] {
+            assert!(parse_load(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_threads_are_whole_and_within_the_limit_of_engines() {
+        assert_eq!(parse_threads(" 2"), Ok(2));
+        for bad in ["", "0", "1e9", "1025", "1.5", "-1", "x"] {
+            assert!(parse_threads(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `autoscale_cuckoo_filter` 0.5.27: fingerprints of any width packed in buckets of four, random-walk eviction with up
+//! to 512 kicks. It has calls that take hashes; its hasher hashes only fingerprints. Its batched lookup is a loop over
+//! single lookups.
+//!
+//! The filter never refuses a key. A fingerprint that finds no slot goes to a list, and then the filter adds a second,
+//! larger table. This changes its number of slots, its bytes and its false-positive rate, so the filter counts as full
+//! from then on.
+//!
+//! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same sorted list, with 16 bytes per entry.
+//! On average, each insert of such a key moves half of the list. At 2^27 slots, half a million inserts would move up to
+//! 4 MB each, so with 8 bits the crate is measured only up to 2^24 slots.
+
+use super::cuckoo::{Crate, Cuckoo, offset_of};
+use crate::measure::slots::Slots;
+use crate::model::Filling;
+use anyhow::{Result, ensure};
+use autoscale_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};
+use std::hash::Hasher;
+
+type Filter = CuckooFilter<u64, Fingerprint>;
+
+/// Creates an empty filter; the number of slots must be a power of two.
+pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
+    // The crate allows its first table half of the false-positive rate, and a lookup compares eight slots: 2^-bits =
+    // fpr / 16.
+    let fpr = 2f64.powi(4 - filling.bits as i32);
+    let filter: Filter = CuckooFilterBuilder::<Fingerprint>::default()
+        .initial_capacity(filling.slots)
+        .false_positive_probability(fpr)
+        .finish();
+    let bits = filling.slots as u64 * u64::from(filling.bits);
+    ensure!(
+        filter.capacity() == filling.slots && filter.bits() == bits,
+        "the crate created {} slots in {} bits",
+        filter.capacity(),
+        filter.bits()
+    );
+    Ok(Box::new(Cuckoo::new(
+        Table { filter, collision: 2f64.powi(-(filling.bits as i32)) },
+        filling.slots,
+    )))
+}
+
+/// A filter, and the probability that two keys have the same fingerprint. The probability is stored because the crate
+/// does not report the width of fingerprints.
+struct Table {
+    filter: Filter,
+    collision: f64,
+}
+
+impl Crate for Table {
+    #[inline]
+    fn insert(&mut self, hash: u64) -> bool {
+        self.filter.add_hash(hash);
+        self.filter.subfilter_count() == 1
+    }
+
+    #[inline]
+    fn contains(&self, hash: u64) -> bool {
+        self.filter.contains_hash(hash)
+    }
+
+    #[inline]
+    fn remove(&mut self, hash: u64) -> bool {
+        self.filter.remove_hash(hash)
+    }
+
+    fn held(&self) -> usize {
+        self.filter.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.filter.bytes()
+    }
+
+    fn collision(&self) -> f64 {
+        self.collision
+    }
+
+    fn duplicate(&self) -> Self {
+        Self { filter: self.filter.clone(), collision: self.collision }
+    }
+}
+
+/// The hasher of fingerprints: one multiplication.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fingerprint(u64);
+
+impl Hasher for Fingerprint {
+    #[inline]
+    fn write_u64(&mut self, fingerprint: u64) {
+        self.0 = offset_of(fingerprint);
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("fingerprints are u64, and keys are passed as hashes")
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,105 @@
+//! The names of competing crates.
+
+use super::Api;
+use std::fmt;
+
+/// A crate with which our filters are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rival {
+    /// `sbbf-rs-safe`: split-block filter, which chooses AVX2 at run time.
+    SbbfRs,
+    /// `fastbloom`: standard Bloom filter.
+    Fastbloom,
+    /// `parquet`: the split-block filter of Parquet files.
+    Parquet,
+    /// `qfilter`: rank-and-select quotient filter.
+    Qfilter,
+    /// `trommel-textbook`: quotient filter with three metadata bits per slot.
+    TextbookQuotient,
+    /// `subms-cuckoo-filter`: cuckoo filter with fingerprints of 8 bits.
+    SubmsCuckoo,
+    /// `cuckoofilter`: cuckoo filter with fingerprints of 8 bits.
+    Cuckoofilter,
+    /// `autoscale_cuckoo_filter`: growing cuckoo filter with fingerprints of any width.
+    AutoscaleCuckoo,
+    /// `atomic-cuckoo-filter`: cuckoo filter of atomic words, with fingerprints of 8 or 16 bits.
+    AtomicCuckoo,
+}
+
+impl Rival {
+    /// Returns the crates with which a kind of ours is compared. If there are several, the fastest one counts.
+    pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
+        match kind {
+            "bloom" | "counting-bloom" => &[Self::Fastbloom],
+            "quotient" | "cache-line-quotient" => &[Self::Qfilter],
+            "cuckoo" => {
+                &[Self::SubmsCuckoo, Self::Cuckoofilter, Self::AutoscaleCuckoo, Self::AtomicCuckoo]
+            }
+            _ => &[Self::SbbfRs],
+        }
+    }
+
+    /// Whether the crate has calls that take a hash. If not, every timed section includes its hashing.
+    pub(crate) fn takes_hashes(self) -> bool {
+        self != Self::Parquet
+    }
+}
+
+impl fmt::Display for Rival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SbbfRs => "sbbf-rs-safe",
+            Self::Fastbloom => "fastbloom",
+            Self::Parquet => "parquet",
+            Self::Qfilter => "qfilter",
+            Self::TextbookQuotient => "trommel-textbook",
+            Self::SubmsCuckoo => "subms-cuckoo-filter",
+            Self::Cuckoofilter => "cuckoofilter",
+            Self::AutoscaleCuckoo => "autoscale_cuckoo_filter",
+            Self::AtomicCuckoo => "atomic-cuckoo-filter",
+        })
+    }
+}
+
+/// A crate that is measured on several threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParallelRival {
+    /// `sbbf-rs-safe`, one filter per thread.
+    SbbfRs,
+    /// `fastbloom`: one atomic filter for all threads; on one thread the plain filter, which is faster.
+    Fastbloom,
+    /// `fastbloom`: one atomic filter, on any number of threads.
+    FastbloomAtomic,
+    /// `qfilter`, one filter per thread.
+    Qfilter,
+    /// `atomic-cuckoo-filter`, one filter for all threads.
+    AtomicCuckoo,
+}
+
+impl ParallelRival {
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 5] =
+        [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
+
+    /// Who passes keys to the rival's filter: one filter per thread, or one that threads share.
+    pub(crate) fn api(self, threads: usize) -> Api {
+        match self {
+            Self::FastbloomAtomic => Api::Shared,
+            _ if threads == 1 => Api::Single,
+            Self::SbbfRs | Self::Qfilter => Api::Sharded,
+            Self::Fastbloom | Self::AtomicCuckoo => Api::Shared,
+        }
+    }
+}
+
+impl fmt::Display for ParallelRival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SbbfRs => Rival::SbbfRs,
+            Self::Fastbloom | Self::FastbloomAtomic => Rival::Fastbloom,
+            Self::Qfilter => Rival::Qfilter,
+            Self::AtomicCuckoo => Rival::AtomicCuckoo,
+        }
+        .fmt(f)
+    }
+}

@@ -1,0 +1,31 @@
+//! Measures the speedup by several threads. The engine is compared with a filter's own batch, and with the usual
+//! alternative crates on the same numbers of threads.
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`plan`] | lists the cases and their names |
+//! | [`threads`] | starts engines, and threads for rivals, before this thread is pinned |
+//! | [`runner`] | builds and calls our filters and rivals through one trait |
+//! | [`rows`] | verifies the cases of a group and times them interleaved |
+//! | [`strategies`] | times both strategies by size, density and threads, and checks which one the cost model picks |
+//! | [`mod@calibrate`], [`calibration`] | measures the constants of the cost model on this machine |
+//! | [`shared`] | Bloom filters into which several threads insert |
+//! | [`wall`], [`peak`] | measure wall-clock time and peak memory |
+
+mod calibrate;
+mod calibration;
+mod peak;
+mod plan;
+mod rows;
+mod runner;
+mod shared;
+pub(crate) mod strategies;
+mod threads;
+mod wall;
+
+pub(crate) use calibrate::{Extent, measure as calibrate};
+pub(crate) use calibration::Calibration;
+pub(crate) use peak::during as peak_during;
+pub(crate) use plan::groups_of;
+pub(crate) use rows::Bench;
+pub(crate) use threads::{ThreadSet, numbers_of_threads};

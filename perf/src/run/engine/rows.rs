@@ -1,0 +1,408 @@
+//! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved.
+
+use super::plan::{Group, Participant, Runner};
+use super::runner::Maker;
+use super::threads::ThreadSet;
+use super::{peak, wall};
+use crate::base::clock::Lap;
+use crate::base::stats::round_significant;
+use crate::measure::built::lines_of;
+use crate::measure::effort::Effort;
+use crate::measure::interleave::{Meter, Repetition, Timing, interleave};
+use crate::measure::keys::{Column, KeyStream, as_hashes};
+use crate::measure::lanes;
+use crate::measure::rivals::Parallel;
+use crate::measure::roofline::Arena;
+use crate::measure::subject::ensure_no_key_denied;
+use crate::model::{Distribution, Facts, Op, Row, Workload};
+use crate::run::progress::Progress;
+use crate::store::results::Results;
+use anyhow::{Context as _, Result, ensure};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+use trommel::{AnyFilter, Bitmap, Filter as _, Insert as _, Isa, KeyHash};
+
+/// The threads and settings with which groups are measured.
+pub(crate) struct Bench<'a> {
+    pub(crate) thread_sets: &'a [ThreadSet],
+    pub(crate) effort: Effort,
+    pub(crate) isa: Option<Isa>,
+    /// The time after which no group begins, if the run has a limit.
+    pub(crate) deadline: Option<Duration>,
+}
+
+/// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
+const WARMED_UP_TO: usize = 2_000_000;
+
+/// The most keys that are looked up to verify a filter after it was filled. To look more keys up in a rival's filter
+/// would take as long as to fill it.
+const MOST_KEYS_FOUND: usize = 10_000_000;
+
+/// The number of probes whose batched answers are compared with the answers of single calls.
+const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
+
+/// The keys of several groups, and our filter filled with them on one thread. All other filters of ours have to equal
+/// this one.
+pub(crate) struct Truth {
+    keys: Vec<KeyHash>,
+    filter: AnyFilter,
+    frozen: Vec<u8>,
+    fpr_measured: f64,
+    absent_keys: usize,
+    /// The filters that runners filled with the keys, kept for all groups of lookups.
+    made: RefCell<Vec<(Runner, Rc<dyn Parallel>)>>,
+}
+
+impl Truth {
+    /// Creates the truth for a group, and for all other groups with the same filter and keys.
+    fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
+        let stream = KeyStream::new(group.keys as u64);
+        let keys = inserted(group.inserted(), stream, group.keys);
+        let mut filter = group.sized_filter.spec(group.keys, isa).build()?;
+        filter.insert_batch(&keys).with_context(|| group.to_string())?;
+        let mut found = Bitmap::new(0);
+        filter.contains_batch(&as_hashes(&stream.absent(absent)), &mut found);
+        let fpr_measured = found.count_ones() as f64 / absent as f64;
+        let frozen = filter.to_bytes();
+        let made = RefCell::default();
+        Ok(Self { keys, filter, frozen, fpr_measured, absent_keys: absent, made })
+    }
+
+    /// Returns the filter that a runner fills with the keys. Each runner's filter is built only once.
+    fn made(&self, maker: &Maker<'_>) -> Result<Rc<dyn Parallel>> {
+        let mut made = self.made.borrow_mut();
+        if let Some((_, filter)) = made.iter().find(|(runner, _)| *runner == maker.runner) {
+            return Ok(Rc::clone(filter));
+        }
+        let filter = Rc::from(maker.build(&self.keys)?);
+        made.push((maker.runner, Rc::clone(&filter)));
+        Ok(filter)
+    }
+
+    /// Returns the probes of a group's workload, a bitmap of those that are keys, and our answers to them.
+    fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
+        let workload = group.workload.unwrap_or(Workload::Mixed);
+        let stream = KeyStream::new(group.keys as u64);
+        let probes = stream.probes(workload, group.keys, group.ops);
+        let Column::Integers(mut values) = probes.column else {
+            unreachable!("generated keys are integers")
+        };
+        arrange(&mut values, group.distribution);
+        let hashes = as_hashes(&values);
+        let mut answers = Bitmap::new(0);
+        self.filter.contains_batch(&hashes, &mut answers);
+        ensure_no_key_denied(&probes.members, &answers, &group.to_string())?;
+        for (i, hash) in hashes.iter().take(KEYS_CHECKED_ONE_BY_ONE).enumerate() {
+            let single = self.filter.contains_hash(*hash);
+            ensure!(
+                answers.get(i) == single,
+                "{group}: a batched answer differs from the single one"
+            );
+        }
+        Ok((hashes, probes.members, answers))
+    }
+}
+
+impl Bench<'_> {
+    fn thread_set(&self, threads: usize) -> &ThreadSet {
+        // A runner on one thread uses no threads of a set, so if there is no set of one thread, any set will do.
+        let found = self.thread_sets.iter().find(|thread_set| thread_set.threads == threads);
+        found.unwrap_or(&self.thread_sets[0])
+    }
+
+    /// Measures all groups, except groups whose cases are all in `results` already, until the deadline.
+    pub(crate) fn measure(
+        &self,
+        groups: &[Group],
+        results: &mut Results,
+        progress: &mut Progress,
+        mut save: impl FnMut(&Results) -> Result<()>,
+    ) -> Result<()> {
+        let threads: Vec<usize> =
+            self.thread_sets.iter().map(|thread_set| thread_set.threads).collect();
+        let share_truth = |a: &Group, b: &Group| {
+            (a.sized_filter, a.keys, a.inserted()) == (b.sized_filter, b.keys, b.inserted())
+        };
+        for groups in groups.chunk_by(share_truth) {
+            let mut truth = None;
+            for group in groups {
+                let runners = group.runners(&threads);
+                let is_late = self.deadline.is_some_and(|deadline| progress.elapsed() > deadline);
+                if !is_late && !runners.iter().all(|one| results.has(&group.case_name(*one))) {
+                    progress.say(group.to_string());
+                    if truth.is_none() {
+                        truth = Some(Truth::of(group, self.isa, self.effort.absent)?);
+                    }
+                    if let Some(truth) = &truth {
+                        self.group(group, &runners, truth, results, progress)?;
+                    }
+                    save(results)?;
+                }
+                progress.step_done();
+            }
+        }
+        Ok(())
+    }
+
+    fn group(
+        &self,
+        group: &Group,
+        runners: &[Runner],
+        truth: &Truth,
+        results: &mut Results,
+        progress: &Progress,
+    ) -> Result<()> {
+        let (probes, members, answers) = match group.op {
+            Op::Contains => truth.probes(group)?,
+            _ => (Vec::new(), Bitmap::new(0), Bitmap::new(0)),
+        };
+        let (probes, members, answers) = (&*probes, &members, &answers);
+        let section = Section { group, truth, probes, members, answers };
+        let bytes = truth.filter.memory_bytes();
+        let arena = Arena::new(bytes)?;
+        let mut measured = Vec::new();
+        let mut repetitions = Vec::new();
+        for runner in runners {
+            let thread_set = self.thread_set(runner.threads);
+            thread_set.release_memory();
+            let maker = Maker::new(group, *runner, &truth.filter, thread_set, self.isa);
+            let ready = section.prepare(maker).with_context(|| group.case_name(*runner))?;
+            measured.push(ready.facts);
+            repetitions.push(ready.repetition);
+        }
+        let length = self.effort.length;
+        let ways = arena.measure(bytes, length.0 / 4, 3).two_best();
+        repetitions.extend(ways.map(|access| lanes::line_reads(&arena, bytes, access, length)));
+        let pace = self.effort.pace_of_engine(progress.elapsed(), progress.steps_left());
+        let timings = interleave(&mut repetitions, &pace, &mut Meter::default(), |share| {
+            progress.within_step(share);
+        })
+        .with_context(|| group.to_string())?;
+        let (timings, limits) = timings.split_at(runners.len());
+        for timing in timings {
+            // The busy time of these laps is wall-clock time, so it includes the time waited, unlike the busy time of
+            // other laps.
+            let Lap { busy, waited } = timing.total;
+            results.timed.add(Lap { busy: busy.saturating_sub(waited), waited });
+        }
+        limits.iter().for_each(|timing| results.timed.add(timing.total));
+        let limit = 1e3 / limits.iter().map(Timing::median).fold(f64::INFINITY, f64::min);
+        let mut rows: Vec<Row> = runners
+            .iter()
+            .zip(&measured)
+            .zip(timings)
+            .map(|((runner, facts), timing)| {
+                let mut row = row(group, *runner, truth, facts, timing, limit);
+                row.regime = results.environment.caches.regime(row.bytes).map(Into::into);
+                row
+            })
+            .collect();
+        fill_in_speedups(&mut rows, runners);
+        results.put_interleaved(rows, timings);
+        Ok(())
+    }
+}
+
+/// Properties of a runner's filter with all keys.
+struct FilterFacts {
+    bytes: u64,
+    load_factor: Option<f64>,
+    peak_bytes: Option<u64>,
+}
+
+struct Ready<'a> {
+    facts: FilterFacts,
+    repetition: Repetition<'a>,
+}
+
+/// The data that all runners of a group use.
+struct Section<'a> {
+    group: &'a Group,
+    truth: &'a Truth,
+    probes: &'a [KeyHash],
+    /// A bitmap of the probes that are keys.
+    members: &'a Bitmap,
+    /// The answers of our filter.
+    answers: &'a Bitmap,
+}
+
+impl<'a> Section<'a> {
+    /// Runs and verifies a runner once, measures its peak memory, and returns its repetition.
+    fn prepare(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
+        match self.group.op {
+            Op::Build => self.prepare_build(maker),
+            Op::Insert => self.prepare_insert(&maker),
+            _ => self.prepare_lookup(&maker),
+        }
+    }
+
+    fn prepare_build(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
+        let (truth, threads) = (self.truth, maker.runner.threads);
+        let (built, peak_bytes) = peak::during(|| maker.build(&truth.keys));
+        let built = built?;
+        verify(&*built, truth)?;
+        let facts = Self::facts(&*built, peak_bytes);
+        let repetition: Repetition<'a> = Box::new(move |meter| {
+            if truth.keys.len() <= WARMED_UP_TO {
+                maker.build(&truth.keys)?;
+            }
+            let built = wall::time(meter, threads, || maker.build(&truth.keys))?;
+            verify_sample(&*built, truth)?;
+            Ok(truth.keys.len() as u64)
+        });
+        Ok(Ready { facts, repetition })
+    }
+
+    fn prepare_insert(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
+        let (truth, threads) = (self.truth, maker.runner.threads);
+        let mut filter = maker.empty()?;
+        filter.clear();
+        let (inserted, peak_bytes) = peak::during(|| filter.insert(&truth.keys));
+        inserted?;
+        verify(&*filter, truth)?;
+        let facts = Self::facts(&*filter, peak_bytes);
+        let repetition: Repetition<'a> = Box::new(move |meter| {
+            if truth.keys.len() <= WARMED_UP_TO {
+                filter.clear();
+                filter.insert(&truth.keys)?;
+            }
+            filter.clear();
+            wall::time(meter, threads, || filter.insert(&truth.keys))?;
+            verify_sample(&*filter, truth)?;
+            Ok(truth.keys.len() as u64)
+        });
+        Ok(Ready { facts, repetition })
+    }
+
+    fn prepare_lookup(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
+        let (probes, threads) = (self.probes, maker.runner.threads);
+        let filter = self.truth.made(maker)?;
+        let mut answers = Bitmap::new(0);
+        let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
+        let facts = Self::facts(&*filter, peak_bytes);
+        let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
+            ensure_no_key_denied(self.members, &answers, "it")?;
+            // A sharded rival has no single call to compare with. It must give the same answers in every repetition,
+            // without a false negative.
+            answers.clone()
+        } else {
+            self.answers.clone()
+        };
+        let repetition: Repetition<'a> = Box::new(move |meter| {
+            if probes.len() <= WARMED_UP_TO {
+                filter.answer(probes, &mut answers);
+            }
+            wall::time(meter, threads, || filter.answer(probes, &mut answers));
+            ensure!(answers == expected, "answers differ from those of one thread");
+            Ok(probes.len() as u64)
+        });
+        Ok(Ready { facts, repetition })
+    }
+
+    fn facts(filter: &dyn Parallel, peak_bytes: Option<u64>) -> FilterFacts {
+        FilterFacts {
+            bytes: filter.memory_bytes() as u64,
+            load_factor: filter.load_factor(),
+            peak_bytes,
+        }
+    }
+}
+
+/// Returns the hashes of the keys to insert.
+fn inserted(distribution: Distribution, stream: KeyStream, keys: usize) -> Vec<KeyHash> {
+    let mut values = match distribution {
+        Distribution::Zipf => match stream.probes(Workload::Zipf, keys, keys).column {
+            Column::Integers(values) => values,
+            Column::Strings(_) => unreachable!("generated keys are integers"),
+        },
+        _ => stream.keys(0, keys),
+    };
+    arrange(&mut values, distribution);
+    as_hashes(&values)
+}
+
+/// Orders or overwrites drawn values as the distribution demands.
+fn arrange(values: &mut [u64], distribution: Distribution) {
+    use Distribution::{Equal, PerLine, Plain, Sorted, Zipf};
+    match (distribution, values) {
+        (Sorted, values) => values.sort_unstable(),
+        (Equal, [first, others @ ..]) => others.fill(*first),
+        (Equal, []) | (Plain | PerLine(_) | Zipf, _) => {}
+    }
+}
+
+/// Checks that the filter finds its keys and, if it is ours, that it equals the filter that one thread filled, to the
+/// byte.
+fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
+    if let Some(frozen) = filter.frozen() {
+        ensure!(frozen == truth.frozen, "the filter differs from that of one thread");
+    }
+    ensure_holds(filter, truth, MOST_KEYS_FOUND)
+}
+
+/// Checks, untimed, that some keys of a repetition are found.
+fn verify_sample(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
+    ensure_holds(filter, truth, 4096)
+}
+
+/// Checks that the first `most_keys` keys are found.
+fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Result<()> {
+    let keys = &truth.keys[..truth.keys.len().min(most_keys)];
+    let mut answers = Bitmap::new(0);
+    filter.answer(keys, &mut answers);
+    let found = answers.count_ones();
+    ensure!(found == keys.len(), "{} of {} inserted keys denied", keys.len() - found, keys.len());
+    Ok(())
+}
+
+fn row(
+    group: &Group,
+    runner: Runner,
+    truth: &Truth,
+    filter: &FilterFacts,
+    timing: &Timing,
+    limit: f64,
+) -> Row {
+    let case = group.case(runner);
+    let ours = !case.is_of_rival();
+    let fpr = truth.filter.expected_fpr();
+    let hashes = truth.filter.hash_count();
+    let facts = Facts {
+        bytes: filter.bytes,
+        regime: None,
+        load_factor: filter.load_factor,
+        isa: ours.then(|| truth.filter.isa().to_string()),
+        fpr_expected: ours.then_some(fpr),
+        fpr_measured: ours.then_some(truth.fpr_measured),
+        absent_keys: ours.then_some(truth.absent_keys as u64),
+        peak_bytes: filter.peak_bytes,
+        lines_per_op: lines_of(
+            group.sized_filter.kind,
+            group.op,
+            group.workload,
+            hashes,
+            Some(fpr),
+        ),
+        roofline_mops: Some(limit),
+    };
+    Row::new(case, &timing.times(), facts)
+}
+
+/// Sets the speedup of each row over the same participant on one thread.
+fn fill_in_speedups(rows: &mut [Row], runners: &[Runner]) {
+    let alone = |participant: Participant| {
+        runners.iter().position(|one| *one == Runner { participant, threads: 1 })
+    };
+    let times: Vec<Option<f64>> = runners
+        .iter()
+        .map(|one| {
+            alone(one.participant)
+                .filter(|_| one.participant != Participant::Batch)
+                .map(|at| rows[at].ns_per_op)
+        })
+        .collect();
+    for (row, time) in rows.iter_mut().zip(times) {
+        row.speedup = time.map(|time| round_significant(time / row.ns_per_op, 4));
+    }
+}

@@ -1,0 +1,245 @@
+//! The map of strategies: times both strategies, by filter size, keys per cache line and threads, and compares them
+//! with the strategy that the cost model picks.
+
+use super::threads::ThreadSet;
+use super::wall;
+use crate::base::stats::round_significant;
+use crate::measure::interleave::{Meter, Pace, Repetition, interleave};
+use crate::measure::keys::KeyStream;
+use crate::model::{Choice, name_of_strategy};
+use crate::run::progress::Progress;
+use crate::store::results::Results;
+use anyhow::{Context as _, Result, ensure};
+use std::cell::RefCell;
+use std::time::Duration;
+use trommel::engine::Strategy;
+use trommel::{
+    Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Insert as _, Isa, KeyHash, SplitBlockBloom,
+};
+
+/// A point of the map: a filter size in bytes and a number of keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    bytes: usize,
+    keys: usize,
+}
+
+const LINE_BYTES: usize = 64;
+const KEYS_PER_LINE: [f64; 5] = [0.1, 0.25, 1.0, 4.0, 16.0];
+const MOST_KEYS: usize = 100_000_000;
+/// The operations that are measured at each point.
+const OPS: [&str; 2] = [INSERT, CONTAINS];
+const INSERT: &str = "insert";
+const CONTAINS: &str = "contains";
+
+impl Place {
+    /// Whether each operation has been measured on each thread set.
+    fn is_measured(self, choices: &[Choice], thread_sets: &[ThreadSet]) -> bool {
+        let has = |op: &str, thread_set: &ThreadSet| {
+            let place = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);
+            choices.iter().any(|choice| choice.place() == place)
+        };
+        thread_sets.iter().all(|thread_set| OPS.iter().all(|op| has(op, thread_set)))
+    }
+}
+
+/// The points of the map; those of 1 GiB only if `has_one_gib`.
+pub(crate) fn places(has_one_gib: bool) -> Vec<Place> {
+    let sizes = [1 << 20, 16 << 20, 128 << 20, 1 << 30];
+    let sizes = if has_one_gib { &sizes[..] } else { &sizes[..3] };
+    places_of(sizes)
+}
+
+/// The points for filters of these sizes in bytes.
+pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
+    let of_size = |bytes: &usize| {
+        KEYS_PER_LINE.map(|density| Place {
+            bytes: *bytes,
+            keys: (((bytes / LINE_BYTES) as f64 * density) as usize).clamp(1, MOST_KEYS),
+        })
+    };
+    sizes.iter().flat_map(of_size).collect()
+}
+
+/// Measures all points on all thread sets, except points that `results` has already.
+pub(crate) fn measure(
+    places: &[Place],
+    thread_sets: &[ThreadSet],
+    pace: &Pace,
+    isa: Option<Isa>,
+    results: &mut Results,
+    progress: &mut Progress,
+    mut save: impl FnMut(&Results) -> Result<()>,
+) -> Result<()> {
+    for place in places {
+        if !place.is_measured(&results.strategies, thread_sets) {
+            progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
+            let map = Map::new(*place, thread_sets, isa)?;
+            for choice in map.inserts(pace)?.into_iter().chain(map.lookups(pace)?) {
+                put(&mut results.strategies, choice);
+            }
+            save(results)?;
+        }
+        progress.step_done();
+    }
+    Ok(())
+}
+
+fn put(choices: &mut Vec<Choice>, choice: Choice) {
+    match choices.iter_mut().find(|old| old.place() == choice.place()) {
+        Some(old) => *old = choice,
+        None => choices.push(choice),
+    }
+}
+
+/// A point of the map, with the keys and the empty filter that are measured there.
+struct Map<'a> {
+    place: Place,
+    thread_sets: &'a [ThreadSet],
+    keys: Vec<KeyHash>,
+    empty: SplitBlockBloom,
+}
+
+impl<'a> Map<'a> {
+    fn new(place: Place, thread_sets: &'a [ThreadSet], isa: Option<Isa>) -> Result<Self> {
+        let spec =
+            FilterSpec::new(FilterKind::SplitBlockBloom).keys(place.keys).memory_bytes(place.bytes);
+        let spec = isa.map_or(spec, |isa| spec.isa(isa));
+        let trommel::AnyFilter::SplitBlockBloom(empty) = spec.build()? else {
+            unreachable!("a split-block filter was asked for")
+        };
+        let keys = KeyStream::new(place.keys as u64).hashes(0, place.keys);
+        Ok(Self { place, thread_sets, keys, empty })
+    }
+
+    /// Both strategies of each thread set.
+    fn engines(&self) -> impl Iterator<Item = &'a Engine> {
+        self.thread_sets.iter().flat_map(|thread_set| [&thread_set.direct, &thread_set.partitioned])
+    }
+
+    fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
+        // All repetitions use one table, so that none has to write back cache lines of another table.
+        let filter = RefCell::new(self.empty.clone());
+        let mut expected = self.empty.clone();
+        expected.insert_batch(&self.keys).context("a Bloom filter accepts all keys")?;
+        let expected = expected.to_bytes();
+        for engine in self.engines() {
+            let mut filter = filter.borrow_mut();
+            filter.clear();
+            engine.insert_batch(&mut *filter, &self.keys)?;
+            ensure!(filter.to_bytes() == expected, "the strategies build different filters");
+        }
+        let repetition = |engine: &'a Engine| -> Repetition<'_> {
+            let filter = &filter;
+            Box::new(move |meter| {
+                let mut filter = filter.borrow_mut();
+                filter.clear();
+                let inserted = wall::time(meter, engine.threads(), || {
+                    engine.insert_batch(&mut *filter, &self.keys)
+                });
+                inserted?;
+                Ok(self.keys.len() as u64)
+            })
+        };
+        let repetitions = self.engines().map(repetition).collect();
+        let pick = |engine: &Engine| engine.insert_strategy(&self.empty, &self.keys);
+        self.choices(INSERT, repetitions, pick, pace)
+    }
+
+    fn lookups(&self, pace: &Pace) -> Result<Vec<Choice>> {
+        let mut filter = self.empty.clone();
+        filter.insert_batch(&self.keys).context("a Bloom filter accepts all keys")?;
+        // Half of the probes are keys.
+        let half = self.keys.len() / 2;
+        let mut probes = self.keys[..half].to_vec();
+        let absent = KeyStream::new(!(self.place.keys as u64));
+        probes.extend(absent.hashes(0, self.keys.len() - half));
+        let mut expected = Bitmap::new(0);
+        filter.contains_batch(&probes, &mut expected);
+        let repetition = |engine: &'a Engine| -> Repetition<'_> {
+            let (filter, probes, expected) = (&filter, &probes, &expected);
+            let mut found = Bitmap::new(0);
+            Box::new(move |meter| {
+                wall::time(meter, engine.threads(), || {
+                    engine.contains_batch(filter, probes, &mut found);
+                });
+                ensure!(found == *expected, "the strategies give different answers");
+                Ok(probes.len() as u64)
+            })
+        };
+        let repetitions = self.engines().map(repetition).collect();
+        let pick = |engine: &Engine| engine.lookup_strategy(&filter, &probes);
+        self.choices(CONTAINS, repetitions, pick, pace)
+    }
+
+    fn choices(
+        &self,
+        op: &str,
+        mut repetitions: Vec<Repetition<'_>>,
+        pick: impl Fn(&Engine) -> Strategy,
+        pace: &Pace,
+    ) -> Result<Vec<Choice>> {
+        let timings = interleave(&mut repetitions, pace, &mut Meter::default(), |_| ())
+            .with_context(|| format!("{op} of {} keys", self.place.keys))?;
+        let lines = (self.place.bytes / LINE_BYTES) as f64;
+        let rounded = |value: f64| round_significant(value, 4);
+        let of_thread_set =
+            |(thread_set, timings): (&ThreadSet, &[crate::measure::interleave::Timing])| Choice {
+                op: op.into(),
+                bytes: self.place.bytes as u64,
+                keys: self.place.keys as u64,
+                keys_per_line: round_significant(self.place.keys as f64 / lines, 3),
+                threads: thread_set.threads as u32,
+                direct_ns: rounded(timings[0].median()),
+                partitioned_ns: rounded(timings[1].median()),
+                picked: name_of_strategy(pick(&thread_set.engine)).into(),
+            };
+        Ok(self.thread_sets.iter().zip(timings.chunks_exact(2)).map(of_thread_set).collect())
+    }
+}
+
+/// The pace of a point: half a second per operation, or longer if batches are long.
+pub(crate) const PACE: Pace =
+    Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::environment::Environment;
+    use trommel::engine::CostModel;
+
+    #[test]
+    fn the_keys_of_all_points_are_bounded() {
+        let all = places(true);
+        assert_eq!(all.len(), 20);
+        assert!(all.iter().all(|place| (1..=MOST_KEYS).contains(&place.keys)));
+        assert_eq!(all[2], Place { bytes: 1 << 20, keys: 16_384 });
+        assert_eq!(places(false).len(), 15);
+    }
+
+    #[test]
+    fn each_point_is_measured_once() {
+        let thread_sets = ThreadSet::start_all(&[1, 2], CostModel::default()).unwrap();
+        let mut results = Results::new(Environment::observe(None));
+        let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
+        let places = &places_of(&[1 << 12])[..2];
+        let measure = |thread_sets: &[ThreadSet], results: &mut Results| {
+            let mut saved = Vec::new();
+            let save = |results: &Results| {
+                saved.push(results.strategies.len());
+                Ok(())
+            };
+            measure(places, thread_sets, &pace, None, results, &mut Progress::hidden(), save)
+                .unwrap();
+            saved
+        };
+        assert_eq!(measure(&thread_sets[..1], &mut results), [2, 4]);
+        // With another thread set, each point is measured again.
+        assert_eq!(measure(&thread_sets, &mut results), [6, 8]);
+        let before = results.clone();
+        assert_eq!(measure(&thread_sets, &mut results), [0; 0]);
+        assert_eq!(results, before);
+        assert_eq!(results.strategies.len(), 2 * 2 * 2);
+        assert!(results.strategies.iter().all(|choice| choice.direct_ns > 0.0));
+    }
+}

@@ -1,0 +1,27 @@
+//! The engine's part of a run: measurements on several threads.
+
+use super::{Session, save_to};
+use crate::run::engine::{Bench, ThreadSet, strategies};
+use crate::store::results::Results;
+use anyhow::Result;
+
+impl Session {
+    /// Measures the engine on these thread sets, interleaved with the batches of its filters and with its rivals, and
+    /// then measures the engine's choices of strategies. Does nothing if the run is late.
+    pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
+        if self.is_late() {
+            return Ok(());
+        }
+        let (groups, places) = (self.selection.engine_groups(), self.selection.engine_places());
+        let deadline = self.deadline();
+        let bench = Bench { thread_sets, effort: self.effort, isa: self.isa, deadline };
+        let Self { results, progress, out, .. } = self;
+        bench.measure(&groups, results, progress, |results| save_to(out.as_deref(), results))?;
+        if self.is_late() {
+            return Ok(());
+        }
+        let Self { results, progress, out, isa, .. } = self;
+        let save = |results: &Results| save_to(out.as_deref(), results);
+        strategies::measure(&places, thread_sets, &strategies::PACE, *isa, results, progress, save)
+    }
+}

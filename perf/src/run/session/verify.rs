@@ -1,0 +1,45 @@
+//! Verifies the answers of a case before it is timed.
+
+use crate::measure::subject::{Subject, ensure_no_key_denied};
+use anyhow::{Result, ensure};
+use trommel::{Bitmap, KeyHash};
+
+/// Returns the answers of single lookups. Checks that they have no false negatives and equal the batch's answers.
+pub(super) fn reference_answers(
+    subject: &dyn Subject,
+    hashes: &[KeyHash],
+    members: &Bitmap,
+    name: &str,
+) -> Result<Bitmap> {
+    let (mut single, mut batch) = (Bitmap::new(0), Bitmap::new(0));
+    subject.answer_single(hashes, &mut single);
+    subject.answer_batch(hashes, &mut batch);
+    ensure!(single == batch, "{name}: the batch and single calls answer differently");
+    ensure_no_key_denied(members, &single, name)?;
+    Ok(single)
+}
+
+/// The number of answers of calls for a part of the keys that are compared with the reference.
+const VERIFIED_IN_CALLS: usize = 100_000;
+
+/// Checks that calls for `keys` keys each give the reference's answers.
+pub(super) fn ensure_same_answers(
+    subject: &dyn Subject,
+    hashes: &[KeyHash],
+    keys: usize,
+    reference: &Bitmap,
+    name: &str,
+) -> Result<()> {
+    let mut answers = Bitmap::new(0);
+    let verified = &hashes[..hashes.len().min(VERIFIED_IN_CALLS)];
+    for (call, slice) in verified.chunks(keys).enumerate() {
+        subject.answer_batch(slice, &mut answers);
+        for i in 0..slice.len() {
+            ensure!(
+                answers.get(i) == reference.get(call * keys + i),
+                "{name}: calls for {keys} keys and single calls answer differently"
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,329 @@
+//! Writes the sections of plots, each with its legend and figures.
+
+use super::{escape, heading};
+use crate::base::format::short_count;
+use crate::model::{Api, Op, Row, Workload, short_slots};
+use crate::show::history::History;
+use crate::show::plots::{RATES_AT_LOAD, Series, themed};
+use crate::show::tables::label;
+use crate::show::{plots, scaling};
+use crate::store::results::Results;
+use anyhow::Result;
+use std::fmt::Write as _;
+
+/// A section of plots.
+pub(super) struct Section {
+    pub(super) id: &'static str,
+    pub(super) html: String,
+}
+
+/// A plot: its title, and whether it shows a row.
+type Plot = (&'static str, fn(&Row) -> bool);
+
+impl Section {
+    fn new(id: &'static str, title: &str) -> Self {
+        let mut html = String::new();
+        heading(&mut html, id, title);
+        Self { id, html }
+    }
+
+    fn note(&mut self, text: &str) {
+        let _ = write!(self.html, "<p class=\"note\">{}</p>", escape(text));
+    }
+}
+
+/// Adds a plot with its title, unless it is empty.
+fn figure(html: &mut String, title: &str, svg: &str) {
+    figure_of(html, title, "", svg);
+}
+
+/// Adds a plot with its title, unless it is empty. The label for screen readers also contains `subject`. The page shows
+/// this subject in the heading of the section, and not again with the plot.
+fn figure_of(html: &mut String, title: &str, subject: &str, svg: &str) {
+    if svg.is_empty() {
+        return;
+    }
+    let label = format!("<svg role=\"img\" aria-label=\"{}{}\"", escape(title), escape(subject));
+    let svg = themed(svg).replacen("<svg", &label, 1);
+    let _ = write!(
+        html,
+        "<figure class=\"plot\"><figcaption>{}</figcaption>{svg}</figure>",
+        escape(title)
+    );
+}
+
+fn legend<'a>(html: &mut String, series: impl IntoIterator<Item = &'a Series>) -> Result<()> {
+    html.push_str("<ul class=\"legend\">");
+    for line in series {
+        let sample =
+            themed(&plots::sample(line.look)?).replacen("<svg", "<svg aria-hidden=\"true\"", 1);
+        let _ = write!(html, "<li>{sample}{}</li>", escape(&line.label));
+    }
+    html.push_str("</ul>");
+    Ok(())
+}
+
+/// Plots throughput by size, with the roofline.
+pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
+    fn lookups(row: &Row, workload: Workload) -> bool {
+        row.case.is_plain() && row.case.is_lookup(workload) && is_preferred(row)
+    }
+    let plots: [Plot; 6] = [
+        ("Lookups of absent keys", |row| lookups(row, Workload::Miss)),
+        ("Lookups of present keys", |row| lookups(row, Workload::Hit)),
+        ("Lookups, half of them present", |row| lookups(row, Workload::Mixed)),
+        ("Lookups with hashing included", |row| {
+            row.case.input_name().is_none() && row.case.hashing
+        }),
+        ("Inserts", |row| row.case.is_plain() && row.case.op == Op::Insert && is_preferred(row)),
+        ("Builds", |row| row.case.is_plain() && row.case.op == Op::Build),
+    ];
+    let limit = plots::limit(results);
+    let mut section = Section::new("throughput", "Throughput by size");
+    section.note(
+        "The heavy line is the machine's limit: the random 64-byte cache lines that one core reads per second in as \
+         much memory. Where memory sets the pace, a filter that reads one line per lookup cannot exceed the limit. In \
+         the caches, filters that end misses early or compute in registers exceed it. Dotted lines: sizes of the \
+         caches.",
+    );
+    let all = plots::legend(results);
+    if all.is_empty() {
+        return Ok(None);
+    }
+    legend(&mut section.html, std::iter::once(&limit).chain(&all))?;
+    section.html.push_str("<div class=\"plots\">");
+    for (title, wanted) in plots {
+        let mut series = plots::throughput_series(results, wanted);
+        if series.is_empty() {
+            continue;
+        }
+        series.insert(0, around(&limit, &series));
+        figure(&mut section.html, title, &plots::throughput(&results.environment.caches, &series)?);
+    }
+    section.html.push_str("</div>");
+    Ok(Some(section))
+}
+
+/// The part of the roofline at sizes near the sizes of the series, so that the roofline does not widen the plot.
+fn around(limit: &Series, series: &[Series]) -> Series {
+    let sizes = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+    let least = sizes().fold(f64::INFINITY, f64::min) / 2.0;
+    let most = sizes().fold(0.0, f64::max) * 2.0;
+    let is_near = |point: &&(f64, f64)| (least..=most).contains(&point.0);
+    Series { points: limit.points.iter().filter(is_near).copied().collect(), ..limit.clone() }
+}
+
+/// Whether a row is a batch of ours, or any call of a rival.
+fn is_preferred(row: &Row) -> bool {
+    row.case.is_of_rival() || row.case.calls.api == Api::Batch
+}
+
+/// The legend and the plot of the roofline.
+pub(super) fn roofline(results: &Results) -> Result<String> {
+    let mut html = String::new();
+    let series = plots::roofline_series(results);
+    let svg = plots::roofline(&results.environment.caches, &series)?;
+    if svg.is_empty() {
+        return Ok(html);
+    }
+    html.push_str(
+        "<p class=\"note\">Lines: ways to read cache lines, with each prefetch hint and without. Marks: cache lines \
+         per second that our filters&rsquo; batched lookups of present keys read.</p>",
+    );
+    legend(&mut html, &series)?;
+    html.push_str("<div class=\"plots\">");
+    figure(&mut html, "Cache lines read per second by working set", &svg);
+    html.push_str("</div>");
+    Ok(html)
+}
+
+/// Plots speed by threads, one plot per operation.
+pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
+    let figures = scaling::figures(results);
+    if figures.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("threads", "Throughput by threads");
+    let mut shown: Vec<&Series> = Vec::new();
+    for line in figures.iter().flat_map(|figure| &figure.series) {
+        if !shown.iter().any(|known| known.label == line.label) {
+            shown.push(line);
+        }
+    }
+    legend(&mut section.html, shown)?;
+    section.html.push_str("<div class=\"plots\">");
+    for by_threads in &figures {
+        let svg = plots::by_threads(None, &by_threads.series)?;
+        figure(&mut section.html, &by_threads.title, &svg);
+    }
+    section.html.push_str("</div>");
+    Ok(Some(section))
+}
+
+/// Plots throughput by load, one plot per size and operation of the sweep.
+pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
+    const PLOTS: [Plot; 8] = [
+        ("Lookups of present keys", |row| row.case.workload == Some(Workload::Hit)),
+        ("Lookups of absent keys", |row| row.case.workload == Some(Workload::Miss)),
+        ("Lookups, half of them present", |row| row.case.workload == Some(Workload::Mixed)),
+        ("Inserts just below the load", |row| row.case.op == Op::Insert),
+        ("Removals", |row| row.case.op == Op::Remove),
+        ("Builds up to the load", |row| row.case.op == Op::Build),
+        ("Merges of two halves", |row| row.case.op == Op::Merge),
+        ("Enumerations", |row| row.case.op == Op::Enumerate),
+    ];
+    let mut fillings: Vec<_> = results
+        .rows
+        .iter()
+        .filter_map(|row| row.case.filling())
+        .map(|filling| (filling.family, filling.slots))
+        .collect();
+    fillings.sort_unstable();
+    fillings.dedup();
+    if fillings.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("loads", "Throughput by load");
+    for (family, slots) in fillings {
+        let is_it = |row: &Row| {
+            row.case
+                .filling()
+                .is_some_and(|filling| (filling.family, filling.slots) == (family, slots))
+        };
+        let _ = write!(section.html, "<h3>{family}, {} slots</h3>", short_slots(slots));
+        let shown: Vec<String> = results.rows.iter().filter(|row| is_it(row)).map(label).collect();
+        let all = plots::load_legend(results);
+        legend(&mut section.html, all.iter().filter(|line| shown.contains(&line.label)))?;
+        section.html.push_str("<div class=\"plots\">");
+        for (title, wanted) in PLOTS {
+            let series = plots::load_series(results, |row| {
+                let is_shown = is_preferred(row) || row.case.op == Op::Remove;
+                is_it(row) && is_shown && wanted(row)
+            });
+            let subject = format!(", {family}, {} slots", short_slots(slots));
+            figure_of(&mut section.html, title, &subject, &plots::by_load(&series)?);
+        }
+        section.html.push_str("</div>");
+    }
+    Ok(Some(section))
+}
+
+/// Plots counted false-positive rates over the curves of the equations.
+pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
+    let (points, curves) = (plots::rate_points(results), plots::rate_curves(results));
+    if points.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("rates", "False-positive rate by bits per key");
+    section.note(&format!(
+        "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
+         filters are sized. For Bloom filters they use the best number of hashes. For filters with slots they are at \
+         {:.0} % load, and each slot width is a corner of the line; for the layout with a single width, the load goes \
+         from 50 to 95 %. Counting filters, most of whose bits are counters, are not shown.",
+        RATES_AT_LOAD * 100.0
+    ));
+    let is_ours = |line: &&Series| !line.look.is_rival();
+    let parts: [(&str, Vec<Series>); 2] = [
+        ("Ours", curves.iter().chain(points.iter().filter(is_ours)).cloned().collect()),
+        ("Beside the rivals", curves.iter().chain(&points).cloned().collect()),
+    ];
+    legend(&mut section.html, &points)?;
+    section.html.push_str("<div class=\"plots\">");
+    let has_rivals = points.iter().any(|line| line.look.is_rival());
+    for (title, series) in parts.iter().take(1 + usize::from(has_rivals)) {
+        figure(
+            &mut section.html,
+            &format!("False-positive rate by bits per key: {}", title.to_lowercase()),
+            &plots::rates(series)?,
+        );
+    }
+    section.html.push_str("</div>");
+    Ok(Some(section))
+}
+
+/// A column of counted events: its name, and its value in a row.
+type Events = (&'static str, fn(&Row) -> Option<f64>);
+
+const EVENTS: [Events; 3] = [
+    ("cache misses", |row| row.cache_misses_per_op),
+    ("last-level read misses", |row| row.llc_misses_per_op),
+    ("data-TLB read misses", |row| row.dtlb_misses_per_op),
+];
+
+/// Plots cache misses per operation, or adds a note that says why they could not be counted.
+pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
+    if results.rows.is_empty() {
+        return Ok(None);
+    }
+    let mut section = Section::new("misses", "Cache misses of a lookup");
+    let is_counted = |row: &&Row| {
+        row.case.is_plain()
+            && row.case.op == Op::Contains
+            && is_preferred(row)
+            && EVENTS.iter().any(|(_, events)| events(row).is_some())
+    };
+    let counted: Vec<&Row> = results.rows.iter().filter(is_counted).collect();
+    let Some(keys) = counted.iter().map(|row| row.case.keys).max() else {
+        section.note(&why_none(results));
+        return Ok(Some(section));
+    };
+    let source = counted.first().map_or("", |row| &row.counters);
+    section.note(&format!("Counts are {source}, of lookups at {} keys.", short_count(keys)));
+    let mut drawn = String::new();
+    let mut in_legend = Vec::new();
+    for (workload, keys_are) in [(Workload::Miss, "absent"), (Workload::Hit, "present")] {
+        let is_it = |row: &&&Row| row.case.keys == keys && row.case.workload == Some(workload);
+        let rows: Vec<&Row> = counted.iter().filter(is_it).copied().collect();
+        let names: Vec<String> = rows.iter().map(|row| short_label(row)).collect();
+        let series = EVENTS.iter().enumerate().map(|(i, (name, events))| {
+            let points = rows.iter().enumerate();
+            let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
+            let look = plots::Look::ours(i).points();
+            Series { label: (*name).into(), look, points: points.collect() }
+        });
+        let series: Vec<Series> = series.collect();
+        let title = format!("Misses per lookup of {keys_are} keys");
+        figure(&mut drawn, &title, &plots::by_name("misses per lookup", &names, &series)?);
+        in_legend = series;
+    }
+    legend(&mut section.html, &in_legend)?;
+    let _ = write!(section.html, "<div class=\"plots\">{drawn}</div>");
+    Ok(Some(section))
+}
+
+/// The label of a row at the side of a plot, shortened for a rival that has the size of another filter.
+fn short_label(row: &Row) -> String {
+    match (&row.case.rival, row.case.takes_size) {
+        (Some(rival), true) => format!("{rival} as {}", row.case.filter),
+        _ => label(row),
+    }
+}
+
+fn why_none(results: &Results) -> String {
+    let why = results.no_counters.as_deref().map_or_else(
+        || "this machine offered none when the run was made".to_owned(),
+        |why| why.trim().to_owned(),
+    );
+    format!(
+        "No cache misses were counted: the processor's counters could not be read ({why}). With a kernel that lets \
+         perf_event_open count (kernel.perf_event_paranoid of 2 or less, and a processor or a hypervisor that \
+         has the counters) the columns cache_misses_per_op, llc_misses_per_op and dtlb_misses_per_op are filled \
+         and plotted here."
+    )
+}
+
+/// Plots instructions by commit.
+pub(super) fn history(history: &History) -> Result<String> {
+    let mut section = Section::new("history", "Instructions by commit");
+    section.note(
+        "The instructions of each bench, compared with those at the first commit at which it was counted. They are \
+         counted, not timed, so they do not depend on the load of the machine.",
+    );
+    let series = history.series();
+    legend(&mut section.html, &series)?;
+    section.html.push_str("<div class=\"plots\">");
+    let svg = plots::by_step("commit", &history.steps(), &series)?;
+    figure(&mut section.html, "Change of instructions since the first commit", &svg);
+    section.html.push_str("</div>");
+    Ok(section.html)
+}

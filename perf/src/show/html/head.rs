@@ -1,0 +1,51 @@
+//! Writes the top of the page: the machine, how to read the figures, the noise, and links to the sections.
+
+use super::escape;
+use crate::store::results::Results;
+use std::fmt::Write as _;
+
+/// The page from its beginning to the opening tag of its main element.
+pub(super) fn begin(style: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
+         <title>Trommel, measured</title><style>{style}</style></head><body><main>"
+    )
+}
+
+/// Writes the title, an explanation of the figures, the noise, and links to `sections`, given as pairs of id and name.
+pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &str)]) {
+    let fact = |name: &str| escape(results.environment.get(name));
+    let _ = write!(
+        page,
+        "<header><h1>Trommel, measured</h1><p class=\"lead\">{} &middot; {} &middot; kernels {} &middot; commit {}</p>",
+        fact("cpu"),
+        fact("caches of a core"),
+        fact("isa"),
+        fact("commit")
+    );
+    page.push_str(
+        "<p>All rows are measured on one thread, except those of the engine, which are wall-clock times. Every \
+         figure is a median of short repetitions, in which our filters, the rivals and the machine&rsquo;s limit were \
+         interleaved; &plusmn; is the median absolute deviation. The answers of every repetition were verified. \
+         &ldquo;Of limit&rdquo; is the cache lines read per second over the random cache lines that one core reads \
+         per second in as much memory. Below the size of the second-level cache, computing and not memory sets the \
+         pace, and the ratio can exceed 1.</p>",
+    );
+    if let Some(noise) = results.noise {
+        let is_noisy = noise.is_noisy() || results.timed.is_disturbed();
+        let class = if is_noisy { "warning" } else { "quiet" };
+        let _ = write!(
+            page,
+            "<p class=\"{class}\">Noise before measuring: {}. During the measurement: {}.</p>",
+            escape(&noise.describe()),
+            escape(&results.timed.describe())
+        );
+    }
+    page.push_str("<nav aria-label=\"Sections\">");
+    for (id, name) in sections {
+        let _ = write!(page, "<a href=\"#{id}\">{}</a>", name.replace('-', " "));
+    }
+    page.push_str("</nav></header>");
+}

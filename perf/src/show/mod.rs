@@ -1,0 +1,9 @@
+//! Results for people: tables, plots, the report page, documents.
+
+pub(crate) mod history;
+pub(crate) mod html;
+pub(crate) mod plots;
+pub(crate) mod reproduce;
+pub(crate) mod scaling;
+pub(crate) mod splice;
+pub(crate) mod tables;

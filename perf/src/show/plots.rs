@@ -1,0 +1,423 @@
+//! The plots of the report, as SVG text.
+
+mod axis;
+mod draw;
+mod look;
+mod rates;
+
+pub(crate) use draw::sample;
+pub(crate) use look::{Look, themed};
+pub(crate) use rates::{RATES_AT_LOAD, rate_curves, rate_points};
+
+use crate::base::format::{human_bytes, short_count};
+use crate::measure::environment::Caches;
+use crate::measure::roofline::Access;
+use crate::model::{Api, Op, Row, Workload};
+use crate::show::tables::label;
+use crate::store::results::Results;
+use anyhow::Result;
+use axis::{Scale, plain};
+use draw::{Frame, Side};
+
+/// Width and height, in pixels: first of a picture that stands alone, then of a plot in the page. A plot in the page
+/// has its title and legend outside, and is small so that its text can be read on a phone.
+const ALONE: (u32, u32) = (640, 400);
+const IN_PAGE: (u32, u32) = (440, 300);
+/// Width, in pixels, of the labels of the y axis: first of labels that are figures, then of labels that are names.
+const FIGURES: u32 = 64;
+const NAMES: u32 = 216;
+/// Font sizes in pixels. The size is larger in the page, because a narrow page scales its plots down.
+const LETTERS_ALONE: u32 = 14;
+const LETTERS_IN_PAGE: u32 = 16;
+
+const DECADES: Scale = Scale::Powers(10.0);
+
+/// A line of a plot: its label in the legend, its look, and its points.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) label: String,
+    pub(crate) look: Look,
+    /// Pairs `(x, y)`. A point that an axis cannot show, such as zero on a logarithmic axis, is left out.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// Creates a line in one of the colours of our filters, dashed if it belongs to a rival.
+    pub(crate) fn new(
+        label: String,
+        color: usize,
+        is_rival: bool,
+        points: Vec<(f64, f64)>,
+    ) -> Self {
+        let look = Look::ours(color);
+        Self { label, look: if is_rival { look.compared() } else { look }, points }
+    }
+}
+
+/// Returns the series of the rows for which `is_wanted` is true: million operations per second over bytes. Looks depend
+/// on the whole run, so that a filter looks the same in all its plots.
+pub(crate) fn throughput_series(
+    results: &Results,
+    is_wanted: impl Fn(&Row) -> bool,
+) -> Vec<Series> {
+    with_points(legend(results), results, |row| is_wanted(row).then_some(row.bytes as f64))
+}
+
+/// Returns the series of those rows of the sweep over loads for which `is_wanted` is true: million operations per
+/// second over the load in per cent.
+pub(crate) fn load_series(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Vec<Series> {
+    let load = |row: &Row| row.case.filling().map(|filling| f64::from(filling.load));
+    with_points(load_legend(results), results, |row| load(row).filter(|_| is_wanted(row)))
+}
+
+/// Adds to each series the points of its rows for which `x` returns a value, and drops series without points.
+fn with_points(
+    mut series: Vec<Series>,
+    results: &Results,
+    x: impl Fn(&Row) -> Option<f64>,
+) -> Vec<Series> {
+    for row in &results.rows {
+        let line = series.iter_mut().find(|line| line.label == label(row));
+        if let (Some(line), Some(x)) = (line, x(row)) {
+            line.points.push((x, row.mops));
+        }
+    }
+    for line in &mut series {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    series.retain(|line| !line.points.is_empty());
+    series
+}
+
+/// Returns the series of a run, without points. Rows of the sweep over loads, the matrix and the engine have no series
+/// here.
+pub(crate) fn legend(results: &Results) -> Vec<Series> {
+    let is_shown = |row: &&Row| {
+        row.case.filling().is_none() && !row.case.is_of_engine() && row.case.matrix.is_none()
+    };
+    legend_of(results.rows.iter().filter(is_shown))
+}
+
+/// Returns the series of the sweep over loads, without points.
+pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
+    legend_of(results.rows.iter().filter(|row| row.case.filling().is_some()))
+}
+
+fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
+    let mut series: Vec<Series> = Vec::new();
+    let mut sizes: Vec<(&str, usize)> = Vec::new();
+    let mut rivals = 0;
+    for row in rows {
+        let label = label(row);
+        if series.iter().any(|line| line.label == label) {
+            continue;
+        }
+        let look = if row.case.is_of_rival() {
+            rivals += 1;
+            Look::rival(rivals - 1)
+        } else {
+            match sizes.iter_mut().find(|(kind, _)| *kind == row.case.filter) {
+                Some((_, count)) => *count += 1,
+                None => sizes.push((&row.case.filter, 0)),
+            }
+            let of_kind = sizes.iter().find(|(kind, _)| *kind == row.case.filter);
+            Look::of_kind(&row.case.filter, of_kind.map_or(0, |(_, count)| *count))
+        };
+        series.push(Series { label, look, points: Vec::new() });
+    }
+    series
+}
+
+/// Returns the roofline for the legend and the plots of throughput: the most random cache lines that this machine reads
+/// per second, over the bytes of the array.
+pub(crate) fn limit(results: &Results) -> Series {
+    let best =
+        |speeds: [(Access, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
+    let points = &results.roofline;
+    Series {
+        label: "limit: cache lines read".into(),
+        look: Look::limit(),
+        points: points.iter().map(|point| (point.bytes as f64, best(point.by_access()))).collect(),
+    }
+}
+
+/// Plots throughput over the bytes of a filter, on two logarithmic axes, with marks at the sizes of the caches.
+pub(crate) fn throughput(caches: &Caches, series: &[Series]) -> Result<String> {
+    by_bytes("bytes of the filter", "M ops/s", caches, series)
+}
+
+fn by_bytes(x_title: &str, y_title: &str, caches: &Caches, series: &[Series]) -> Result<String> {
+    let bytes = |x: f64| human_bytes(x.round() as u64).replace(".00", "");
+    let levels = [(caches.l1d, "L1d"), (caches.l2, "L2"), (caches.l3, "L3")];
+    let marks = levels.into_iter().filter_map(|(bytes, name)| Some((bytes? as f64, name)));
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: x_title, scale: Scale::Powers(2.0), label: &bytes },
+        y: Side { title: y_title, scale: DECADES, label: &plain },
+        marks: marks.collect(),
+        y_labels: FIGURES,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// Plots a quantity over the number of keys, on two logarithmic axes. The picture has a title and a legend, so that it
+/// can stand alone.
+pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Result<String> {
+    let keys = |x: f64| if x < 1000.0 { format!("{x:.0}") } else { short_count(x.round() as u64) };
+    let frame = Frame {
+        size: ALONE,
+        title: Some(title),
+        x: Side { title: "keys", scale: DECADES, label: &keys },
+        y: Side { title: y_title, scale: DECADES, label: &plain },
+        marks: Vec::new(),
+        y_labels: FIGURES,
+        letters: LETTERS_ALONE,
+    };
+    frame.draw_with_legend(series)
+}
+
+/// Plots throughput over the number of threads. A plot with a title also has a legend, so that it can stand alone.
+pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<String> {
+    let threads = |x: f64| format!("{x:.0}");
+    let frame = Frame {
+        size: if title.is_some() { ALONE } else { IN_PAGE },
+        title,
+        x: Side { title: "threads", scale: Scale::Powers(2.0), label: &threads },
+        y: Side { title: "M ops/s", scale: DECADES, label: &plain },
+        marks: Vec::new(),
+        y_labels: FIGURES,
+        letters: if title.is_some() { LETTERS_ALONE } else { LETTERS_IN_PAGE },
+    };
+    if title.is_some() { frame.draw_with_legend(series) } else { frame.draw(series) }
+}
+
+/// Plots throughput over the load.
+pub(crate) fn by_load(series: &[Series]) -> Result<String> {
+    let load = |x: f64| format!("{x:.0} %");
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: "slots in use", scale: Scale::Linear, label: &load },
+        y: Side { title: "M ops/s", scale: DECADES, label: &plain },
+        marks: Vec::new(),
+        y_labels: FIGURES,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// Plots false-positive rates over bits per key.
+pub(crate) fn rates(series: &[Series]) -> Result<String> {
+    let rate = |y: f64| format!("{} %", plain(y * 100.0));
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: "bits per key", scale: Scale::Linear, label: &plain },
+        y: Side { title: "false-positive rate", scale: DECADES, label: &rate },
+        marks: Vec::new(),
+        y_labels: FIGURES + 16,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// Plots points in named rows, the first row at the top.
+pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Result<String> {
+    let name = |y: f64| {
+        let is_whole = (y - y.round()).abs() < 1e-6 && y < 0.5;
+        let index = is_whole.then(|| (-y.round()) as usize);
+        index.and_then(|index| names.get(index)).cloned().unwrap_or_default()
+    };
+    let down: Vec<Series> = series
+        .iter()
+        .map(|line| {
+            let points = line.points.iter().map(|(x, row)| (*x, -row)).collect();
+            Series { points, ..line.clone() }
+        })
+        .collect();
+    let frame = Frame {
+        size: (IN_PAGE.0, 80 + 24 * names.len() as u32),
+        title: None,
+        x: Side { title: x_title, scale: Scale::Linear, label: &plain },
+        y: Side { title: "", scale: Scale::Rows, label: &name },
+        marks: Vec::new(),
+        y_labels: NAMES,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(&down)
+}
+
+/// Plots changes in per cent over named steps.
+pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Result<String> {
+    let step = |x: f64| {
+        let is_whole = (x - x.round()).abs() < 1e-6 && x > -0.5;
+        let index = is_whole.then(|| x.round() as usize);
+        index.and_then(|index| steps.get(index)).cloned().unwrap_or_default()
+    };
+    let change = |y: f64| {
+        if y == 0.0 {
+            "0 %".into()
+        } else {
+            format!("{:+} %", crate::base::stats::round_significant(y, 3))
+        }
+    };
+    let frame = Frame {
+        size: IN_PAGE,
+        title: None,
+        x: Side { title: x_title, scale: Scale::Steps, label: &step },
+        y: Side { title: "instructions", scale: Scale::Linear, label: &change },
+        marks: Vec::new(),
+        y_labels: FIGURES + 16,
+        letters: LETTERS_IN_PAGE,
+    };
+    frame.draw(series)
+}
+
+/// Returns one series per way of reading cache lines, with looks that no filter has.
+fn access_ways(results: &Results) -> Vec<Series> {
+    let speed = |way: usize| {
+        results.roofline.iter().map(move |point| (point.bytes as f64, point.by_access()[way].1))
+    };
+    let line = |(way, access): (usize, Access)| Series {
+        label: access.to_string(),
+        look: Look::rival(way).without_points(way),
+        points: speed(way).collect(),
+    };
+    Access::ALL.into_iter().enumerate().map(line).collect()
+}
+
+/// Returns the roofline and each filter's cache lines per second, over the size of the working set.
+pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
+    let mut series = access_ways(results);
+    let legend = legend(results);
+    // Counting filters are not shown: their lookups read only a fraction of their bytes.
+    let is_shown = |row: &&Row| {
+        row.case.op == Op::Contains
+            && row.case.workload == Some(Workload::Hit)
+            && row.case.calls.api == Api::Batch
+            && row.case.is_plain()
+            && row.case.filter != "counting-bloom"
+    };
+    for row in results.rows.iter().filter(is_shown) {
+        let line = legend.iter().find(|line| line.label == label(row));
+        let (Some(lines), Some(line)) = (row.lines_per_op(), line) else { continue };
+        let point = (row.bytes as f64, row.mops * lines);
+        match series.iter_mut().find(|known| known.label == line.label) {
+            Some(known) => known.points.push(point),
+            None => {
+                let (label, look) = (line.label.clone(), line.look.points());
+                series.push(Series { label, look, points: vec![point] });
+            }
+        }
+    }
+    series
+}
+
+/// Plots the series of [`roofline_series`].
+pub(crate) fn roofline(caches: &Caches, series: &[Series]) -> Result<String> {
+    by_bytes("bytes of the working set", "M lines/s", caches, series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::environment::Environment;
+    use crate::model::example;
+
+    fn two_sizes() -> Results {
+        let mut results = Results::new(Environment::observe(None));
+        for keys in [100_000, 1_000_000] {
+            let bytes = keys * 3 / 2;
+            results.put(Row {
+                bytes,
+                ..example("bloom", "12-bit", None, 2.0).with(|case| case.keys = keys)
+            });
+            results.put(Row {
+                bytes,
+                ..example("bloom", "12-bit", Some("fastbloom"), 9.0).with(|case| case.keys = keys)
+            });
+        }
+        results
+    }
+
+    #[test]
+    fn plots_are_complete_svg_documents() {
+        let results = two_sizes();
+        let series = throughput_series(&results, |_| true);
+        assert_eq!(series.len(), 2);
+        assert_eq!(series[0].points[1].0, 1_500_000.0);
+        let svg = throughput(&results.environment.caches, &series).unwrap();
+        assert_complete(&svg);
+    }
+
+    #[test]
+    fn caches_inside_the_plot_are_marked() {
+        let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: None };
+        let svg = throughput(&caches, &throughput_series(&two_sizes(), |_| true)).unwrap();
+        assert!(svg.contains("L2\n") && !svg.contains("L3\n") && !svg.contains("L1d\n"), "{svg}");
+    }
+
+    #[test]
+    fn the_sweep_has_plots_and_a_legend_of_its_own() {
+        let mut results = Results::new(Environment::observe(None));
+        for variant in ["r8-75%-of-1Mi", "r8-95%-of-1Mi"] {
+            results.put(example("cache-line-quotient", variant, None, 2.0));
+            results.put(example("quotient", variant, Some("qfilter"), 20.0));
+        }
+        assert!(legend(&results).is_empty());
+        let series = load_series(&results, |_| true);
+        let labels: Vec<&str> = series.iter().map(|line| &*line.label).collect();
+        assert_eq!(labels, ["cache-line-quotient r8", "qfilter r8"]);
+        let svg = by_load(&series).unwrap();
+        assert_complete(&svg);
+        assert!(svg.contains("75 %") && svg.contains("90 %"));
+    }
+
+    #[test]
+    fn two_sizes_of_a_kind_look_different() {
+        let mut results = Results::new(Environment::observe(None));
+        results.put(example("bloom", "12-bit", None, 2.0));
+        results.put(example("bloom", "fpr-1%", None, 2.0));
+        let [first, second] = &legend(&results)[..] else { panic!("two series") };
+        assert_ne!(first.look, second.look);
+    }
+
+    #[test]
+    fn rows_and_steps_are_labelled_with_their_names() {
+        let names = ["first", "second"].map(String::from);
+        let series = [Series::new("s".into(), 0, false, vec![(0.0, 0.0), (2.5, 1.0)])];
+        for svg in [
+            by_name("misses", &names, &series).unwrap(),
+            by_step("commit", &names, &series).unwrap(),
+        ] {
+            assert_complete(&svg);
+            assert!(svg.contains("first\n"), "{svg}");
+        }
+        assert!(by_name("misses", &names, &series).unwrap().contains("second\n"));
+    }
+
+    #[test]
+    fn values_that_an_axis_cannot_show_are_left_out() {
+        let absurd = [f64::NAN, f64::INFINITY, -1.0, 0.0].map(|value| (value, value));
+        let series = [Series::new("absurd".into(), 0, false, absurd.into())];
+        assert_eq!(throughput(&Caches::default(), &series).unwrap(), "");
+        let mut points: Vec<(f64, f64)> = absurd.into();
+        points.extend([(1e-300, 1e-300), (1e300, 1e300)]);
+        let series = [Series::new("absurd".into(), 0, false, points)];
+        assert_complete(&throughput(&Caches::default(), &series).unwrap());
+    }
+
+    fn assert_complete(svg: &str) {
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn no_results_give_an_empty_plot() {
+        let results = Results::new(Environment::observe(None));
+        let series = roofline_series(&results);
+        assert_eq!(roofline(&results.environment.caches, &series).unwrap(), "");
+    }
+}

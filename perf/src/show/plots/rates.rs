@@ -1,0 +1,165 @@
+//! False-positive rates over bits per key: points measured on absent keys, and the curves of the equations.
+
+use super::{Look, Series, legend, load_legend};
+use crate::show::tables::label;
+use crate::store::results::Results;
+use trommel::bloom::{CacheLine, Layout, Register, SplitBlock, Standard};
+use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
+
+/// The load that the curves of filters with slots assume.
+pub(crate) const RATES_AT_LOAD: f64 = 0.95;
+/// The number of keys of the filters that are built to find the bits per key of a slot width. It is so large that
+/// rounding hardly matters.
+const KEYS: usize = 100_000;
+/// The numbers of bits per key at which the curves of Bloom filters are drawn, in units of half a bit: 6 to 20 bits.
+const HALF_BITS: std::ops::RangeInclusive<u32> = 12..=40;
+/// The widths of remainders and fingerprints on the curves, in bits.
+const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
+/// The loads on the curve of a layout that has only one width, in per cent.
+const LOADS: std::ops::RangeInclusive<usize> = 50..=95;
+
+/// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
+/// plot are those of [`rate_curves`].
+///
+/// Counting filters are left out, because their counters are four fifths of their bits.
+pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
+    let mut series = legend(results);
+    series.extend(load_legend(results));
+    let is_shown = |kind: &str| kind != FilterKind::CountingBloom.to_string();
+    for row in
+        results.rows.iter().filter(|row| is_shown(&row.case.filter) && !row.case.is_of_engine())
+    {
+        let line = series.iter_mut().find(|line| line.label == label(row));
+        let (Some(line), Some(rate)) = (line, row.fpr_measured) else { continue };
+        let point = (row.bits_per_key, rate);
+        if !line.points.contains(&point) {
+            line.points.push(point);
+        }
+    }
+    series.retain(|line| !line.points.is_empty());
+    for line in &mut series {
+        line.look = line.look.points();
+    }
+    series
+}
+
+/// Returns the curves of our kinds that were measured: of Bloom filters with the best number of hashes, and of filters
+/// with slots at [`RATES_AT_LOAD`].
+pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
+    let is_measured = |kind: &&FilterKind| {
+        let name = kind.to_string();
+        results.rows.iter().any(|row| {
+            row.case.rival.is_none() && row.case.filter == name && !row.case.is_of_engine()
+        })
+    };
+    let kinds = FilterKind::ALL.iter().filter(is_measured);
+    let lines = kinds.map(|kind| Series {
+        label: format!("{kind}, equation"),
+        look: Look::of_kind(&kind.to_string(), 0).curve(),
+        points: curve(*kind),
+    });
+    lines.filter(|line| !line.points.is_empty()).collect()
+}
+
+/// Returns pairs of bits per key and false-positive rate.
+fn curve(kind: FilterKind) -> Vec<(f64, f64)> {
+    match kind {
+        FilterKind::Bloom => bloom::<Standard>(),
+        FilterKind::RegisterBloom => bloom::<Register>(),
+        FilterKind::SplitBlockBloom => bloom::<SplitBlock>(),
+        FilterKind::CacheLineBloom => bloom::<CacheLine>(),
+        FilterKind::Quotient | FilterKind::Cuckoo => {
+            WIDTHS.filter_map(|bits| full(kind, bits)).collect()
+        }
+        FilterKind::CacheLineQuotient => by_load(kind),
+        _ => Vec::new(),
+    }
+}
+
+fn bloom<L: Layout>() -> Vec<(f64, f64)> {
+    let unit_bits = L::UNIT_BYTES as f64 * 8.0;
+    let point = |half_bits: u32| {
+        let bits = f64::from(half_bits) / 2.0;
+        let keys_per_unit = unit_bits / bits;
+        (bits, L::fpr(L::best_hashes(keys_per_unit), keys_per_unit))
+    };
+    HALF_BITS.map(point).collect()
+}
+
+/// Returns the point for slots of `bits` bits; `None` if the kind has no such slots.
+fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
+    let spec = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD);
+    let spec = match kind {
+        FilterKind::Cuckoo => spec.fingerprint_bits(bits),
+        _ => spec.remainder_bits(bits),
+    };
+    let filter = spec.build().ok()?;
+    Some((filter.memory_bytes() as f64 * 8.0 / KEYS as f64, fpr_with(&filter, KEYS)?))
+}
+
+fn by_load(kind: FilterKind) -> Vec<(f64, f64)> {
+    let Ok(filter) = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD).build() else {
+        return Vec::new();
+    };
+    let at = |per_cent: usize| {
+        let keys = KEYS * per_cent / 95;
+        Some((filter.memory_bytes() as f64 * 8.0 / keys as f64, fpr_with(&filter, keys)?))
+    };
+    LOADS.filter_map(at).collect()
+}
+
+fn fpr_with(filter: &AnyFilter, keys: usize) -> Option<f64> {
+    match filter {
+        AnyFilter::Quotient(filter) => Some(filter.fpr_with(keys)),
+        AnyFilter::CacheLineQuotient(filter) => Some(filter.fpr_with(keys)),
+        AnyFilter::Cuckoo(filter) => Some(filter.fpr_with(keys)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::environment::Environment;
+    use crate::model::example;
+    use trommel_base::sizing;
+
+    #[test]
+    fn curves_follow_the_equations() {
+        let at = |kind, bits: f64| {
+            let curve = curve(kind);
+            curve.into_iter().find(|(x, _)| *x == bits).unwrap().1
+        };
+        assert_eq!(at(FilterKind::SplitBlockBloom, 12.0), sizing::split_fpr(8, 32, 256.0 / 12.0));
+        assert_eq!(at(FilterKind::Bloom, 10.0), sizing::standard_fpr(10.0, 7));
+        let quotient = curve(FilterKind::Quotient);
+        assert_eq!(quotient.len(), WIDTHS.count());
+        let ratio_at_8_bits = quotient[4].1 / sizing::quotient_fpr(RATES_AT_LOAD, 8);
+        assert!((ratio_at_8_bits - 1.0).abs() < 0.01, "{ratio_at_8_bits}");
+    }
+
+    #[test]
+    fn every_shown_kind_has_a_falling_curve() {
+        for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {
+            let mut curve = curve(*kind);
+            assert!(curve.len() > 2, "{kind}");
+            curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let falls = |pair: &[(f64, f64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
+            assert!(curve.windows(2).all(falls), "{kind}: {curve:?}");
+        }
+    }
+
+    #[test]
+    fn points_are_measured_rates_and_only_measured_kinds_have_curves() {
+        let mut results = Results::new(Environment::observe(None));
+        results.put(example("bloom", "12-bit", None, 2.0));
+        results.put(example("bloom", "12-bit", Some("fastbloom"), 9.0));
+        results.put(example("counting-bloom", "fpr-1%", None, 2.0));
+        let points = rate_points(&results);
+        assert_eq!(points.len(), 2);
+        assert_eq!(points[0].points, [(12.0, 0.0055)]);
+        let curves = rate_curves(&results);
+        assert_eq!(curves.len(), 1);
+        assert_eq!(curves[0].label, "bloom, equation");
+    }
+}
