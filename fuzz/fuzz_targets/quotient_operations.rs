@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| trommel_fuzz::quotient_operations::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    trommel_fuzz::quotient_operations::run(data);
+});

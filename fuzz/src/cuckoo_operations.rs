@@ -22,8 +22,8 @@ const MOST_KEYS: usize = 3000;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.8;
 
-/// Runs an input.
-pub fn run(data: &[u8]) {
+/// Runs an input. Returns the number of its operations.
+pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let flags = input.byte();
     let mut spec = Spec::default();
@@ -35,7 +35,7 @@ pub fn run(data: &[u8]) {
     spec.keys = usize::from(input.short()) % 500;
     let filter = CuckooFilter::from_spec(&spec).expect("small filters can be built");
     let mut run = Run { filter, keys: BTreeMap::new(), fingerprints: BTreeMap::new(), base: 0 };
-    run.operations(&mut input);
+    run.operations(&mut input)
 }
 
 /// The two buckets of a key, and its fingerprint. The buckets are those in the filter before any doubling, so that
@@ -95,11 +95,13 @@ impl Run {
             .collect()
     }
 
-    fn operations(&mut self, input: &mut Input<'_>) {
+    fn operations(&mut self, input: &mut Input<'_>) -> u64 {
+        let mut done = 0;
         for _ in 0..MOST_OPERATIONS {
             if input.is_empty() || self.filter.len() > MOST_KEYS {
                 break;
             }
+            done += 1;
             match input.byte() % 16 {
                 0..=2 => {
                     let hash = self.hash(input);
@@ -133,6 +135,7 @@ impl Run {
             assert!(self.filter.is_empty() && self.filter.table().iter().all(|byte| *byte == 0));
             assert_eq!(self.filter.overflowing(), 0);
         }
+        done
     }
 
     fn note(&mut self, hash: KeyHash, new: bool) {

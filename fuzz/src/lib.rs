@@ -5,3 +5,4 @@ pub mod cuckoo_operations;
 pub mod hostile_bytes;
 pub mod input;
 pub mod quotient_operations;
+pub mod twin_operations;

@@ -23,8 +23,8 @@ const MOST_KEYS: usize = 2500;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.9;
 
-/// Runs an input.
-pub fn run(data: &[u8]) {
+/// Runs an input. Returns the number of its operations.
+pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let flags = input.byte();
     let mut spec = Spec::default();
@@ -35,13 +35,13 @@ pub fn run(data: &[u8]) {
     spec.keys = usize::from(input.short()) % 600;
     let bits = u32::from(input.byte());
     if flags & 1 != 0 {
-        Run::<LineBlock>::new(&spec).operations(&mut input);
+        Run::<LineBlock>::new(&spec).operations(&mut input)
     } else if flags & 8 != 0 {
         spec.fingerprint_bits = Some(12 + bits % 20);
-        Run::<WideBlock>::new(&spec).operations(&mut input);
+        Run::<WideBlock>::new(&spec).operations(&mut input)
     } else {
         spec.remainder_bits = Some(1 + bits % 32);
-        Run::<WideBlock>::new(&spec).operations(&mut input);
+        Run::<WideBlock>::new(&spec).operations(&mut input)
     }
 }
 
@@ -108,11 +108,13 @@ impl<L: Layout> Run<L> {
         (0..count as u64).map(|i| KeyHash::from_raw(nth(i))).collect()
     }
 
-    fn operations(&mut self, input: &mut Input<'_>) {
+    fn operations(&mut self, input: &mut Input<'_>) -> u64 {
+        let mut done = 0;
         for _ in 0..MOST_OPERATIONS {
             if input.is_empty() || self.filter.len() > MOST_KEYS {
                 break;
             }
+            done += 1;
             match input.byte() % 16 {
                 0..=2 => {
                     let hash = self.hash(input);
@@ -151,6 +153,7 @@ impl<L: Layout> Run<L> {
             }
         }
         assert!(self.filter.is_empty() && self.filter.table().iter().all(|byte| *byte == 0));
+        done
     }
 
     /// Checks the result of an insert, and counts the inserted copy.

@@ -13,6 +13,9 @@ mod input;
 #[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/quotient_operations.rs"]
 mod quotient_operations;
+#[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/twin_operations.rs"]
+mod twin_operations;
 
 use std::fs;
 use std::path::PathBuf;
@@ -51,7 +54,7 @@ fn changed(random: &mut Splitmix, seed: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn sweep(target: &str, run: fn(&[u8]), changes: usize, noise: usize) {
+fn sweep(target: &str, run: fn(&[u8]) -> u64, changes: usize, noise: usize) {
     let mut random = Splitmix::new(0xF022);
     run(&[]);
     for seed in seeds(target) {
@@ -79,4 +82,16 @@ fn operations_lose_no_key_of_a_cuckoo_filter() {
 #[test]
 fn hostile_bytes_are_refused_or_give_a_filter() {
     sweep("hostile_bytes", hostile_bytes::run, 300, 3000);
+}
+
+#[test]
+fn two_instruction_sets_make_the_same_filters_from_the_same_operations() {
+    let mut random = Splitmix::new(0x7819);
+    let operations: u64 = (0..3000)
+        .map(|_| {
+            let len = random.below(300) as usize;
+            twin_operations::run(&random.bytes(len))
+        })
+        .sum();
+    assert!(operations > 1_000_000, "{operations} operations");
 }

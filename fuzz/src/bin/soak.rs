@@ -1,0 +1,264 @@
+//! `soak HOURS`: runs the fuzz functions on seeds with changes and on random inputs, on all cores, without a fuzzer.
+//!
+//! Every worker is a process of its own. It draws its inputs from the number of its round, so a round that crashed is
+//! run again by `soak --round TARGET NUMBER`. The parent counts what its workers report, writes `soak.json` after every
+//! round, and continues with the next numbers if that file is there already. It ends with `N passed, N failed`, and
+//! with exit code 1 if a round failed.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+use trommel_fuzz::{cuckoo_operations, hostile_bytes, quotient_operations, twin_operations};
+
+/// A fuzz function: its name, and the function, which returns how many operations it ran.
+type Target = (&'static str, fn(&[u8]) -> u64);
+
+const TARGETS: [Target; 4] = [
+    ("twin_operations", twin_operations::run),
+    ("quotient_operations", quotient_operations::run),
+    ("cuckoo_operations", cuckoo_operations::run),
+    ("hostile_bytes", hostile_bytes::run),
+];
+
+/// The number of inputs of a round.
+const INPUTS: u64 = 20_000;
+/// A round that takes longer than this counts as failed: an input hangs.
+const LONGEST_ROUND: Duration = Duration::from_secs(900);
+
+/// A generator of random numbers, after Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+struct Splitmix(u64);
+
+impl Splitmix {
+    fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.word() % end.max(1) as u64) as usize
+    }
+}
+
+/// Reads the seeds of a target.
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files.iter().filter_map(|file| fs::read(file).ok()).collect()
+}
+
+/// Returns an input: random bytes, or a seed with up to eight changes.
+fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
+    if seeds.is_empty() || random.below(3) == 0 {
+        return (0..random.below(400)).map(|_| random.word() as u8).collect();
+    }
+    let mut bytes = seeds[random.below(seeds.len())].clone();
+    for _ in 0..=random.below(8) {
+        let at = random.below(bytes.len());
+        match (random.below(4), bytes.get_mut(at)) {
+            (0, Some(byte)) => *byte = random.word() as u8,
+            (1, Some(byte)) => *byte ^= 1 << random.below(8),
+            (2, Some(_)) => drop(bytes.remove(at)),
+            _ => {
+                let from = &seeds[random.below(seeds.len())];
+                let start = random.below(from.len());
+                let piece = &from[start..from.len().min(start + 24)];
+                bytes.splice(at..at, piece.iter().copied());
+            }
+        }
+    }
+    bytes
+}
+
+/// Runs a round in this process, and prints how many operations it ran and how many bytes it read.
+fn round(target: &Target, number: u64) {
+    let seeds = seeds(target.0);
+    let mut random = Splitmix(number.wrapping_mul(0x2545_F491_4F6C_DD1D));
+    let (mut operations, mut bytes) = (0, 0);
+    for _ in 0..INPUTS {
+        let input = input(&mut random, &seeds);
+        operations += (target.1)(&input);
+        bytes += input.len() as u64;
+    }
+    println!("{operations} {bytes}");
+}
+
+/// What was tried so far: the contents of `soak.json`.
+#[derive(Default, Serialize, Deserialize)]
+struct Record {
+    /// The commits that were tried, the latest last.
+    commits: Vec<String>,
+    seconds: u64,
+    targets: BTreeMap<String, Tried>,
+}
+
+/// What a target was tried with.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Tried {
+    rounds: u64,
+    failed: u64,
+    /// The number of inputs.
+    executions: u64,
+    /// The number of operations, or of keys that they used.
+    operations: u64,
+    bytes: u64,
+}
+
+impl Record {
+    /// Reads the record of earlier runs; an empty one if there is none.
+    fn read(path: &Path) -> std::io::Result<Self> {
+        match fs::read(path) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the file by a new one, so that a run that is killed leaves the old one whole.
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let beside = path.with_extension("json.new");
+        fs::write(&beside, serde_json::to_vec_pretty(self)?)?;
+        fs::rename(&beside, path)
+    }
+}
+
+/// A worker that runs a round.
+struct Worker {
+    child: Child,
+    target: usize,
+    number: u64,
+    start: Instant,
+}
+
+impl Worker {
+    fn start(target: usize, number: u64) -> std::io::Result<Self> {
+        let child = Command::new(env::current_exe()?)
+            .args(["--round", TARGETS[target].0, &number.to_string()])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        Ok(Self { child, target, number, start: Instant::now() })
+    }
+
+    /// Returns whether the round has ended and, if it passed, its numbers of operations and bytes.
+    fn poll(&mut self) -> std::io::Result<Option<Option<(u64, u64)>>> {
+        let Some(status) = self.child.try_wait()? else {
+            if self.start.elapsed() < LONGEST_ROUND {
+                return Ok(None);
+            }
+            self.child.kill()?;
+            self.child.wait()?;
+            return Ok(Some(None));
+        };
+        let mut line = String::new();
+        if let Some(out) = self.child.stdout.take() {
+            BufReader::new(out).read_line(&mut line)?;
+        }
+        let mut numbers = line.split_whitespace().map(str::parse);
+        match (status.success(), numbers.next(), numbers.next()) {
+            (true, Some(Ok(operations)), Some(Ok(bytes))) => Ok(Some(Some((operations, bytes)))),
+            _ => Ok(Some(None)),
+        }
+    }
+}
+
+fn soak(hours: f64, out: &Path) -> std::io::Result<bool> {
+    let mut record = Record::read(out)?;
+    let commit = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
+    let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    if let Ok(commit) = commit.map_err(drop)
+        && record.commits.last() != Some(&commit)
+    {
+        record.commits.push(commit);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (before, start) = (record.seconds, Instant::now());
+    let limit = Duration::from_secs_f64(hours * 3600.0);
+    let mut next = TARGETS.map(|(name, _)| record.targets.get(name).map_or(0, |it| it.rounds));
+    let mut workers: Vec<Worker> = Vec::new();
+    let mut started = 0;
+    while start.elapsed() < limit || !workers.is_empty() {
+        while workers.len() < cores && start.elapsed() < limit {
+            let target = started % TARGETS.len();
+            workers.push(Worker::start(target, next[target])?);
+            next[target] += 1;
+            started += 1;
+        }
+        let mut running = Vec::new();
+        for mut worker in workers {
+            match worker.poll()? {
+                None => running.push(worker),
+                Some(outcome) => {
+                    take_in(&mut record, &worker, outcome);
+                    record.seconds = before + start.elapsed().as_secs();
+                    record.write(out)?;
+                }
+            }
+        }
+        workers = running;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let failed: u64 = record.targets.values().map(|it| it.failed).sum();
+    let passed = record.targets.values().map(|it| it.rounds).sum::<u64>() - failed;
+    println!("{passed} passed, {failed} failed: rounds of {INPUTS} inputs, see {}", out.display());
+    Ok(failed == 0)
+}
+
+/// Counts a round that has ended.
+fn take_in(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) {
+    let name = TARGETS[worker.target].0;
+    let it = record.targets.entry(name.to_owned()).or_default();
+    it.rounds += 1;
+    match outcome {
+        Some((operations, bytes)) => {
+            it.executions += INPUTS;
+            it.operations += operations;
+            it.bytes += bytes;
+        }
+        None => {
+            it.failed += 1;
+            eprintln!("FAILED: soak --round {name} {}", worker.number);
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--round", name, number] => {
+            let target = TARGETS.iter().find(|(known, _)| *known == name);
+            if let (Some(target), Ok(number)) = (target, number.parse()) {
+                round(target, number);
+                return ExitCode::SUCCESS;
+            }
+        }
+        [hours] | [hours, _] => {
+            let out = words.get(1).copied().unwrap_or("soak.json");
+            if let Some(hours) = hours.parse().ok().filter(|hours| (0.0..=10_000.0).contains(hours))
+            {
+                return match soak(hours, Path::new(out)) {
+                    Ok(true) => ExitCode::SUCCESS,
+                    Ok(false) => ExitCode::FAILURE,
+                    Err(error) => {
+                        eprintln!("error: {error}");
+                        ExitCode::FAILURE
+                    }
+                };
+            }
+        }
+        _ => {}
+    }
+    let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+    eprintln!(
+        "usage: soak HOURS [soak.json] | soak --round TARGET NUMBER, with a TARGET among: {}",
+        names.join(" ")
+    );
+    ExitCode::from(2)
+}

@@ -1,0 +1,272 @@
+//! Runs the same operations on two filters of one kind, one in portable code and one on another instruction set. Their
+//! bytes must stay equal, and their answers must agree with the exact multiset of their keys.
+
+use super::input::Input;
+use std::collections::BTreeMap;
+use trommel::engine::ShardedFilter;
+use trommel::{
+    AnyFilter, Bitmap, Filter as _, FilterKind, FilterPolicy, FilterSpec, FilterView, Insert as _,
+    InsertShared as _, Isa, KeyHash,
+};
+
+/// The most operations per input.
+const MOST_OPERATIONS: usize = 100;
+/// An input ends when the filters hold more keys than this.
+const MOST_KEYS: u64 = 4000;
+/// The highest count that a counting Bloom filter reports.
+const HIGHEST_COUNT: u64 = 15;
+
+/// Runs an input. Returns the number of keys that its operations inserted, removed or looked up.
+pub fn run(data: &[u8]) -> u64 {
+    let mut input = Input(data);
+    let kind = FilterKind::ALL[usize::from(input.byte()) % FilterKind::ALL.len()];
+    let flags = input.byte();
+    let isas: Vec<Isa> = Isa::available().collect();
+    let isa = isas[usize::from(flags >> 2) % isas.len()];
+    let fpr = [0.3, 0.03, 0.004, 0.000_1][usize::from(flags & 3)];
+    let keys = usize::from(input.short()) % 800;
+    let mut spec = FilterSpec::new(kind).keys(keys).fpr(fpr).seed(u64::from(flags));
+    let has_slots =
+        matches!(kind, FilterKind::Quotient | FilterKind::CacheLineQuotient | FilterKind::Cuckoo);
+    let is_multiset = has_slots && flags & 0x40 != 0;
+    if has_slots {
+        spec = spec.multiset(is_multiset);
+    }
+    if kind == FilterKind::CountingBloom {
+        spec = spec.compact(flags & 0x80 != 0);
+    }
+    let [portable, other] = [Isa::Portable, isa].map(|isa| spec.isa(isa).build());
+    assert_eq!(portable.is_ok(), other.is_ok(), "{kind} at {fpr}");
+    let (Ok(portable), Ok(other)) = (portable, other) else { return 0 };
+    let counts_copies = is_multiset || kind == FilterKind::CountingBloom;
+    let twins = Twins { portable, other };
+    let mut run = Run { spec, isa, twins, counts_copies, keys: BTreeMap::new(), operations: 0 };
+    run.operations(&mut input);
+    run.operations
+}
+
+/// Two filters with the same keys.
+struct Twins {
+    portable: AnyFilter,
+    other: AnyFilter,
+}
+
+impl Twins {
+    /// Does the same to both filters. Fails unless both give the same result and then have the same bytes.
+    fn both<R: PartialEq + std::fmt::Debug>(
+        &mut self,
+        mut change: impl FnMut(&mut AnyFilter) -> R,
+    ) -> R {
+        let (expected, result) = (change(&mut self.portable), change(&mut self.other));
+        assert_eq!(result, expected, "{:?}", self.other);
+        self.assert_equal();
+        result
+    }
+
+    fn assert_equal(&self) {
+        assert!(
+            self.portable.to_bytes() == self.other.to_bytes(),
+            "{:?} has other bytes than portable code makes",
+            self.other
+        );
+    }
+}
+
+struct Run {
+    spec: FilterSpec,
+    isa: Isa,
+    twins: Twins,
+    /// Whether copies of a key are counted, so that keys can be removed.
+    counts_copies: bool,
+    /// The keys that must be found, each with the number of copies that were inserted and not removed.
+    keys: BTreeMap<u64, u64>,
+    operations: u64,
+}
+
+impl Run {
+    fn operations(&mut self, input: &mut Input<'_>) {
+        for _ in 0..MOST_OPERATIONS {
+            if input.is_empty() || self.keys.values().sum::<u64>() > MOST_KEYS {
+                break;
+            }
+            match input.byte() % 16 {
+                0..=2 => self.insert(input),
+                3..=5 => self.insert_batch(input),
+                6 | 7 => self.remove(input),
+                8 | 9 => self.ask(input),
+                10 => self.merge(input),
+                11 => self.thaw(),
+                12 => self.block(input),
+                13 => self.fold(),
+                14 => self.shard(input),
+                _ => {
+                    self.twins.both(AnyFilter::clear);
+                    self.keys.clear();
+                }
+            }
+        }
+        self.check();
+    }
+
+    /// Chooses a hash: any, one of a few, or one of a key in the filters.
+    fn hash(&self, input: &mut Input<'_>) -> KeyHash {
+        KeyHash::from_raw(match input.byte() % 3 {
+            0 => input.word(),
+            1 => u64::from(input.byte()).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            _ => match self.keys.range(u64::from(input.short()) << 48..).next() {
+                Some((hash, _)) => *hash,
+                None => u64::MAX,
+            },
+        })
+    }
+
+    /// Chooses some hashes that are derived from one.
+    fn hashes(&mut self, input: &mut Input<'_>) -> Vec<KeyHash> {
+        let count = u64::from(input.byte()) * 2;
+        let first = self.hash(input).raw();
+        let step = 0x9E37_79B9_7F4A_7C15 >> (input.byte() % 64);
+        self.operations += count;
+        (0..count).map(|i| KeyHash::from_raw(first.wrapping_add(i.wrapping_mul(step)))).collect()
+    }
+
+    fn note(&mut self, hashes: &[KeyHash]) {
+        for hash in hashes {
+            *self.keys.entry(hash.raw()).or_default() += 1;
+        }
+    }
+
+    fn insert(&mut self, input: &mut Input<'_>) {
+        let hash = self.hash(input);
+        self.operations += 1;
+        let before = self.twins.portable.to_bytes();
+        match self.twins.both(|filter| filter.insert_hash(hash)) {
+            Ok(_) => self.note(&[hash]),
+            Err(full) => {
+                assert_eq!(full.inserted, 0);
+                assert!(self.twins.portable.to_bytes() == before, "{full} changed the filter");
+            }
+        }
+    }
+
+    fn insert_batch(&mut self, input: &mut Input<'_>) {
+        let hashes = self.hashes(input);
+        let outcome = self.twins.both(|filter| filter.insert_batch(&hashes));
+        let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
+        self.note(&hashes[..inserted]);
+    }
+
+    /// Removes a key that is held. Other keys must still be found, so only filters that count copies remove keys.
+    fn remove(&mut self, input: &mut Input<'_>) {
+        let from = u64::from(input.short()) << 48;
+        let Some(key) = self.keys.range(from..).next().map(|(key, _)| *key) else { return };
+        if self.counts_copies {
+            self.operations += 1;
+            let removed = self.twins.both(|filter| filter.remove_hash(KeyHash::from_raw(key)).ok());
+            assert_eq!(removed, Some(true), "a key that is held is not found");
+            self.keys.entry(key).and_modify(|copies| *copies -= 1);
+            self.keys.retain(|_, copies| *copies > 0);
+        }
+    }
+
+    /// Compares batches with single lookups, on both instruction sets.
+    fn ask(&mut self, input: &mut Input<'_>) {
+        let hashes = self.hashes(input);
+        let mut found = Bitmap::new(0);
+        for filter in [&self.twins.portable, &self.twins.other] {
+            filter.contains_batch(&hashes, &mut found);
+            for (i, hash) in hashes.iter().enumerate() {
+                let single = self.twins.portable.contains_hash(*hash);
+                assert_eq!(found.get(i), single, "{filter:?}");
+                assert!(single || !self.keys.contains_key(&hash.raw()), "a key is not found");
+            }
+        }
+    }
+
+    /// Merges a filter of other keys. If that fails, both filters are as before.
+    fn merge(&mut self, input: &mut Input<'_>) {
+        let hashes = self.hashes(input);
+        let mut others = self.spec.isa(Isa::Portable).build().expect("it was built before");
+        let outcome = others.insert_batch(&hashes);
+        let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
+        let before = self.twins.portable.to_bytes();
+        match self.twins.both(|filter| filter.merge(&others)) {
+            Ok(()) => self.note(&hashes[..inserted]),
+            Err(error) => {
+                assert!(self.twins.portable.to_bytes() == before, "{error} changed the filter");
+            }
+        }
+    }
+
+    fn thaw(&mut self) {
+        let bytes = self.twins.other.to_bytes();
+        let view = FilterView::parse(&bytes).expect("our own bytes");
+        for key in self.keys.keys() {
+            assert!(view.contains_hash(KeyHash::from_raw(*key)), "a key is not found in a view");
+        }
+        let thawed = AnyFilter::from_bytes(&bytes).expect("our own bytes");
+        assert!(thawed.to_bytes() == bytes);
+    }
+
+    /// Builds the block of all keys on both instruction sets, and looks them up in it and in a damaged copy.
+    fn block(&mut self, input: &mut Input<'_>) {
+        let bits = 8.0 + f64::from(input.byte() % 16);
+        let policy = FilterPolicy::builder(self.spec.kind()).bits_per_key(bits);
+        let [portable, other] =
+            [Isa::Portable, self.isa].map(|isa| policy.clone().isa(isa).build());
+        let (Ok(portable), Ok(other)) = (portable, other) else { return };
+        let hashes: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
+        self.operations += hashes.len() as u64;
+        let mut block = portable.build(&hashes);
+        assert!(other.build(&hashes) == block, "{} builds other bytes", other.name());
+        assert_eq!(other.verify(&block), Ok(()));
+        assert!(hashes.iter().all(|hash| other.may_match(&block, *hash)), "a key is not found");
+        let at = usize::from(input.short()) % block.len().max(1);
+        if let Some(byte) = block.get_mut(at) {
+            *byte ^= 1 << (input.byte() % 8);
+            // A block has no checksum of its table, so a damaged one can be accepted, and answer anything.
+            let _ = other.verify(&block);
+            hashes.iter().take(64).for_each(|hash| _ = other.may_match(&block, *hash));
+        }
+    }
+
+    fn fold(&mut self) {
+        let [portable, other] = [&self.twins.portable, &self.twins.other].map(|it| it.fold(2));
+        assert_eq!(portable.is_ok(), other.is_ok());
+        if let (Ok(portable), Ok(other)) = (portable, other) {
+            assert!(portable.to_bytes() == other.to_bytes());
+            for key in self.keys.keys() {
+                assert!(other.contains_hash(KeyHash::from_raw(*key)), "folding lost a key");
+            }
+        }
+    }
+
+    /// Inserts all keys into a filter of several shards. A shard can be full, as keys are not spread evenly.
+    fn shard(&mut self, input: &mut Input<'_>) {
+        let shards = 1 + usize::from(input.byte() % 7);
+        let Ok(sharded) = ShardedFilter::build(&self.spec.isa(self.isa), shards) else { return };
+        for key in self.keys.keys() {
+            let hash = KeyHash::from_raw(*key);
+            self.operations += 1;
+            if sharded.insert_hash(hash).is_ok() {
+                assert!(sharded.contains_hash(hash), "a key is not found in its shard");
+            }
+        }
+    }
+
+    /// Checks that all keys are found, with at least their copies.
+    fn check(&mut self) {
+        let hashes: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
+        self.operations += hashes.len() as u64;
+        let mut found = Bitmap::new(0);
+        self.twins.other.contains_batch(&hashes, &mut found);
+        assert_eq!(found.count_ones(), hashes.len(), "a key is not found");
+        if self.counts_copies {
+            for (key, copies) in &self.keys {
+                let count = self.twins.other.count_hash(KeyHash::from_raw(*key));
+                let count = count.expect("the filter counts");
+                assert!(count >= (*copies).min(HIGHEST_COUNT), "{count} of {copies} copies");
+            }
+        }
+        self.twins.assert_equal();
+    }
+}
