@@ -3,7 +3,6 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use trommel::container::HashId;
 use trommel::{Hasher, KeyHash};
 
 /// The number of keys in a column: few enough that the keys and their hashes stay in L2.
@@ -14,8 +13,8 @@ fn hash_batch(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("hash_batch");
     group.throughput(Throughput::Elements(KEYS as u64));
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
-    for (name, id) in [("xxh3", HashId::Xxh3), ("xxh64", HashId::Xxh64)] {
-        let hasher = Hasher::new(id, 0);
+    for hasher in [Hasher::xxh3(0), Hasher::xxh64(0), Hasher::siphash13(*b"0123456789abcdef")] {
+        let name = hasher.id().name();
         let mut hashes = Vec::new();
         hasher.hash_batch(&keys, &mut hashes);
         for (key, hash) in keys.iter().zip(&hashes) {

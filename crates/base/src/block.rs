@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_trailer_opens_what_it_wrote_and_nothing_else() {
-        let hashes = [HashId::Xxh3, HashId::Xxh64];
+        let hashes = [HashId::Xxh3, HashId::Xxh64, HashId::SipHash13];
         let all =
             || FilterKind::ALL.iter().flat_map(|kind| hashes.map(|hash| Trailer::of(*kind, hash)));
         for written in all() {

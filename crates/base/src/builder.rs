@@ -175,7 +175,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The seed of the hash.
+        /// The seed of the hash. See `Hasher::with_seed` for a hasher with a secret key.
         ///
         /// ```
         /// use trommel::{CuckooFilter, Filter};
@@ -188,7 +188,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The hash and its seed.
+        /// The hash, and its seed or secret key.
         ///
         /// ```
         /// use trommel::{Filter, Hasher, SplitBlockBloom};

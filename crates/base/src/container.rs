@@ -7,7 +7,7 @@
 //!   10     2  kind of filter                       72     8  XXH3-64 of the payload, seed 0
 //!   12     2  hash function                        80    40  reserved, zero
 //!   14     2  reserved, zero                      120     8  XXH3-64 of bytes 0..120, seed 0
-//!   16     8  hash seed                           128        payload
+//!   16     8  hash seed, or check of the key      128        payload
 //!   24     8  keys inserted
 //! ```
 //! All fields are little-endian; docs/FORMAT.md gives each kind's parameters and payload. The header
@@ -238,6 +238,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// Splits a container into header and payload, and checks everything that does not depend on the kind:
 /// magic, version, both checksums, the exact length, reserved fields, and the codes of kind and hash.
 ///
+/// Bytes of a filter whose keys were hashed with a secret key are refused: [`parse_with_hasher`] reads them.
+///
 /// Cost: one pass over the bytes. Allocates nothing.
 ///
 /// ```
@@ -296,6 +298,49 @@ pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// # Errors
 /// As [`parse`] or [`parse_trusted`].
 pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>, FormatError> {
+    parse_hashed(holder, trust, None)
+}
+
+/// Does the same as [`parse_bytes`], for a filter whose keys were hashed by this hasher. This is the only way to read a
+/// filter whose keys were hashed with a secret key, which its bytes do not contain. It also reads the bytes of other
+/// hashers, and refuses those of another function or seed.
+///
+/// The types of filters make a view of the result by their `from_container`.
+///
+/// ```
+/// use trommel::{BloomFilter, Filter, FormatError, Hasher};
+/// use trommel::container::{self, Trust};
+/// let hasher = Hasher::siphash13([7; 16]);
+/// let mut filter = BloomFilter::builder().keys(100).hasher(hasher).build()?;
+/// filter.add("anvil");
+/// let bytes = filter.to_bytes();
+/// let parsed = container::parse_with_hasher(&&bytes[..], Trust::Verify, &hasher)?;
+/// assert!(BloomFilter::from_container(parsed)?.contains("anvil"));
+///
+/// let other = Hasher::siphash13([8; 16]);
+/// let refused = container::parse_with_hasher(&&bytes[..], Trust::Verify, &other);
+/// assert!(matches!(refused, Err(FormatError::WrongHasher { .. })));
+/// assert!(matches!(container::parse(&bytes), Err(FormatError::KeyRequired { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`] or [`parse_trusted`], and [`FormatError::WrongHasher`] if the function, the seed or the check of the
+/// key differs.
+pub fn parse_with_hasher<B: FrozenBytes>(
+    holder: &B,
+    trust: Trust,
+    hasher: &Hasher,
+) -> Result<Parsed<B>, FormatError> {
+    parse_hashed(holder, trust, Some(hasher))
+}
+
+/// Parses a container. Unless a hasher is given, it is that of the header.
+fn parse_hashed<B: FrozenBytes>(
+    holder: &B,
+    trust: Trust,
+    hasher: Option<&Hasher>,
+) -> Result<Parsed<B>, FormatError> {
     let bytes = holder.as_ref();
     let got = bytes.len() as u64;
     let head = checked_head(bytes)?;
@@ -306,7 +351,7 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
     if got > need {
         return Err(FormatError::TrailingBytes { need, got });
     }
-    let header = parse_header(head)?;
+    let header = parse_header(head, hasher)?;
     if trust == Trust::Verify {
         let stored = u64_at(head, PAYLOAD_CHECKSUM_AT);
         let computed = xxh3_64(&bytes[HEADER_BYTES..]);
@@ -363,7 +408,7 @@ fn checked_head(bytes: &[u8]) -> Result<&[u8], FormatError> {
     Ok(head)
 }
 
-fn parse_header(head: &[u8]) -> Result<Header, FormatError> {
+fn parse_header(head: &[u8], hasher: Option<&Hasher>) -> Result<Header, FormatError> {
     let kind_code = u16_at(head, 10);
     let kind =
         FilterKind::from_code(kind_code).ok_or(FormatError::UnknownKind { code: kind_code })?;
@@ -377,12 +422,22 @@ fn parse_header(head: &[u8]) -> Result<Header, FormatError> {
     for (i, parameter) in parameters.iter_mut().enumerate() {
         *parameter = u64_at(head, PARAMETERS_AT + 8 * i);
     }
-    Ok(Header {
-        kind,
-        hasher: Hasher::new(hash, u64_at(head, 16)),
-        len: u64_at(head, 24),
-        parameters,
-    })
+    let hasher = hasher_of(hash, u64_at(head, 16), hasher)?;
+    Ok(Header { kind, hasher, len: u64_at(head, 24), parameters })
+}
+
+/// The hasher of a header with this function and seed: the one that is given, if it is the same.
+fn hasher_of(hash: HashId, seed: u64, given: Option<&Hasher>) -> Result<Hasher, FormatError> {
+    match given {
+        None => Hasher::new(hash, seed).ok_or(FormatError::KeyRequired { key_check: seed }),
+        Some(given) if (given.id(), given.seed()) == (hash, seed) => Ok(*given),
+        Some(given) => Err(FormatError::WrongHasher {
+            given: given.id(),
+            given_seed: given.seed(),
+            stored: hash,
+            stored_seed: seed,
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -462,6 +517,63 @@ mod tests {
             FormatError::Truncated { need: u64::MAX, got: 192 }
         );
         assert_eq!(forged(8, &[2, 0]), FormatError::Version { found: 2, supported: VERSION });
+    }
+
+    #[test]
+    fn a_filter_of_a_secret_key_is_read_only_with_that_key() {
+        let (header, payload) = sample();
+        let hasher = Hasher::siphash13(*b"0123456789abcdef");
+        let bytes = Header { hasher, ..header }.to_bytes(&[&payload]);
+        let required = FormatError::KeyRequired { key_check: hasher.seed() };
+        assert_eq!(parse(&bytes).unwrap_err(), required);
+        assert_eq!(parse_trusted(&bytes).unwrap_err(), required);
+        assert!(identity(&bytes).is_some());
+        for trust in [Trust::Verify, Trust::Trusted] {
+            let parsed = parse_with_hasher(&&bytes[..], trust, &hasher).unwrap();
+            assert_eq!((parsed.header().hasher, parsed.trust()), (hasher, trust));
+            for given in [
+                hasher.with_seed(0),
+                Hasher::siphash13([0; 16]),
+                Hasher::default(),
+                Hasher::xxh3(hasher.seed()),
+            ] {
+                let refused = parse_with_hasher(&&bytes[..], trust, &given).unwrap_err();
+                let expected = FormatError::WrongHasher {
+                    given: given.id(),
+                    given_seed: given.seed(),
+                    stored: HashId::SipHash13,
+                    stored_seed: hasher.seed(),
+                };
+                assert_eq!(refused, expected);
+            }
+        }
+        let mut damaged = bytes.clone();
+        damaged[130] ^= 1;
+        let refused = parse_with_hasher(&&damaged[..], Trust::Verify, &hasher);
+        assert!(matches!(refused, Err(FormatError::PayloadChecksum { .. })));
+    }
+
+    /// The 16 bytes of the key, and the two words of it, are not in the header.
+    #[test]
+    fn the_header_does_not_contain_the_key() {
+        let (header, payload) = sample();
+        let key = *b"0123456789abcdef";
+        let bytes = Header { hasher: Hasher::siphash13(key), ..header }.to_bytes(&[&payload]);
+        assert_eq!(u16_at(&bytes, 12), 3);
+        for part in [&key[..], &key[..4], &key[4..8], &key[8..12], &key[12..]] {
+            assert!(!bytes.windows(part.len()).any(|window| window == part));
+        }
+    }
+
+    #[test]
+    fn a_hasher_that_is_not_secret_is_compared_too() {
+        let (header, payload) = sample();
+        let bytes = header.to_bytes(&[&payload]);
+        let read = |given: Hasher| parse_with_hasher(&&bytes[..], Trust::Verify, &given);
+        assert_eq!(read(header.hasher).unwrap().header(), header);
+        for other in [header.hasher.with_seed(1), Hasher::xxh64(header.hasher.seed())] {
+            assert!(matches!(read(other), Err(FormatError::WrongHasher { .. })));
+        }
     }
 
     proptest! {

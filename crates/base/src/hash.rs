@@ -2,11 +2,14 @@
 //!
 //! XXH3-64 with a seed is the default; XXH64 with seed 0 is what Parquet prescribes. Both come from
 //! the `xxhash-rust` crate. Integers are hashed by code of this crate (`kernel/hash.rs`), which the compiler can
-//! vectorise; tests check that it gives the same hashes.
+//! vectorise; tests check that it gives the same hashes. SipHash-1-3 has a secret key, and is code of this crate for
+//! strings too (`kernel/siphash.rs`).
 
 use crate::kernel::hash::Word;
+use crate::kernel::siphash::{Sip13, SipKey};
 use crate::{Key, KeyHash};
 use alloc::vec::Vec;
+use core::fmt;
 use core::hash::Hash;
 use trommel_simd::{Isa, IsaError};
 
@@ -19,6 +22,8 @@ pub enum HashId {
     Xxh3 = 1,
     /// XXH64, seeded. With seed 0, the hash of Parquet's Bloom filters.
     Xxh64 = 2,
+    /// SipHash-1-3, 64 bits, with a secret key of 128 bits.
+    SipHash13 = 3,
 }
 
 impl HashId {
@@ -34,16 +39,53 @@ impl HashId {
         match code {
             1 => Some(Self::Xxh3),
             2 => Some(Self::Xxh64),
+            3 => Some(Self::SipHash13),
             _ => None,
         }
     }
+
+    /// The name, as policies of filter blocks have it in theirs.
+    ///
+    /// ```
+    /// use trommel::container::HashId;
+    /// assert_eq!(HashId::Xxh3.name(), "xxh3");
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 => "xxh3",
+            Self::Xxh64 => "xxh64",
+            Self::SipHash13 => "siphash13",
+        }
+    }
+
+    /// Whether the function has a secret key instead of a seed.
+    ///
+    /// ```
+    /// use trommel::container::HashId;
+    /// assert!(HashId::SipHash13.is_keyed() && !HashId::Xxh3.is_keyed());
+    /// ```
+    #[must_use]
+    pub const fn is_keyed(self) -> bool {
+        matches!(self, Self::SipHash13)
+    }
 }
 
-/// A hash function and its seed: how keys become [`KeyHash`]es.
+impl fmt::Display for HashId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A hash function, and its seed or secret key: how keys become [`KeyHash`]es.
 ///
-/// The bytes of a filter contain both, so a filter that is read back hashes as the one that was written,
+/// The bytes of a filter contain function and seed, so a filter that is read back hashes as the one that was written,
 /// on any machine and in any version. The seed is a parameter and not a secret. Filters with different seeds are
 /// independent, but a seed does not protect from an adversary who can see it.
+///
+/// If an adversary chooses keys, use [`Hasher::siphash13`] with a secret key. The bytes of a filter contain only a
+/// [check](Hasher::seed) of that key; functions such as `FilterView::parse_with_hasher` read them with the key.
+/// `docs/security.md` says what this protects from.
 ///
 /// ```
 /// use trommel::Hasher;
@@ -55,17 +97,23 @@ impl HashId {
 /// A hasher also has an instruction set, on which it hashes batches: that of the filter if the hasher is from
 /// `filter.hasher()`, the one given to [`Hasher::with_isa`], else [`Isa::active_or_best`]. All sets give the same
 /// hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not contain it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Hasher {
     id: HashId,
     /// Always a set that this machine has: only `with_isa` sets this field, after a check.
     isa: Option<Isa>,
+    /// The seed, or the check of the key.
     seed: u64,
+    /// The secret key; zero in a hasher without one.
+    key: SipKey,
 }
+
+/// The message whose hash is the check of a key: the bytes `trommel.keycheck`.
+const KEY_CHECK: [u64; 2] = [u64::from_le_bytes(*b"trommel."), u64::from_le_bytes(*b"keycheck")];
 
 impl PartialEq for Hasher {
     fn eq(&self, other: &Self) -> bool {
-        (self.id, self.seed) == (other.id, other.seed)
+        (self.id, self.seed, self.key) == (other.id, other.seed, other.key)
     }
 }
 
@@ -73,7 +121,17 @@ impl Eq for Hasher {}
 
 impl Hash for Hasher {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        // Not the key, since hashes of tables may become known.
         (self.id, self.seed).hash(state);
+    }
+}
+
+/// Prints the check of a secret key, not the key.
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seed = if self.id.is_keyed() { "key_check" } else { "seed" };
+        let mut fields = f.debug_struct("Hasher");
+        fields.field("id", &self.id).field("isa", &self.isa).field(seed, &self.seed).finish()
     }
 }
 
@@ -88,15 +146,52 @@ impl Hasher {
     /// The hash of Parquet's Bloom filters: XXH64 with seed 0.
     pub const PARQUET: Hasher = Hasher::xxh64(0);
 
-    /// A hasher from its parts.
+    /// A hasher from its function and seed; `None` if the function has a secret key instead of a seed.
     ///
     /// ```
     /// use trommel::{Hasher, container::HashId};
-    /// assert_eq!(Hasher::new(HashId::Xxh64, 0), Hasher::PARQUET);
+    /// assert_eq!(Hasher::new(HashId::Xxh64, 0), Some(Hasher::PARQUET));
+    /// assert_eq!(Hasher::new(HashId::SipHash13, 0), None);
     /// ```
     #[must_use]
-    pub const fn new(id: HashId, seed: u64) -> Self {
-        Self { id, isa: None, seed }
+    pub const fn new(id: HashId, seed: u64) -> Option<Self> {
+        match id {
+            HashId::Xxh3 | HashId::Xxh64 => Some(Self::seeded(id, seed)),
+            HashId::SipHash13 => None,
+        }
+    }
+
+    const fn seeded(id: HashId, seed: u64) -> Self {
+        Self { id, isa: None, seed, key: [0; 2] }
+    }
+
+    const fn keyed(key: SipKey) -> Self {
+        let check = Sip13::of_two_words(key, KEY_CHECK);
+        Self { id: HashId::SipHash13, isa: None, seed: check, key }
+    }
+
+    /// SipHash-1-3 with a secret key: a pseudo-random function, so an adversary without the key cannot tell which
+    /// keys collide. It takes longer than XXH3: `docs/decisions/0074-siphash-1-3.md` has the figures.
+    ///
+    /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not. Nothing in the
+    /// library prints or stores them. A frozen filter has only their [check](Hasher::seed), so keep the key yourself:
+    /// without it, nobody can look keys up.
+    ///
+    /// ```
+    /// use trommel::{Filter, FilterView, FormatError, Hasher, SplitBlockBloom};
+    /// let key = [7; 16]; // 16 random bytes in earnest
+    /// let hasher = Hasher::siphash13(key);
+    /// let mut filter = SplitBlockBloom::builder().keys(100).hasher(hasher).build()?;
+    /// filter.add("anvil");
+    /// let bytes = filter.to_bytes();
+    /// assert!(matches!(FilterView::parse(&bytes), Err(FormatError::KeyRequired { .. })));
+    /// assert!(FilterView::parse_with_hasher(&bytes, &hasher)?.contains("anvil"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn siphash13(key: [u8; 16]) -> Self {
+        let key = u128::from_le_bytes(key);
+        Self::keyed([key as u64, (key >> 64) as u64])
     }
 
     /// XXH3-64 with a seed.
@@ -108,7 +203,7 @@ impl Hasher {
     /// ```
     #[must_use]
     pub const fn xxh3(seed: u64) -> Self {
-        Self::new(HashId::Xxh3, seed)
+        Self::seeded(HashId::Xxh3, seed)
     }
 
     /// XXH64 with a seed.
@@ -120,7 +215,7 @@ impl Hasher {
     /// ```
     #[must_use]
     pub const fn xxh64(seed: u64) -> Self {
-        Self::new(HashId::Xxh64, seed)
+        Self::seeded(HashId::Xxh64, seed)
     }
 
     /// The hash function.
@@ -134,26 +229,44 @@ impl Hasher {
         self.id
     }
 
-    /// The seed.
+    /// The seed. For a function with a secret key, the *key check*: 64 bits that tell keys apart, the hash of a fixed
+    /// message under the key. The check is public. It is stored with filters, and does not help to find the key, unless
+    /// by trying all keys.
     ///
     /// ```
     /// use trommel::Hasher;
     /// assert_eq!(Hasher::xxh3(42).seed(), 42);
+    /// assert_eq!(Hasher::siphash13([7; 16]).seed(), Hasher::siphash13([7; 16]).hash("trommel.keycheck").raw());
     /// ```
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The same function with another seed.
+    /// The same function with another seed. A function with a secret key gets another secret key, which is derived from
+    /// its own key and the seed. So one secret is enough for independent filters, such as those of many files.
     ///
     /// ```
     /// use trommel::Hasher;
     /// assert_eq!(Hasher::xxh64(0).with_seed(42), Hasher::xxh64(42));
+    /// let secret = Hasher::siphash13([7; 16]);
+    /// assert_eq!(secret.with_seed(42), secret.with_seed(42));
+    /// assert_ne!(secret.with_seed(42).hash("anvil"), secret.with_seed(43).hash("anvil"));
     /// ```
     #[must_use]
     pub const fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
+        match self.id {
+            HashId::Xxh3 | HashId::Xxh64 => Self { seed, ..self },
+            HashId::SipHash13 => {
+                let derived = Self::keyed(Sip13::wide_of_word(self.key, seed));
+                Self { isa: self.isa, ..derived }
+            }
+        }
+    }
+
+    /// The secret key; zero in a hasher without one.
+    pub(crate) const fn key(&self) -> SipKey {
+        self.key
     }
 
     /// The instruction set that batches are hashed on.
@@ -213,10 +326,11 @@ impl Hasher {
         KeyHash::from_raw(match self.id {
             HashId::Xxh3 => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.seed),
             HashId::Xxh64 => xxhash_rust::xxh64::xxh64(bytes, self.seed),
+            HashId::SipHash13 => siphash13(self.key, bytes),
         })
     }
 
-    /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`, in about ten
+    /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`. By XXH3 or XXH64, in about ten
     /// instructions and without a branch.
     ///
     /// ```
@@ -227,16 +341,16 @@ impl Hasher {
     #[inline]
     #[must_use]
     pub fn hash_u64(&self, key: u64) -> KeyHash {
-        KeyHash::from_raw(key.hash(self.id, self.seed))
+        KeyHash::from_raw(key.hash(self))
     }
 
     /// Hashes a column of keys, each exactly as [`Hasher::hash`] does. `hashes` gets the length of `keys`; its
     /// allocation is reused.
     ///
     /// Integers are hashed in vectors, on the instruction set of [`Hasher::isa`]. Keys of up to 64 bits take 0.14 to
-    /// 0.2 ns each with AVX-512, but 1.1 to 1.5 ns one by one (AMD EPYC, in L2). Keys of any other [`Key`] type are
-    /// accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`. [`Hasher::hash_column`] takes strings as columnar formats
-    /// store them.
+    /// 0.2 ns each with AVX-512 and XXH3, but 1.1 to 1.5 ns one by one (AMD EPYC, in L2). Keys of any other [`Key`]
+    /// type are accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`. [`Hasher::hash_column`] takes strings as columnar
+    /// formats store them.
     ///
     /// An integer is a key of its own width, as with [`Hasher::hash`]: literals without a type are `i32`.
     ///
@@ -256,17 +370,27 @@ impl Hasher {
     }
 }
 
+/// Not inlined, so that code that hashes strings by XXH3 does not contain SipHash.
+#[inline(never)]
+fn siphash13(key: SipKey, bytes: &[u8]) -> u64 {
+    Sip13::of_bytes(key, bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use core::fmt::Debug;
+    use std::format;
     use std::string::{String, ToString};
 
     const SEEDS: [u64; 5] = [0, 1, 42, 0x8000_0000_0000_0000, u64::MAX];
     const LENGTHS: [usize; 9] = [0, 1, 7, 8, 9, 63, 64, 65, 1000];
 
     fn hashers() -> impl Iterator<Item = Hasher> {
-        SEEDS.into_iter().flat_map(|seed| [Hasher::xxh3(seed), Hasher::xxh64(seed)])
+        SEEDS.into_iter().flat_map(|seed| {
+            let keyed = Hasher::siphash13(*b"0123456789abcdef").with_seed(seed);
+            [Hasher::xxh3(seed), Hasher::xxh64(seed), keyed]
+        })
     }
 
     fn mixed(i: u64) -> u64 {
@@ -369,7 +493,53 @@ mod tests {
             assert_ne!(hasher.with_seed(4), hasher);
         }
         assert_eq!(Hasher::default().isa(), Isa::active_or_best());
-        assert_eq!(size_of::<Hasher>(), 16);
+        let keyed = Hasher::siphash13([1; 16]).with_isa(Isa::Portable).unwrap();
+        assert_eq!((keyed.isa(), keyed.with_seed(4).isa()), (Isa::Portable, Isa::Portable));
+        assert_eq!(size_of::<Hasher>(), 32);
+    }
+
+    #[test]
+    fn a_keyed_hasher_shows_its_check_and_not_its_key() {
+        let (key, other) = (*b"KEYKEYKEYKEYKEY!", *b"KEYKEYKEYKEYKEY?");
+        let hasher = Hasher::siphash13(key);
+        let check = hasher.seed();
+        assert_eq!(check, hasher.hash_bytes(b"trommel.keycheck").raw());
+        assert_eq!(
+            format!("{hasher:?}"),
+            format!("Hasher {{ id: SipHash13, isa: None, key_check: {check} }}")
+        );
+        assert_eq!(format!("{:?}", Hasher::xxh3(7)), "Hasher { id: Xxh3, isa: None, seed: 7 }");
+        assert_eq!(hasher, Hasher::siphash13(key));
+        assert_ne!(hasher, Hasher::siphash13(other));
+        assert_ne!(check, Hasher::siphash13(other).seed());
+        // Two keys with one check are different hashers.
+        assert_ne!(hasher, Hasher { key: [1, 2], ..hasher });
+        assert_ne!(hasher, Hasher::xxh3(check));
+        assert_eq!(Hasher::new(HashId::SipHash13, check), None);
+    }
+
+    #[test]
+    fn a_seed_derives_another_secret_key() {
+        let secret = Hasher::siphash13(*b"0123456789abcdef");
+        let derived: Vec<Hasher> = SEEDS.into_iter().map(|seed| secret.with_seed(seed)).collect();
+        for (i, hasher) in derived.iter().enumerate() {
+            assert_eq!((hasher.id(), *hasher), (HashId::SipHash13, secret.with_seed(SEEDS[i])));
+            for other in derived[i + 1..].iter().chain([&secret]) {
+                assert!(hasher.key != other.key && hasher.seed() != other.seed());
+            }
+        }
+        assert_ne!(derived[0], Hasher::siphash13(*b"0123456789abcdeg").with_seed(SEEDS[0]));
+    }
+
+    /// The oracle is the hasher of the standard library, whose key is 0.
+    #[test]
+    fn siphash_under_key_0_is_that_of_the_standard_library() {
+        use core::hash::Hasher as _;
+        for key in keys() {
+            let mut oracle = std::hash::DefaultHasher::new();
+            oracle.write(&key.to_le_bytes());
+            assert_eq!(Hasher::siphash13([0; 16]).hash_u64(key).raw(), oracle.finish());
+        }
     }
 
     /// XXH3-64 and XXH64 of the empty input with seed 0, from the sanity tests of the xxHash repository.

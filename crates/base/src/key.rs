@@ -220,7 +220,7 @@ macro_rules! key_as_little_endian {
         impl Key for $type {
             #[inline]
             fn hash_with(&self, hasher: &Hasher) -> KeyHash {
-                KeyHash::from_raw(Word::hash(*self, hasher.id(), hasher.seed()))
+                KeyHash::from_raw(Word::hash(*self, hasher))
             }
 
             fn hash_slice_with(keys: &[Self], hasher: &Hasher, hashes: &mut [KeyHash]) {
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn equal_bytes_have_equal_hashes_in_every_type() {
-        for hasher in [Hasher::xxh3(7), Hasher::xxh64(7)] {
+        for hasher in [Hasher::xxh3(7), Hasher::xxh64(7), Hasher::siphash13([7; 16])] {
             let expected = hasher.hash_bytes(b"trommel");
             assert_eq!("trommel".hash_with(&hasher), expected);
             assert_eq!("trommel".to_string().hash_with(&hasher), expected);

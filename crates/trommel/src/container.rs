@@ -13,7 +13,7 @@ pub use crate::owned_view::OwnedView;
 #[doc(inline)]
 pub use trommel_base::container::{
     FrozenBytes, HEADER_BYTES, Header, MAGIC, PARAMETERS, Parsed, Trust, VERSION, identity, parse,
-    parse_bytes, parse_trusted,
+    parse_bytes, parse_trusted, parse_with_hasher,
 };
 #[cfg(target_has_atomic = "ptr")]
 pub use trommel_base::storage::{SharedBytes, StableBytes};

@@ -181,6 +181,11 @@ pub use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 pub use trommel_simd::Isa;
 pub use view::FilterView;
 
+/// Runs the example of docs/security.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/security.md")]
+struct SecurityExample;
+
 /// Runs the examples of docs/embedding.md.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embedding.md")]

@@ -73,6 +73,51 @@ macro_rules! declare_owned_view {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
             }
 
+            /// Does the same as [`OwnedView::parse`], for a filter whose keys were hashed by this hasher, as
+            /// [`FilterView::parse_with_hasher`](crate::FilterView::parse_with_hasher) does.
+            ///
+            /// ```
+            /// use trommel::{BloomFilter, Filter, Hasher, container::OwnedView};
+            /// let hasher = Hasher::siphash13([7; 16]);
+            /// let mut filter = BloomFilter::builder().keys(100).hasher(hasher).build()?;
+            /// filter.add("anvil");
+            /// assert!(OwnedView::parse(filter.to_bytes()).is_err());
+            /// assert!(OwnedView::parse_with_hasher(filter.to_bytes(), &hasher)?.contains("anvil"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher.
+            pub fn parse_with_hasher(
+                bytes: impl StableBytes,
+                hasher: &Hasher,
+            ) -> Result<Self, FormatError> {
+                let bytes = SharedBytes::new(bytes);
+                Self::from_container(container::parse_with_hasher(&bytes, Trust::Verify, hasher)?)
+            }
+
+            /// Does the same as [`OwnedView::parse_trusted`], for a filter whose keys were hashed by this hasher.
+            ///
+            /// ```
+            /// use trommel::{BloomFilter, Filter, Hasher, container::OwnedView};
+            /// let hasher = Hasher::siphash13([7; 16]);
+            /// let mut filter = BloomFilter::builder().keys(100).hasher(hasher).build()?;
+            /// filter.add("anvil");
+            /// let view = OwnedView::parse_trusted_with_hasher(filter.to_bytes(), &hasher)?;
+            /// assert!(view.contains("anvil"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`FormatError`] if one of the checks fails, or the filter has another hasher.
+            pub fn parse_trusted_with_hasher(
+                bytes: impl StableBytes,
+                hasher: &Hasher,
+            ) -> Result<Self, FormatError> {
+                let bytes = SharedBytes::new(bytes);
+                Self::from_container(container::parse_with_hasher(&bytes, Trust::Trusted, hasher)?)
+            }
+
             fn from_container(parsed: Parsed<SharedBytes>) -> Result<Self, FormatError> {
                 match parsed.header().kind {
                     $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*

@@ -6,9 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::block::{BlockSpec, BlockTable, NO_FILTER, Trailer};
-use trommel_base::{
-    Bitmap, FilterKind, FormatError, HashId, Hasher, Key, KeyHash, PolicyError, SpecError,
-};
+use trommel_base::{Bitmap, FilterKind, FormatError, Hasher, Key, KeyHash, PolicyError, SpecError};
 use trommel_simd::{Hint, Isa, prefetch};
 
 /// Builds and probes *filter blocks*: the filter of one block or file of data, as a storage engine keeps it.
@@ -16,6 +14,9 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// A filter block is a table and a trailer of one or two bytes. Unlike a frozen filter it has no header, no checksum
 /// and no seed: the engine's own checksum guards it, and the engine stores the policy's [name](FilterPolicy::name)
 /// beside it. A lookup reads the bytes in place, at any alignment, with O(1) checks and no allocation.
+///
+/// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. The blocks do not
+/// tell with which key they were built: read them with a policy of the same name.
 ///
 /// A policy is immutable and cheap to clone, so threads can share one or have a clone each.
 ///
@@ -80,7 +81,7 @@ impl FilterPolicy {
     }
 
     /// The policy's name, which states everything that decides whether the policy can read a block: format version,
-    /// kind, hash function and seed.
+    /// kind, hash function, and seed or check of the secret key.
     ///
     /// Bits per key are not part of it, since each block stores its own parameter: policies that differ only in bits
     /// per key read each other's blocks. The name is ASCII without a space or a NUL, at most 64 bytes long.
@@ -360,7 +361,7 @@ impl FilterPolicyBuilder {
         Self { bits_per_key, ..self }
     }
 
-    /// Sets the seed of the hash, which is part of the name.
+    /// Sets the seed of the hash, which is part of the name. See [`Hasher::with_seed`] for a hasher with a secret key.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -372,7 +373,7 @@ impl FilterPolicyBuilder {
         Self { hasher: self.hasher.with_seed(seed), ..self }
     }
 
-    /// Sets the hash function and its seed.
+    /// Sets the hash function, and its seed or secret key.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, Hasher};
@@ -432,18 +433,6 @@ impl FilterPolicyBuilder {
 }
 
 fn name(kind: FilterKind, hasher: Hasher) -> String {
-    let version = FilterPolicy::VERSION;
-    let hash = match hasher.id() {
-        HashId::Xxh3 => "xxh3",
-        HashId::Xxh64 => "xxh64",
-        // A hash function without a name here is stated by its number.
-        other => {
-            return alloc::format!(
-                "trommel.{version}.{kind}.{}.{:016x}",
-                other as u16,
-                hasher.seed()
-            );
-        }
-    };
-    alloc::format!("trommel.{version}.{kind}.{hash}.{:016x}", hasher.seed())
+    let (version, hash, seed) = (FilterPolicy::VERSION, hasher.id(), hasher.seed());
+    alloc::format!("trommel.{version}.{kind}.{hash}.{seed:016x}")
 }

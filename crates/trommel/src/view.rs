@@ -3,7 +3,7 @@
 use crate::any::{AnyFilter, WrongKind, filter_by_kind};
 use crate::kinds::types::*;
 use alloc::vec::Vec;
-use trommel_base::container::{self, Parsed};
+use trommel_base::container::{self, Parsed, Trust};
 use trommel_base::{
     Bitmap, Count, Filter, FilterKind, FormatError, Hasher, KeyHash, MergeError, Unsupported,
 };
@@ -95,6 +95,53 @@ macro_rules! declare_filter_view {
                 Self::from_container(container::parse_trusted(bytes)?)
             }
 
+            /// Does the same as [`FilterView::parse`], for a filter whose keys were hashed by this hasher. If they were
+            /// hashed with a secret key, the bytes do not contain that key, and the other functions refuse them.
+            ///
+            /// ```
+            /// use trommel::{CuckooFilter, Filter, FilterView, FormatError, Hasher, Insert};
+            /// let hasher = Hasher::siphash13([7; 16]);
+            /// let mut filter = CuckooFilter::builder().keys(100).hasher(hasher).build()?;
+            /// filter.insert("anvil")?;
+            /// let bytes = filter.to_bytes();
+            /// assert!(FilterView::parse_with_hasher(&bytes, &hasher)?.contains("anvil"));
+            ///
+            /// let refused = FilterView::parse_with_hasher(&bytes, &Hasher::siphash13([8; 16]));
+            /// assert!(matches!(refused, Err(FormatError::WrongHasher { .. })));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher.
+            pub fn parse_with_hasher(
+                bytes: &'a [u8],
+                hasher: &Hasher,
+            ) -> Result<FilterView<'a>, FormatError> {
+                Self::from_container(container::parse_with_hasher(&bytes, Trust::Verify, hasher)?)
+            }
+
+            /// Does the same as [`FilterView::parse_trusted`], for a filter whose keys were hashed by this hasher.
+            ///
+            /// ```
+            /// use trommel::{BloomFilter, Filter, FilterView, Hasher};
+            /// let hasher = Hasher::siphash13([7; 16]);
+            /// let mut filter = BloomFilter::builder().keys(100).hasher(hasher).build()?;
+            /// filter.add("anvil");
+            /// let block = filter.to_bytes();
+            /// assert!(FilterView::parse_trusted(&block).is_err());
+            /// assert!(FilterView::parse_trusted_with_hasher(&block, &hasher)?.contains("anvil"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// [`FormatError`] if one of the checks fails, or the filter has another hasher.
+            pub fn parse_trusted_with_hasher(
+                bytes: &'a [u8],
+                hasher: &Hasher,
+            ) -> Result<FilterView<'a>, FormatError> {
+                Self::from_container(container::parse_with_hasher(&bytes, Trust::Trusted, hasher)?)
+            }
+
             fn from_container(parsed: Parsed<&'a [u8]>) -> Result<FilterView<'a>, FormatError> {
                 match parsed.header().kind {
                     $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*
@@ -173,6 +220,26 @@ impl AnyFilter {
     /// [`FormatError`] if the bytes are not exactly one frozen filter.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnyFilter, FormatError> {
         FilterView::parse(bytes)?.to_owned_filter()
+    }
+
+    /// Does the same as [`AnyFilter::from_bytes`], for a filter whose keys were hashed by this hasher. If they were
+    /// hashed with a secret key, the bytes do not contain that key, and [`AnyFilter::from_bytes`] refuses them.
+    ///
+    /// ```
+    /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert};
+    /// let hasher = Hasher::siphash13([7; 16]);
+    /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(100).hasher(hasher).build()?;
+    /// filter.insert("anvil")?;
+    /// let bytes = filter.to_bytes();
+    /// assert!(matches!(AnyFilter::from_bytes(&bytes), Err(FormatError::KeyRequired { .. })));
+    /// assert_eq!(AnyFilter::from_bytes_with_hasher(&bytes, &hasher)?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher.
+    pub fn from_bytes_with_hasher(bytes: &[u8], hasher: &Hasher) -> Result<AnyFilter, FormatError> {
+        FilterView::parse_with_hasher(bytes, hasher)?.to_owned_filter()
     }
 }
 

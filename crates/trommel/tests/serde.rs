@@ -45,6 +45,10 @@ fn damaged_bytes_are_refused_with_the_reason() {
     *bytes.last_mut().unwrap() ^= 1;
     let error = AnyFilter::deserialize(BytesDeserializer::<Error>::new(&bytes)).unwrap_err();
     assert!(error.to_string().contains("checksum"), "{error}");
+    let hasher = trommel::Hasher::siphash13([7; 16]);
+    let bytes = FilterSpec::new(FilterKind::Cuckoo).hasher(hasher).build().unwrap().to_bytes();
+    let error = AnyFilter::deserialize(BytesDeserializer::<Error>::new(&bytes)).unwrap_err();
+    assert!(error.to_string().contains("secret key"), "{error}");
     for json in ["[84, 82]", "[300]", "\"TROMMEL\"", "[]", "{}"] {
         assert!(serde_json::from_str::<AnyFilter>(json).is_err(), "{json}");
     }

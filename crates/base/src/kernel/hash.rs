@@ -1,4 +1,4 @@
-//! XXH3-64 and XXH64 of an integer's bytes, for each width.
+//! XXH3-64, XXH64 and SipHash-1-3 of an integer's bytes, for each width.
 //!
 //! Each hash is computed without a branch, so that the compiler vectorises the plain loop of
 //! [`super::hash_column`]. Strings of bytes are hashed by functions of the crate `xxhash-rust`, which the compiler
@@ -6,9 +6,10 @@
 //! 1.43 per key of 8 bytes, and 1.36 instead of 1.27 per key of 16 bytes).
 //!
 //! Source: the xxHash specification, "XXH3 algorithm overview", inputs of 1 to 16 bytes, and "XXH64 algorithm
-//! description" for inputs below 32 bytes.
+//! description" for inputs below 32 bytes. [`super::siphash`] for SipHash.
 
-use crate::HashId;
+use crate::kernel::siphash::{Sip13, SipKey};
+use crate::{HashId, Hasher};
 
 /// Pairs of little-endian words of XXH3's default secret, combined by xor as in the specification. In order, the pairs
 /// are bytes 0 to 3 and 4 to 7; 8 to 15 and 16 to 23; 24 to 31 and 32 to 39; 40 to 47 and 48 to 55.
@@ -31,15 +32,24 @@ pub(crate) trait Word: Copy {
     fn xxh3(self, seed: u64) -> u64;
     /// XXH64 of the bytes.
     fn xxh64(self, seed: u64) -> u64;
+    /// SipHash-1-3 of the bytes.
+    fn siphash13(self, key: SipKey) -> u64;
 
     /// The hash of the bytes.
     #[inline(always)]
-    fn hash(self, id: HashId, seed: u64) -> u64 {
-        match id {
-            HashId::Xxh3 => self.xxh3(seed),
-            HashId::Xxh64 => self.xxh64(seed),
+    fn hash(self, hasher: &Hasher) -> u64 {
+        match hasher.id() {
+            HashId::Xxh3 => self.xxh3(hasher.seed()),
+            HashId::Xxh64 => self.xxh64(hasher.seed()),
+            HashId::SipHash13 => siphash13_of(self, hasher.key()),
         }
     }
+}
+
+/// Not inlined, so that code that hashes single integers by XXH3 does not contain SipHash.
+#[inline(never)]
+fn siphash13_of<W: Word>(word: W, key: SipKey) -> u64 {
+    word.siphash13(key)
 }
 
 impl Word for u8 {
@@ -51,6 +61,11 @@ impl Word for u8 {
     #[inline(always)]
     fn xxh64(self, seed: u64) -> u64 {
         xxh64_avalanche(xxh64_byte(xxh64_start(1, seed), self))
+    }
+
+    #[inline(always)]
+    fn siphash13(self, key: SipKey) -> u64 {
+        Sip13::of_word(key, self.into(), 1)
     }
 }
 
@@ -66,6 +81,11 @@ impl Word for u16 {
         let [low, high] = self.to_le_bytes();
         xxh64_avalanche(xxh64_byte(xxh64_byte(xxh64_start(2, seed), low), high))
     }
+
+    #[inline(always)]
+    fn siphash13(self, key: SipKey) -> u64 {
+        Sip13::of_word(key, self.into(), 2)
+    }
 }
 
 impl Word for u32 {
@@ -78,6 +98,11 @@ impl Word for u32 {
     fn xxh64(self, seed: u64) -> u64 {
         xxh64_avalanche(xxh64_half(xxh64_start(4, seed), self))
     }
+
+    #[inline(always)]
+    fn siphash13(self, key: SipKey) -> u64 {
+        Sip13::of_word(key, self.into(), 4)
+    }
 }
 
 impl Word for u64 {
@@ -89,6 +114,11 @@ impl Word for u64 {
     #[inline(always)]
     fn xxh64(self, seed: u64) -> u64 {
         xxh64_avalanche(xxh64_word(xxh64_start(8, seed), self))
+    }
+
+    #[inline(always)]
+    fn siphash13(self, key: SipKey) -> u64 {
+        Sip13::of_word(key, self, 8)
     }
 }
 
@@ -103,6 +133,11 @@ impl Word for u128 {
         let h = xxh64_word(xxh64_start(16, seed), self as u64);
         xxh64_avalanche(xxh64_word(h, (self >> 64) as u64))
     }
+
+    #[inline(always)]
+    fn siphash13(self, key: SipKey) -> u64 {
+        Sip13::of_two_words(key, [self as u64, (self >> 64) as u64])
+    }
 }
 
 macro_rules! as_unsigned {
@@ -116,6 +151,11 @@ macro_rules! as_unsigned {
             #[inline(always)]
             fn xxh64(self, seed: u64) -> u64 {
                 (self as $unsigned).xxh64(seed)
+            }
+
+            #[inline(always)]
+            fn siphash13(self, key: SipKey) -> u64 {
+                (self as $unsigned).siphash13(key)
             }
         }
     )*};

@@ -5,4 +5,5 @@ pub(crate) mod cast;
 pub(crate) mod hash;
 pub(crate) mod hash_column;
 pub(crate) mod replay;
+pub(crate) mod siphash;
 pub(crate) mod stream;

@@ -8,7 +8,7 @@ use crate::Splitmix;
 use crate::streams::{Disjoint, Stream};
 use crate::subject::{Room, Subject, built, spec};
 use trommel_base::container::{self, HEADER_BYTES, Header, PARAMETERS};
-use trommel_base::{Filter, FilterKind, HashId, Hasher, Insert, KeyHash};
+use trommel_base::{Filter, FilterKind, Hasher, Insert, KeyHash};
 use trommel_simd::Isa;
 
 /// A value that breaks arithmetic more often than a random one.
@@ -92,7 +92,7 @@ fn forge(random: &mut Splitmix, mut header: Header, payload: &[u8]) -> (Header, 
                 *parameter = awkward(random, *parameter);
             }
             4 => header.len = awkward(random, header.len),
-            5 => header.hasher = Hasher::new(HashId::Xxh64, awkward(random, 0)),
+            5 => header.hasher = Hasher::xxh64(awkward(random, 0)),
             6 => {
                 let kinds = FilterKind::ALL;
                 header.kind = kinds[random.below(kinds.len() as u64) as usize];

@@ -37,7 +37,17 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
         assert_binomial("false positives", hits, 19_000, filter.expected_fpr(), 4.0);
         (S::to_bytes(&filter).split_off(HEADER_BYTES), false_positives)
     };
-    let all = [Hasher::xxh3(1), Hasher::xxh3(2), Hasher::xxh64(1), Hasher::xxh64(2)].map(make);
+    let secret = Hasher::siphash13(*b"0123456789abcdef");
+    let all = [
+        Hasher::xxh3(1),
+        Hasher::xxh3(2),
+        Hasher::xxh64(1),
+        Hasher::xxh64(2),
+        secret,
+        secret.with_seed(1),
+        secret.with_seed(2),
+    ]
+    .map(make);
     for (i, (table, false_positives)) in all.iter().enumerate() {
         // About 380 of the 19,000 absent keys are false positives; two independent filters share about 8 of them.
         assert!(

@@ -73,7 +73,12 @@ impl FilterAccumulator {
             let hashes = parse(bytes, self.hasher())?;
             return Ok(self.insert_batch(&hashes)?);
         }
-        let other = FilterView::parse(bytes)?;
+        let hasher = self.hasher();
+        let other = if hasher.id().is_keyed() {
+            FilterView::parse_with_hasher(bytes, &hasher)?
+        } else {
+            FilterView::parse(bytes)?
+        };
         match &mut self.held {
             Held::Filter(filter) => filter.merge_view(&other)?,
             Held::Hashes(hashes) => {
@@ -123,7 +128,7 @@ fn parse(bytes: &[u8], expected: Hasher) -> Result<Vec<KeyHash>, AccumulateError
     }
     let code = u16_at(10);
     let id = HashId::from_code(code).ok_or(FormatError::UnknownHash { code })?;
-    if Hasher::new(id, word(&header[16..24])) != expected {
+    if (id, word(&header[16..24])) != (expected.id(), expected.seed()) {
         return Err(AccumulateError::Specs);
     }
     let mut parsed = Vec::new();

@@ -1,0 +1,165 @@
+//! Why bytes are not a filter.
+
+use crate::storage::OutOfMemory;
+use crate::{FilterKind, HashId};
+use core::fmt;
+
+/// Why bytes are not a filter. None of their contents was used, and nothing was allocated before the
+/// header, the lengths and the checksums were verified.
+///
+/// ```
+/// use trommel::{BloomFilter, FormatError};
+/// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();
+/// let refused = BloomFilter::from_bytes(&bytes[..100]).unwrap_err();
+/// assert_eq!(refused, FormatError::Truncated { need: 128, got: 100 });
+/// # Ok::<(), trommel::SpecError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// There are fewer bytes than a header has, or than the header states.
+    Truncated {
+        /// Bytes needed.
+        need: u64,
+        /// Bytes given.
+        got: u64,
+    },
+    /// There are more bytes than the header states.
+    TrailingBytes {
+        /// Bytes of the container.
+        need: u64,
+        /// Bytes given.
+        got: u64,
+    },
+    /// The first eight bytes are not the magic number.
+    Magic {
+        /// Their value, little-endian.
+        found: u64,
+    },
+    /// The format has a version that this library does not read.
+    Version {
+        /// The version found.
+        found: u16,
+        /// The version that is read.
+        supported: u16,
+    },
+    /// The checksum of the header is wrong.
+    HeaderChecksum {
+        /// The checksum that the header stores.
+        stored: u64,
+        /// The checksum computed from the header.
+        computed: u64,
+    },
+    /// The checksum of the payload is wrong.
+    PayloadChecksum {
+        /// The checksum that the header stores.
+        stored: u64,
+        /// The checksum computed from the payload.
+        computed: u64,
+    },
+    /// The kind of filter is one that this library does not know.
+    UnknownKind {
+        /// The code found.
+        code: u16,
+    },
+    /// The hash function is one that this library does not know.
+    UnknownHash {
+        /// The code found.
+        code: u16,
+    },
+    /// The keys of the filter were hashed with a secret key, which the bytes do not contain. The functions
+    /// `parse_with_hasher` and `from_bytes_with_hasher` take a hasher with the key.
+    KeyRequired {
+        /// The check of the key: [`Hasher::seed`](crate::Hasher::seed) of the hasher.
+        key_check: u64,
+    },
+    /// The keys of the filter were hashed by another function, or with another seed or secret key, than those of the
+    /// hasher that was given.
+    WrongHasher {
+        /// The function of the hasher that was given.
+        given: HashId,
+        /// Its seed, or the check of its key.
+        given_seed: u64,
+        /// The function that the bytes name.
+        stored: HashId,
+        /// The seed, or the check of the key, that the bytes have.
+        stored_seed: u64,
+    },
+    /// The filter is of another kind than the one asked for.
+    WrongKind {
+        /// The kind asked for.
+        expected: FilterKind,
+        /// The kind found.
+        found: FilterKind,
+    },
+    /// A field has a value that no writer writes, although the checksum is right.
+    Field {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// The table is one that no sequence of inserts makes, although the checksum is right.
+    Structure {
+        /// The part of the table that is impossible: `"runends"`, `"offset"` and the like.
+        name: &'static str,
+        /// The block in which it was found.
+        block: u64,
+    },
+    /// The system refused the memory for an owned copy.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { need, got } => write!(f, "truncated: {need} bytes needed, got {got}"),
+            Self::TrailingBytes { need, got } => {
+                write!(f, "trailing bytes: the container has {need} bytes, got {got}")
+            }
+            Self::Magic { found } => write!(f, "not a Trommel container: magic {found:#018x}"),
+            Self::Version { found, supported } => {
+                write!(f, "version {found} of the format, this library reads {supported}")
+            }
+            Self::HeaderChecksum { stored, computed } => {
+                write!(f, "header checksum {stored:#018x} stored, {computed:#018x} computed")
+            }
+            Self::PayloadChecksum { stored, computed } => {
+                write!(f, "payload checksum {stored:#018x} stored, {computed:#018x} computed")
+            }
+            Self::UnknownKind { code } => write!(f, "unknown kind of filter, code {code}"),
+            Self::UnknownHash { code } => write!(f, "unknown hash function, code {code}"),
+            Self::KeyRequired { key_check } => write!(
+                f,
+                "the filter's keys were hashed with a secret key, which was not given: check {key_check:#018x}"
+            ),
+            Self::WrongHasher { given, given_seed, stored, stored_seed } => {
+                let name = |id: &HashId| if id.is_keyed() { "key check" } else { "seed" };
+                write!(f, "the filter's keys were hashed by {stored} with {} ", name(stored))?;
+                write!(f, "{stored_seed:#018x}, the hasher given is ")?;
+                write!(f, "{given} with {} {given_seed:#018x}", name(given))
+            }
+            Self::WrongKind { expected, found } => {
+                write!(f, "expected a {expected} filter, found a {found} filter")
+            }
+            Self::Field { name, value } => {
+                write!(f, "field {name} has the impossible value {value}")
+            }
+            Self::Structure { name, block } => {
+                write!(f, "no filter has such a table: impossible {name} of block {block}")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+        }
+    }
+}
+
+impl core::error::Error for FormatError {}
+
+impl From<OutOfMemory> for FormatError {
+    fn from(refused: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
