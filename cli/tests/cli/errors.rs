@@ -296,3 +296,18 @@ fn devices_and_pipes_are_written_and_not_replaced() {
     assert_eq!(reader.join().unwrap(), folder.read("filter"));
     assert!(fs::symlink_metadata(folder.path("pipe")).unwrap().file_type().is_fifo());
 }
+
+/// The bytes of such a filter do not contain the key, and the program has no option for it.
+#[test]
+fn a_filter_of_a_secret_key_is_refused_with_the_reason() {
+    let folder = Folder::new();
+    let hasher = trommel::Hasher::siphash13(*b"0123456789abcdef");
+    let spec = trommel::FilterSpec::new(trommel::FilterKind::Bloom).keys(10).hasher(hasher);
+    folder.write("keyed", spec.build().unwrap().to_bytes());
+    let message = format!(
+        "keyed: the filter's keys were hashed with a secret key, which was not given: check {:#018x}",
+        hasher.seed()
+    );
+    folder.run(["info", "keyed"]).fails_with(&message);
+    folder.run(["query", "keyed", "anvil"]).fails_with(&message);
+}

@@ -63,6 +63,8 @@ typedef enum {
   // A defect of the library. Its message was printed to the standard error output. A filter that the call was to
   // change may be damaged: free it.
   TROMMEL_PANIC = 15,
+  // The keys of the filter were hashed with a secret key, which this interface does not take.
+  TROMMEL_SECRET_KEY = 16,
 } trommel_status;
 
 // A filter that keys can be inserted into. Functions that take it as `const` may run on several threads at once. While
@@ -254,7 +256,8 @@ trommel_status trommel_new(const char *kind,
 //
 // Thread safety: any thread, any time.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_MEMORY.
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY,
+// TROMMEL_MEMORY.
 trommel_status trommel_thaw(const void *frozen,
                             size_t len,
                             trommel_filter **filter);
@@ -384,7 +387,7 @@ trommel_status trommel_freeze(const trommel_filter *filter,
 //
 // Thread safety: any thread, any time.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT.
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY.
 trommel_status trommel_view_open(const void *frozen,
                                  size_t len,
                                  trommel_view **view);

@@ -63,7 +63,8 @@ fn key_count(keys: u64) -> Result<usize, SpecError> {
 ///
 /// Thread safety: any thread, any time.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_MEMORY.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY,
+/// TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_thaw(
     frozen: *const c_void,

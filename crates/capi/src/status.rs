@@ -45,6 +45,8 @@ pub enum Status {
     /// A defect of the library. Its message was printed to the standard error output. A filter that the call was to
     /// change may be damaged: free it.
     TROMMEL_PANIC = 15,
+    /// The keys of the filter were hashed with a secret key, which this interface does not take.
+    TROMMEL_SECRET_KEY = 16,
 }
 
 /// The reason why a call failed, with the numbers for its message.
@@ -106,6 +108,7 @@ fn full_status(full: &Full) -> Status {
 fn format_status(error: &FormatError) -> Status {
     match error {
         FormatError::OutOfMemory { .. } => Status::TROMMEL_MEMORY,
+        FormatError::KeyRequired { .. } => Status::TROMMEL_SECRET_KEY,
         _ => Status::TROMMEL_FORMAT,
     }
 }

@@ -23,7 +23,7 @@ pub struct View {
 ///
 /// Thread safety: any thread, any time.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_open(
     frozen: *const c_void,

@@ -226,6 +226,25 @@ fn views_refuse_every_changed_byte() {
     }
 }
 
+/// Bytes that need a secret key are not reported as damaged.
+#[test]
+fn a_filter_of_a_secret_key_is_refused_by_a_status_of_its_own() {
+    for &kind in FilterKind::ALL {
+        let hasher = trommel::Hasher::siphash13(*b"0123456789abcdef");
+        let spec = FilterSpec::new(kind).keys(KEYS).fpr(0.03).hasher(hasher);
+        let bytes = spec.build().unwrap().to_bytes();
+        let frozen = bytes.as_ptr().cast::<c_void>();
+        let (mut view, mut thawed) = (std::ptr::dangling_mut(), std::ptr::dangling_mut());
+        unsafe {
+            assert_eq!(trommel_view_open(frozen, bytes.len(), &mut view), TROMMEL_SECRET_KEY);
+            let message = CStr::from_ptr(trommel_last_error()).to_str().unwrap();
+            assert!(message.contains("secret key"), "{message}");
+            assert_eq!(trommel_thaw(frozen, bytes.len(), &mut thawed), TROMMEL_SECRET_KEY);
+        }
+        assert!(view.is_null() && thawed.is_null());
+    }
+}
+
 /// A process reads `TROMMEL_ISA` only once, so the test starts another process in which it is set.
 #[test]
 fn an_unusable_instruction_set_is_never_reported_as_corruption() {
