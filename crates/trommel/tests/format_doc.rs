@@ -8,7 +8,6 @@ use cuckoo_page::Buckets;
 use quotient_page::Table;
 use std::iter;
 use std::ops::Range;
-use trommel::container::HashId;
 use trommel::{
     AnyFilter, Filter, FilterKind, FilterSpec, FilterView, Hasher, Insert, KeyHash, RegisterBloom,
     SpecError,
@@ -69,7 +68,7 @@ fn the_table_under_the_worked_example_is_right() {
     let bytes = worked_example();
     let page = Page::read(&bytes);
     for (i, key) in ["anvil", "forge", "bellows"].into_iter().enumerate() {
-        let h = page.hasher.hash(key).raw();
+        let h = Hasher::xxh3(page.seed).hash(key).raw();
         let g = (h & 0xFFFF_FFFF) * 0x9E37_79B9;
         let bits: Vec<u64> = (0..8).map(|j| g >> (8 + 6 * j) & 63).collect();
         let word = bits.iter().fold(0, |word, bit| word | 1u64 << bit);
@@ -117,7 +116,10 @@ fn the_format_document_has_the_largest_tables() {
 /// A container as the document describes it.
 struct Page<'a> {
     kind: u16,
-    hasher: Hasher,
+    /// The code of the hash function.
+    hash: u16,
+    /// The seed, or the check of the secret key.
+    seed: u64,
     len: u64,
     p: [u64; 4],
     payload: &'a [u8],
@@ -145,14 +147,12 @@ impl<'a> Page<'a> {
         assert_eq!(number(bytes, 64..72), bytes.len() as u64 - 128);
         assert_eq!(number(bytes, 72..80), checksum(&bytes[128..]));
         assert!(bytes[14..16].iter().chain(&bytes[80..120]).all(|byte| *byte == 0));
-        let hash = match number(bytes, 12..14) {
-            1 => HashId::Xxh3,
-            2 => HashId::Xxh64,
-            code => panic!("hash function {code}"),
-        };
+        let hash = number(bytes, 12..14) as u16;
+        assert!((1..=3).contains(&hash), "hash function {hash}");
         Self {
             kind: number(bytes, 10..12) as u16,
-            hasher: Hasher::new(hash, number(bytes, 16..24)),
+            hash,
+            seed: number(bytes, 16..24),
             len: number(bytes, 24..32),
             p: [32, 40, 48, 56].map(|at| number(bytes, at..at + 8)),
             payload: &bytes[128..],
@@ -247,13 +247,14 @@ fn a_reader_written_from_the_format_document_answers_like_the_library() {
         let absent = if *kind as u16 >= 6 { &absent[..300] } else { &absent[..] };
         let keys = if *kind as u16 >= 6 { &keys[..500] } else { &keys[..] };
         for spec in [false, true].into_iter().filter_map(|compact| spec(*kind, compact)) {
-            for hasher in [Hasher::xxh3(42), Hasher::PARQUET] {
+            for hasher in [Hasher::xxh3(42), Hasher::PARQUET, Hasher::siphash13([42; 16])] {
                 let mut filter = spec.hasher(hasher).build().unwrap();
                 filter.insert_batch(keys).unwrap();
                 let bytes = filter.to_bytes();
                 let page = Page::read(&bytes);
                 assert_eq!(page.kind, *kind as u16);
-                assert_eq!((page.hasher, page.len), (hasher, filter.len() as u64));
+                assert_eq!((page.hash, page.seed), (hasher.id() as u16, hasher.seed()));
+                assert_eq!(page.len, filter.len() as u64);
                 assert!(*kind as u16 >= 6 || page.len == keys.len() as u64);
                 assert!(keys.iter().all(|hash| page.contains(hash.raw())), "{kind}");
                 for hash in absent {
@@ -261,6 +262,59 @@ fn a_reader_written_from_the_format_document_answers_like_the_library() {
                 }
             }
         }
+    }
+}
+
+/// The secret key of the page's example: the bytes 0 to 15.
+const SECRET: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// SipHash-1-3 by another implementation.
+fn siphash13(secret: &[u8; 16], message: &[u8]) -> u64 {
+    siphasher::sip::SipHasher13::new_with_key(secret).hash(message)
+}
+
+#[test]
+fn a_reader_written_from_the_format_document_finds_the_keys_of_a_secret_hasher() {
+    for secret in [SECRET, *b"another 16 bytes"] {
+        let hasher = Hasher::siphash13(secret);
+        for kind in FilterKind::ALL {
+            let mut filter = spec(*kind, false).unwrap().hasher(hasher).build().unwrap();
+            (0..300u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
+            let bytes = filter.to_bytes();
+            let page = Page::read(&bytes);
+            assert_eq!((page.hash, page.seed), (3, siphash13(&secret, b"trommel.keycheck")));
+            for key in 0..600u64 {
+                let h = siphash13(&secret, &key.to_le_bytes());
+                assert_eq!(page.contains(h), filter.contains(&key), "{kind}");
+                assert!(page.contains(h) || key >= 300, "{kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_library_writes_and_reads_the_example_of_a_secret_key() {
+    let hasher = Hasher::siphash13(SECRET);
+    let builder = RegisterBloom::builder().keys(2).memory_bytes(16).hasher(hasher);
+    let mut filter = builder.build().unwrap();
+    filter.add("anvil");
+    filter.add("forge");
+    assert_eq!(filter.to_bytes(), dump(5));
+    let bytes = dump(5);
+    let view = FilterView::parse_with_hasher(&bytes, &hasher).unwrap();
+    assert!(view.contains("anvil") && view.contains("forge") && !view.contains("bellows"));
+    let keys = ["trommel.keycheck", "anvil", "forge", "bellows"];
+    let row = keys.map(|key| format!("{:016X}", siphash13(&SECRET, key.as_bytes())));
+    assert_eq!(example_row("| SipHash-1-3 |"), row);
+}
+
+/// The derived keys are those of the page: SipHash-1-3 with 128 bits of output.
+#[test]
+fn derived_keys_are_those_of_the_format_document() {
+    for seed in [0u64, 7, u64::MAX] {
+        let wide = siphasher::sip128::SipHasher13::new_with_key(&SECRET).hash(&seed.to_le_bytes());
+        let derived = Hasher::siphash13(wide.as_bytes());
+        assert_eq!(Hasher::siphash13(SECRET).with_seed(seed), derived);
     }
 }
 

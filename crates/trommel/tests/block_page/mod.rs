@@ -18,6 +18,7 @@ fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {
             let hash = match (code - 128) / 32 {
                 1 => HashId::Xxh3,
                 2 => HashId::Xxh64,
+                3 => HashId::SipHash13,
                 other => panic!("hash function {other}"),
             };
             Some((u16::from(code % 32), hash, u64::from(*parameter), table))
@@ -53,7 +54,8 @@ fn contains(block: &[u8], h: u64) -> bool {
     let t = table.len() as u64;
     let page = |p0| Page {
         kind,
-        hasher: Hasher::new(hash, 0),
+        hash: hash as u16,
+        seed: 0,
         len: 0,
         p: [p0, parameter, 0, 0],
         payload: table,
@@ -86,7 +88,7 @@ fn contains(block: &[u8], h: u64) -> bool {
 #[test]
 fn a_block_reader_written_from_the_format_document_answers_like_the_library() {
     for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {
-        for hasher in [Hasher::xxh3(42), Hasher::PARQUET] {
+        for hasher in [Hasher::xxh3(42), Hasher::PARQUET, Hasher::siphash13([42; 16])] {
             for (keys, bits_per_key) in [(0, 11.0), (1, 11.0), (18, 11.0), (301, 13.7), (700, 36.0)]
             {
                 let builder =
@@ -143,5 +145,8 @@ fn the_format_document_has_the_form_of_policy_names() {
     let policy =
         FilterPolicy::builder(FilterKind::Cuckoo).hasher(Hasher::xxh64(0xAB)).build().unwrap();
     assert_eq!(policy.name(), "trommel.1.cuckoo.xxh64.00000000000000ab");
+    let secret = Hasher::siphash13(super::SECRET);
+    let policy = FilterPolicy::builder(FilterKind::Cuckoo).hasher(secret).build().unwrap();
+    assert_eq!(policy.name(), format!("trommel.1.cuckoo.siphash13.{:016x}", secret.seed()));
     assert!(super::PAGE.contains("trommel.1.KIND.HASH.SEED"));
 }
