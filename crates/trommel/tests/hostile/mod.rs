@@ -1,0 +1,130 @@
+//! The filters under attack, and the hashes and keys that an adversary chooses for them.
+
+use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Hasher, KeyHash};
+use trommel_testkit::streams::mix;
+
+/// Every kind, and whether its variant is built: compact counters or a multiset.
+pub(crate) const KINDS: [(FilterKind, bool); 12] = [
+    (FilterKind::Bloom, false),
+    (FilterKind::CountingBloom, false),
+    (FilterKind::CountingBloom, true),
+    (FilterKind::RegisterBloom, false),
+    (FilterKind::SplitBlockBloom, false),
+    (FilterKind::CacheLineBloom, false),
+    (FilterKind::Quotient, false),
+    (FilterKind::Quotient, true),
+    (FilterKind::CacheLineQuotient, false),
+    (FilterKind::CacheLineQuotient, true),
+    (FilterKind::Cuckoo, false),
+    (FilterKind::Cuckoo, true),
+];
+
+/// An empty filter for `keys` keys at 1 %.
+pub(crate) fn built(kind: FilterKind, variant: bool, keys: usize, hasher: Hasher) -> AnyFilter {
+    let spec = FilterSpec::new(kind).keys(keys).fpr(0.01).hasher(hasher);
+    let spec = match kind {
+        FilterKind::CountingBloom => spec.compact(variant),
+        _ => spec.multiset(variant),
+    };
+    spec.build().unwrap()
+}
+
+/// The number of units, each of which gets an equal range of hashes: bits, words, blocks, cache lines, quotients or
+/// buckets.
+pub(crate) fn units(filter: &AnyFilter) -> u64 {
+    match filter {
+        AnyFilter::Bloom(filter) => 64 * filter.geometry().units,
+        AnyFilter::CountingBloom(filter) => 64 * filter.geometry().units,
+        AnyFilter::RegisterBloom(filter) => filter.geometry().units,
+        AnyFilter::SplitBlockBloom(filter) => filter.geometry().units,
+        AnyFilter::CacheLineBloom(filter) => filter.geometry().units,
+        AnyFilter::Quotient(filter) => filter.geometry().slots,
+        AnyFilter::CacheLineQuotient(filter) => filter.geometry().slots,
+        AnyFilter::Cuckoo(filter) => filter.geometry().buckets,
+        other => panic!("a {} filter has no units here", other.kind()),
+    }
+}
+
+/// The number `hash · n / 2^64`.
+pub(crate) fn scaled(hash: KeyHash, n: u64) -> u64 {
+    ((u128::from(hash.raw()) * u128::from(n)) >> 64) as u64
+}
+
+/// Hashes of the middle one of `units` units, in random order.
+pub(crate) fn of_one_unit(units: u64, count: usize) -> Vec<KeyHash> {
+    let unit = units / 2;
+    let width = (1u128 << 64) / u128::from(units);
+    let first = (u128::from(unit) << 64).div_ceil(u128::from(units));
+    // The outer eighths are left out, since a split-block filter computes the block from only 32 bits of the hash.
+    let (first, width) = (first + width / 8, width * 3 / 4);
+    let hash = |i: u64| first + ((u128::from(mix(i)) * width) >> 64);
+    let hashes: Vec<_> = (0..count as u64).map(|i| KeyHash::from_raw(hash(i) as u64)).collect();
+    assert!(hashes.iter().all(|hash| scaled(*hash, units) == unit));
+    hashes
+}
+
+/// The payload of the frozen filter: its table, and then its overflow entries if it has any.
+pub(crate) fn payload(filter: &AnyFilter) -> Vec<u8> {
+    filter.to_bytes().split_off(128)
+}
+
+/// The smallest hash of each fingerprint of some quotients, in a filter that was not resized.
+pub(crate) fn of_quotients(filter: &AnyFilter, quotients: core::ops::Range<u64>) -> Vec<KeyHash> {
+    let (bits, slots) = match filter {
+        AnyFilter::Quotient(filter) => (filter.geometry().remainder_bits, filter.geometry().slots),
+        AnyFilter::CacheLineQuotient(filter) => {
+            (filter.geometry().remainder_bits, filter.geometry().slots)
+        }
+        other => panic!("a {} filter has no quotients", other.kind()),
+    };
+    let places = u128::from(slots << bits);
+    // Remainder 0 is left out: kind 7 stores it as 1.
+    let remainders = 1..1 << bits;
+    quotients
+        .flat_map(|quotient| remainders.clone().map(move |remainder| quotient << bits | remainder))
+        .map(|place| KeyHash::from_raw((u128::from(place) << 64).div_ceil(places) as u64))
+        .collect()
+}
+
+/// The two buckets of a hash in a cuckoo filter that was not doubled, by docs/FORMAT.md.
+pub(crate) fn buckets_of(hash: KeyHash, buckets: u64, bits: u32) -> [u64; 2] {
+    let x = u128::from(hash.raw()) * u128::from(buckets);
+    let fingerprint = ((x as u64) >> (64 - bits)).max(1);
+    let primary = (x >> 64) as u64;
+    let fold = (fingerprint >> 16 ^ fingerprint) & 0xFFFF;
+    let once = fold * 0x9E37 & 0xFFFF;
+    let mixed = (once ^ once >> 7) * 0xC2B3 & 0xFFFF;
+    let offset = 2 * (mixed * (buckets.min(1 << 16) / 2) >> 16) + 1;
+    let other = if primary % 2 == 0 { primary + offset } else { primary + buckets - offset };
+    [primary, other % buckets]
+}
+
+/// The bits that a key sets in a standard filter of `m` bits, by docs/FORMAT.md.
+pub(crate) fn bits_of(hash: KeyHash, m: u64, hashes: u32) -> impl Iterator<Item = u64> {
+    let next = |x: &u64| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5));
+    let x = core::iter::successors(Some(hash.raw()), next).take(hashes as usize);
+    x.map(move |x| scaled(KeyHash::from_raw(x), m))
+}
+
+/// The first keys, from `from` on, whose public hash has a property.
+pub(crate) fn keys_that(
+    from: u64,
+    count: usize,
+    hasher: Hasher,
+    mut is_chosen: impl FnMut(KeyHash) -> bool,
+) -> Vec<u64> {
+    (from..).filter(|key| is_chosen(hasher.hash_u64(*key))).take(count).collect()
+}
+
+/// One hash for each fingerprint of 16 bits of which both buckets are below `few`, in random order. Its primary bucket
+/// is even, so no two hashes have the same fingerprint and buckets.
+pub(crate) fn of_few_buckets(buckets: u64, few: u64) -> Vec<KeyHash> {
+    let mut hashes: Vec<KeyHash> = (0..few << 16)
+        .filter(|bucket_and_fingerprint| bucket_and_fingerprint >> 16 & 1 == 0)
+        .map(|fixed_point| (u128::from(fixed_point) << 48).div_ceil(u128::from(buckets)) as u64)
+        .map(KeyHash::from_raw)
+        .filter(|hash| buckets_of(*hash, buckets, 16).iter().all(|bucket| *bucket < few))
+        .collect();
+    hashes.sort_unstable_by_key(|hash| mix(hash.raw()));
+    hashes
+}
