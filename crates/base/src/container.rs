@@ -507,8 +507,8 @@ mod tests {
             bytes[HEADER_CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
             parse(&bytes).map(|parsed| parsed.header()).unwrap_err()
         };
-        assert_eq!(forged(10, &[99, 0]), FormatError::UnknownKind { code: 99 });
-        assert_eq!(forged(12, &[9, 0]), FormatError::UnknownHash { code: 9 });
+        assert_eq!(forged(10, &900u16.to_le_bytes()), FormatError::UnknownKind { code: 900 });
+        assert_eq!(forged(12, &900u16.to_le_bytes()), FormatError::UnknownHash { code: 900 });
         assert_eq!(forged(14, &[1]), FormatError::Field { name: "reserved", value: 1 });
         assert_eq!(forged(119, &[5]), FormatError::Field { name: "reserved", value: 5 });
         let huge = u64::MAX;

@@ -13,6 +13,7 @@ use trommel_simd::Isa;
 /// Flags in the last parameter of the header.
 const MULTISET: u64 = 1;
 const EMPTY_UNKNOWN: u64 = 2;
+const KNOWN_FLAGS: u64 = MULTISET | EMPTY_UNKNOWN;
 
 impl<S: AsRef<[u8]>> CuckooFilter<S> {
     fn header(&self) -> Header {
@@ -196,8 +197,8 @@ impl<B: FrozenBytes> CuckooFilter<B> {
         if !geometry.is_possible() {
             return Err(field("buckets", buckets));
         }
-        if flags > (MULTISET | EMPTY_UNKNOWN) {
-            return Err(field("flags", flags));
+        if flags & !KNOWN_FLAGS != 0 {
+            return Err(FormatError::UnknownFlags { flags, known: KNOWN_FLAGS });
         }
         let split = usize::try_from(geometry.table_bytes()).ok();
         let (table, entries) = split

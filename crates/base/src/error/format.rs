@@ -1,4 +1,4 @@
-//! Why bytes are not a filter.
+//! The error of bytes that are not a filter.
 
 use crate::storage::OutOfMemory;
 use crate::{FilterKind, HashId};
@@ -57,12 +57,12 @@ pub enum FormatError {
         /// The checksum computed from the payload.
         computed: u64,
     },
-    /// The kind of filter is one that this library does not know.
+    /// The kind of filter is one that this library does not know. A later release may know it.
     UnknownKind {
         /// The code found.
         code: u16,
     },
-    /// The hash function is one that this library does not know.
+    /// The hash function is one that this library does not know. A later release may know it.
     UnknownHash {
         /// The code found.
         code: u16,
@@ -84,6 +84,13 @@ pub enum FormatError {
         stored: HashId,
         /// The seed, or the check of the key, that the bytes have.
         stored_seed: u64,
+    },
+    /// The filter has an option that this library does not know. A later release may know it.
+    UnknownFlags {
+        /// The flags found, a bit each.
+        flags: u64,
+        /// The flags that this library knows in a filter of this kind.
+        known: u64,
     },
     /// The filter is of another kind than the one asked for.
     WrongKind {
@@ -113,6 +120,11 @@ pub enum FormatError {
     },
 }
 
+/// The last of the codes that are known. Codes are given out in order, from 1 on.
+fn last_code(is_known: impl Fn(u16) -> bool) -> u16 {
+    (1..u16::MAX).take_while(|code| is_known(*code)).last().unwrap_or(0)
+}
+
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,7 +134,7 @@ impl fmt::Display for FormatError {
             }
             Self::Magic { found } => write!(f, "not a Trommel container: magic {found:#018x}"),
             Self::Version { found, supported } => {
-                write!(f, "version {found} of the format, this library reads {supported}")
+                write!(f, "version {found} of the format; this library reads version {supported}")
             }
             Self::HeaderChecksum { stored, computed } => {
                 write!(f, "header checksum {stored:#018x} stored, {computed:#018x} computed")
@@ -130,8 +142,20 @@ impl fmt::Display for FormatError {
             Self::PayloadChecksum { stored, computed } => {
                 write!(f, "payload checksum {stored:#018x} stored, {computed:#018x} computed")
             }
-            Self::UnknownKind { code } => write!(f, "unknown kind of filter, code {code}"),
-            Self::UnknownHash { code } => write!(f, "unknown hash function, code {code}"),
+            Self::UnknownKind { code } => {
+                let last = last_code(|code| FilterKind::from_code(code).is_some());
+                write!(f, "filter of kind {code}; this library reads the kinds 1 to {last}")
+            }
+            Self::UnknownHash { code } => {
+                let last = last_code(|code| HashId::from_code(code).is_some());
+                write!(
+                    f,
+                    "keys hashed by function {code}; this library has the functions 1 to {last}"
+                )
+            }
+            Self::UnknownFlags { flags, known } => {
+                write!(f, "flags {flags:#x}; this library knows the flags {known:#x}")
+            }
             Self::KeyRequired { key_check } => write!(
                 f,
                 "the filter's keys were hashed with a secret key, which was not given: check {key_check:#018x}"
@@ -161,5 +185,36 @@ impl core::error::Error for FormatError {}
 impl From<OutOfMemory> for FormatError {
     fn from(refused: OutOfMemory) -> Self {
         Self::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn numbers_of_later_releases_are_named_beside_those_that_are_known() {
+        let text = |error: FormatError| error.to_string();
+        assert_eq!(
+            text(FormatError::Version { found: 3, supported: 1 }),
+            "version 3 of the format; this library reads version 1"
+        );
+        let last = FilterKind::ALL.last().map_or(0, |kind| *kind as u16);
+        assert_eq!(FilterKind::ALL.len(), usize::from(last), "a code was left out");
+        assert_eq!(
+            text(FormatError::UnknownKind { code: 900 }),
+            alloc::format!("filter of kind 900; this library reads the kinds 1 to {last}")
+        );
+        let unknown = text(FormatError::UnknownHash { code: 900 });
+        let last = unknown
+            .strip_prefix("keys hashed by function 900; this library has the functions 1 to ")
+            .and_then(|last| last.parse().ok())
+            .unwrap();
+        assert!(HashId::from_code(last).is_some() && HashId::from_code(last + 1).is_none());
+        assert_eq!(
+            text(FormatError::UnknownFlags { flags: 5, known: 3 }),
+            "flags 0x5; this library knows the flags 0x3"
+        );
     }
 }
