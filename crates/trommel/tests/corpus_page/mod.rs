@@ -1,0 +1,69 @@
+//! Reads the files of corpus/format-1 with the readers that are written only from docs/FORMAT.md.
+
+use super::corpus::{Entry, Form, digest, manifest};
+use super::{Buckets, Page, Table, block_page, number};
+use trommel::container::HashId;
+
+fn read_frozen(entry: &Entry) {
+    let bytes = entry.read();
+    let page = Page::read(&bytes);
+    assert_eq!(Some(page.kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
+    assert_eq!((page.hasher, page.len), (entry.hasher, entry.len), "{}", entry.file);
+    assert_eq!(page.p[..], entry.parameters, "{}", entry.file);
+    let contains = page.lookup();
+    entry.assert_answers("the document", |hash| contains(hash.raw()));
+    match page.kind {
+        2 => entry.assert_counts("the document", |hash| page.count_of_key(hash.raw())),
+        6 | 7 => {
+            let table = Table::read(page.kind, page.p, page.payload);
+            entry.assert_counts("the document", |hash| table.count(hash.raw()));
+        }
+        8 => {
+            let table = Buckets::read(page.p, page.payload, page.len);
+            entry.assert_counts("the document", |hash| table.count(hash.raw()));
+        }
+        _ => assert!(entry.counts.is_empty(), "{}", entry.file),
+    }
+}
+
+fn read_block(entry: &Entry) {
+    let bytes = entry.read();
+    match block_page::open(&bytes) {
+        Some((kind, hash, parameter, _)) => {
+            assert_eq!(Some(kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
+            assert_eq!(hash, entry.hasher.id(), "{}", entry.file);
+            assert_eq!(entry.parameters, [parameter], "{}", entry.file);
+        }
+        None => assert!(bytes == [0] && entry.parameters.is_empty(), "{}", entry.file),
+    }
+    let contains = block_page::lookup(&bytes);
+    entry.assert_answers("the document", |hash| contains(hash.raw()));
+}
+
+fn read_hashes(entry: &Entry) {
+    let bytes = entry.read();
+    assert_eq!(&bytes[..8], b"TrmlHash", "{}", entry.file);
+    let hash = match entry.hasher.id() {
+        HashId::Xxh3 => 1,
+        HashId::Xxh64 => 2,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([8, 10, 12, 14].map(|at| number(&bytes, at..at + 2)), [1, hash, 0, 0]);
+    assert_eq!(number(&bytes, 16..24), entry.hasher.seed(), "{}", entry.file);
+    assert_eq!(number(&bytes, 24..32), entry.len, "{}", entry.file);
+    let (body, checksum) = bytes.split_at(32 + 8 * entry.len as usize);
+    assert_eq!(number(checksum, 0..8), digest(body), "{}", entry.file);
+    let hashes: Vec<u64> = body[32..].chunks(8).map(|hash| number(hash, 0..8)).collect();
+    entry.assert_answers("the document", |hash| hashes.contains(&hash.raw()));
+}
+
+#[test]
+fn readers_written_from_the_format_document_read_every_file_of_the_corpus() {
+    for entry in manifest() {
+        match entry.form {
+            Form::Frozen => read_frozen(&entry),
+            Form::Block => read_block(&entry),
+            Form::Hashes => read_hashes(&entry),
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The frozen files of corpus/format-1, which docs/FORMAT.md promises that every later release reads: they are read in
+//! every way that the library has, and today's writer makes the same bytes.
+
+#[path = "format_corpus/cases.rs"]
+mod cases;
+mod corpus;
+
+use corpus::{Entry, Form, digest, folder, manifest};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use trommel::container::{self, Header, OwnedView};
+use trommel::error::AccumulateError;
+use trommel::{
+    AnyFilter, Bitmap, Filter, FilterAccumulator, FilterKind, FilterPolicy, FilterSpec, FilterView,
+    FormatError, Hasher, Isa, KeyHash,
+};
+
+/// Files that the present code reads and no longer makes, because it places their keys differently. docs/FORMAT.md says
+/// which kinds may be here.
+const READ_ONLY: &[&str] = &[];
+
+/// The most bytes of all files together.
+const MOST_BYTES: u64 = 500_000;
+
+fn entries(form: Form) -> impl Iterator<Item = Entry> {
+    manifest().into_iter().filter(move |entry| entry.form == form)
+}
+
+fn policy(entry: &Entry) -> FilterPolicy {
+    FilterPolicy::builder(entry.kind.unwrap())
+        .bits_per_key(12.0)
+        .hasher(entry.hasher)
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn the_manifest_has_exactly_the_files_of_the_corpus() {
+    let entries = manifest();
+    let listed: BTreeSet<String> = entries.iter().map(|entry| entry.file.clone()).collect();
+    assert_eq!(listed.len(), entries.len(), "a file is listed twice");
+    let files = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name());
+    let mut files: BTreeSet<String> = files.map(|name| name.into_string().unwrap()).collect();
+    assert!(files.remove("manifest.csv"));
+    assert_eq!(files, listed);
+    for entry in &entries {
+        let bytes = entry.read();
+        assert_eq!(bytes.len() as u64, entry.bytes, "{}", entry.file);
+        assert_eq!(digest(&bytes), entry.digest, "{} was changed", entry.file);
+    }
+    assert!(entries.iter().map(|entry| entry.bytes).sum::<u64>() <= MOST_BYTES);
+}
+
+/// Asserts that a filter, however it was read, is the one of the manifest.
+fn assert_filter(entry: &Entry, reader: &str, filter: &impl Filter) {
+    assert_eq!(filter.len() as u64, entry.len, "{}: {reader}", entry.file);
+    assert_eq!(filter.hasher(), entry.hasher, "{}: {reader}", entry.file);
+    entry.assert_answers(reader, |hash| filter.contains_hash(hash));
+    let mut hashes = entry.keys.hashes(entry.hasher);
+    hashes.extend(entry.keys.absent(entry.hasher));
+    let mut found = Bitmap::new(0);
+    filter.contains_batch(&hashes, &mut found);
+    for (i, hash) in hashes.iter().enumerate() {
+        let one = filter.contains_hash(*hash);
+        assert_eq!(found.get(i), one, "{}: {reader}, batch, key {i}", entry.file);
+    }
+}
+
+#[test]
+fn every_frozen_file_is_read_in_every_way_and_written_again() {
+    for entry in entries(Form::Frozen) {
+        let (bytes, file) = (entry.read(), &entry.file);
+        let header = container::parse(&bytes).unwrap().header();
+        assert_eq!(Some(header.kind), entry.kind, "{file}");
+        assert_eq!(header.parameters[..], entry.parameters, "{file}");
+
+        let filter =
+            AnyFilter::from_bytes(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_filter(&entry, "from_bytes", &filter);
+        let counts = entry.keys.count > 0 && filter.count_hash(KeyHash::from_raw(0)).is_ok();
+        assert_eq!(counts, !entry.counts.is_empty(), "{file}");
+        entry.assert_counts("from_bytes", |hash| filter.count_hash(hash).unwrap());
+        let view = FilterView::parse(&bytes).unwrap();
+        assert_filter(&entry, "parse", &view);
+        entry.assert_counts("parse", |hash| view.count_hash(hash).unwrap());
+        let trusted = FilterView::parse_trusted(&bytes).unwrap();
+        assert_filter(&entry, "parse_trusted", &trusted);
+        assert_eq!(trusted.check_structure(), Ok(()), "{file}");
+        assert_filter(&entry, "OwnedView", &OwnedView::parse(bytes.clone()).unwrap());
+        let shifted = [&[0], &bytes[..]].concat();
+        assert_filter(&entry, "an odd address", &FilterView::parse(&shifted[1..]).unwrap());
+
+        assert!(filter.to_bytes() == bytes, "{file}: to_bytes of the filter");
+        assert!(view.to_bytes() == bytes, "{file}: to_bytes of the view");
+        let copied = trusted.to_owned_filter().unwrap();
+        assert!(copied == filter && copied.to_bytes() == bytes, "{file}: to_owned_filter");
+        let mut written = Vec::new();
+        filter.write_to(&mut written).unwrap();
+        assert!(written == bytes, "{file}: write_to");
+        assert_eq!(filter.encoded_len(), bytes.len(), "{file}");
+    }
+}
+
+#[test]
+fn every_filter_block_is_read_in_place_under_the_name_of_its_policy() {
+    for entry in entries(Form::Block) {
+        let (block, policy) = (entry.read(), policy(&entry));
+        assert_eq!(policy.verify(&block), Ok(()), "{}", entry.file);
+        entry.assert_answers("may_match", |hash| policy.may_match(&block, hash));
+        let shifted = [&[0], &block[..]].concat();
+        entry.assert_answers("an odd address", |hash| policy.may_match(&shifted[1..], hash));
+        entry.assert_answers("may_match_many", |hash| {
+            let mut found = Bitmap::new(0);
+            policy.may_match_many(&[(&block[..], hash); 3], &mut found);
+            assert!(found.get(0) == found.get(2));
+            found.get(1)
+        });
+    }
+}
+
+/// An accumulator that takes the hashes of an entry, and has none yet.
+fn accumulator(entry: &Entry) -> FilterAccumulator {
+    let spec = FilterSpec::new(FilterKind::Bloom).keys(1000).hasher(entry.hasher);
+    FilterAccumulator::new(spec, 1000).unwrap()
+}
+
+#[test]
+fn every_list_of_hashes_is_merged_into_an_accumulator_and_written_again() {
+    for entry in entries(Form::Hashes) {
+        let bytes = entry.read();
+        let mut merged = accumulator(&entry);
+        merged.merge_bytes(&bytes).unwrap();
+        assert_eq!(merged.len() as u64, entry.len, "{}", entry.file);
+        assert!(merged.to_bytes() == bytes, "{}: to_bytes", entry.file);
+        let filter = merged.finish().unwrap();
+        let keys = entry.keys.hashes(entry.hasher);
+        assert!(keys.iter().all(|hash| filter.contains_hash(*hash)), "{}", entry.file);
+    }
+}
+
+/// Kinds 1 to 7 have one payload for given parameters and keys, so a difference here is a change of the format. Kind 8
+/// and its filter blocks may place keys differently in a later release: then the old file stays, its name goes into
+/// `READ_ONLY`, and a new case gets a new name.
+#[test]
+fn todays_writer_makes_the_files_of_the_corpus() {
+    let listed = manifest();
+    for isa in Isa::available() {
+        let made = cases::all(isa);
+        let names: BTreeSet<&String> = made.iter().map(|(entry, _)| &entry.file).collect();
+        let is_made = |entry: &&Entry| !READ_ONLY.contains(&entry.file.as_str());
+        let expected = listed.iter().filter(is_made).map(|entry| &entry.file).collect();
+        assert_eq!(names, expected);
+        for (entry, bytes) in made {
+            let old = listed.iter().find(|old| old.file == entry.file).unwrap();
+            assert_eq!(entry, *old, "{isa}");
+            assert!(bytes == old.read(), "{isa}: {}", entry.file);
+        }
+    }
+}
+
+#[test]
+fn the_corpus_has_every_kind_width_option_and_size() {
+    let all = manifest();
+    let has = |what: &str, is: &dyn Fn(&Entry) -> bool| {
+        assert!(all.iter().any(is), "the corpus lacks {what}");
+    };
+    for kind in FilterKind::ALL {
+        let of = |entry: &Entry, form| entry.kind == Some(*kind) && entry.form == form;
+        let frozen = |entry: &Entry| of(entry, Form::Frozen);
+        for count in [0, 1] {
+            has(&format!("{kind}, {count} keys"), &|entry| {
+                frozen(entry) && entry.keys.count == count
+            });
+        }
+        for hash in [Hasher::xxh3(0), Hasher::xxh64(0)].map(|hasher| hasher.id()) {
+            has(&format!("{kind}, {hash:?}"), &|entry| frozen(entry) && entry.hasher.id() == hash);
+        }
+        let sizes = [0, 1, 18, 1600].iter().filter(|_| *kind != FilterKind::CountingBloom);
+        for count in sizes {
+            has(&format!("blocks of {kind}, {count} keys"), &|entry| {
+                of(entry, Form::Block) && entry.keys.count == *count
+            });
+        }
+    }
+    let of_form = |form: Form, kind: FilterKind, at: usize, values: &[u64]| {
+        for value in values {
+            has(&format!("{form:?}, {kind}, p{at} = {value}"), &|entry| {
+                (entry.form, entry.kind) == (form, Some(kind))
+                    && entry.parameters.get(at) == Some(value)
+            });
+        }
+    };
+    let parameters = |kind, at, values: &[u64]| of_form(Form::Frozen, kind, at, values);
+    let upto = |last: u64| (1..=last).collect::<Vec<u64>>();
+    of_form(Form::Block, FilterKind::Bloom, 0, &[1, 8, 32]);
+    of_form(Form::Block, FilterKind::RegisterBloom, 0, &[1, 8]);
+    of_form(Form::Block, FilterKind::Quotient, 0, &[1, 32]);
+    of_form(Form::Block, FilterKind::Cuckoo, 0, &[8, 16, 32]);
+    parameters(FilterKind::Bloom, 1, &[2, 7, 32]);
+    parameters(FilterKind::RegisterBloom, 1, &[2, 7]);
+    parameters(FilterKind::CountingBloom, 2, &[2, 4]);
+    parameters(FilterKind::Quotient, 1, &upto(32));
+    parameters(FilterKind::Quotient, 3, &[1, 255]);
+    parameters(FilterKind::CacheLineQuotient, 1, &upto(8));
+    parameters(FilterKind::CacheLineQuotient, 3, &[1, 255]);
+    parameters(FilterKind::Cuckoo, 0, &[2]);
+    parameters(FilterKind::Cuckoo, 1, &[8, 12, 16, 32]);
+    parameters(FilterKind::Cuckoo, 2, &[0, 1, 4]);
+    parameters(FilterKind::Cuckoo, 3, &[0, 1, 3]);
+    has("an overflow area of a cuckoo filter", &|entry| {
+        let [buckets, bits, ..] = entry.parameters[..] else { return false };
+        let padding = if bits == 12 { 2 } else { 0 };
+        entry.kind == Some(FilterKind::Cuckoo)
+            && entry.form == Form::Frozen
+            && entry.bytes > 128 + buckets * bits / 2 + padding
+    });
+    has("more than 2^16 buckets", &|entry| {
+        entry.kind == Some(FilterKind::Cuckoo) && entry.parameters[0] > 1 << 16
+    });
+    has("overflow entries of counters", &|entry| {
+        entry.kind == Some(FilterKind::CountingBloom) && entry.parameters[3] > 0
+    });
+    // A filter of another size than it was made with, whose places are not its fingerprints.
+    for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
+        has(&format!("a resized {kind}"), &|entry| {
+            entry.kind == Some(kind)
+                && entry.form == Form::Frozen
+                && entry.parameters[2] != entry.parameters[0] << entry.parameters[1]
+        });
+    }
+}
+
+/// What every reader says about the bytes: they all say the same.
+fn refusal(bytes: &[u8]) -> FormatError {
+    let error = AnyFilter::from_bytes(bytes).unwrap_err();
+    assert_eq!(FilterView::parse(bytes).unwrap_err(), error);
+    assert_eq!(FilterView::parse_trusted(bytes).unwrap_err(), error);
+    assert_eq!(OwnedView::parse(bytes.to_vec()).unwrap_err(), error);
+    error
+}
+
+/// A frozen file with another number at a place of its header, under right checksums.
+fn with_number(bytes: &[u8], at: usize, number: &[u8]) -> Vec<u8> {
+    let mut changed = bytes.to_vec();
+    changed[at..at + number.len()].copy_from_slice(number);
+    let checksum = digest(&changed[..120]);
+    changed[120..128].copy_from_slice(&checksum.to_le_bytes());
+    changed
+}
+
+#[test]
+fn numbers_of_later_releases_are_refused_by_name() {
+    for entry in entries(Form::Frozen) {
+        let bytes = entry.read();
+        let error = refusal(&with_number(&bytes, 8, &3u16.to_le_bytes()));
+        assert_eq!(error, FormatError::Version { found: 3, supported: 1 });
+        assert_eq!(error.to_string(), "version 3 of the format; this library reads version 1");
+        // A later version may have another checksum, so the version is read first.
+        let mut later = bytes.clone();
+        later[8] = 2;
+        assert_eq!(refusal(&later), FormatError::Version { found: 2, supported: 1 });
+
+        let error = refusal(&with_number(&bytes, 10, &900u16.to_le_bytes()));
+        assert_eq!(error, FormatError::UnknownKind { code: 900 });
+        assert_eq!(error.to_string(), "filter of kind 900; this library reads the kinds 1 to 8");
+        let error = refusal(&with_number(&bytes, 12, &900u16.to_le_bytes()));
+        assert_eq!(error, FormatError::UnknownHash { code: 900 });
+        let text = error.to_string();
+        assert!(
+            text.starts_with("keys hashed by function 900; this library has the functions 1 to ")
+        );
+        let error = refusal(&with_number(&bytes, 100, &[5]));
+        assert_eq!(error, FormatError::Field { name: "reserved", value: 5 });
+    }
+}
+
+#[test]
+fn flags_of_later_releases_are_refused_by_name() {
+    for entry in entries(Form::Frozen).filter(|entry| entry.kind == Some(FilterKind::Cuckoo)) {
+        let bytes = entry.read();
+        let parsed = container::parse(&bytes).unwrap();
+        let mut parameters = parsed.header().parameters;
+        parameters[3] |= 1 << 40;
+        let header = Header { parameters, ..parsed.header() };
+        let error = refusal(&header.to_bytes(&[parsed.payload()]));
+        let flags = entry.parameters[3] | 1 << 40;
+        assert_eq!(error, FormatError::UnknownFlags { flags, known: 3 });
+        let expected = format!("flags {flags:#x}; this library knows the flags 0x3");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn lists_of_hashes_of_later_releases_are_refused_by_name() {
+    for entry in entries(Form::Hashes) {
+        let refused = |at: usize, number: u16| {
+            let mut bytes = entry.read();
+            bytes[at..at + 2].copy_from_slice(&number.to_le_bytes());
+            let body = bytes.len() - 8;
+            let checksum = digest(&bytes[..body]);
+            bytes[body..].copy_from_slice(&checksum.to_le_bytes());
+            accumulator(&entry).merge_bytes(&bytes).unwrap_err()
+        };
+        let format = AccumulateError::Format;
+        assert_eq!(refused(8, 3), format(FormatError::Version { found: 3, supported: 1 }));
+        assert_eq!(refused(10, 900), format(FormatError::UnknownHash { code: 900 }));
+        let reserved = FormatError::Field { name: "reserved", value: 7 };
+        assert_eq!(refused(12, 7), format(reserved));
+    }
+}
+
+/// A reader of filter blocks excludes no key by a block that it does not know, and `verify` names the number.
+#[test]
+fn filter_blocks_with_reserved_codes_exclude_no_key() {
+    for entry in entries(Form::Block).filter(|entry| entry.bytes > 1) {
+        let (block, policy) = (entry.read(), policy(&entry));
+        let own = block[block.len() - 1];
+        let is_bloom = own < 128;
+        // The codes of `bloom` blocks differ in the number of bits that a key sets; this policy reads them all.
+        for code in (0..=255).filter(|code| *code != own && !(is_bloom && *code <= 32)) {
+            let mut other = block.clone();
+            *other.last_mut().unwrap() = code;
+            let mut absent = entry.keys.absent(entry.hasher).into_iter().take(20);
+            assert!(absent.all(|hash| policy.may_match(&other, hash)), "{} {code}", entry.file);
+            let error = policy.verify(&other).unwrap_err().to_string();
+            assert!(error.contains(&code.to_string()), "{}: {error}", entry.file);
+        }
+    }
+}
+
+/// Adds the files that the corpus lacks. It never changes a file or a line that is there.
+///
+/// ```text
+/// cargo test -p trommel --test format_corpus -- --ignored
+/// ```
+#[test]
+#[ignore = "writes to corpus/format-1"]
+fn write_the_missing_files_of_the_corpus() {
+    let path = folder().join("manifest.csv");
+    let mut text = fs::read_to_string(&path).unwrap_or_else(|_| format!("{COLUMNS}\n"));
+    for (entry, bytes) in cases::all(Isa::Portable) {
+        let file = folder().join(&entry.file);
+        match fs::read(&file) {
+            Ok(old) => assert!(old == bytes, "{} would change", entry.file),
+            Err(_) => {
+                fs::write(&file, bytes).unwrap();
+                writeln!(text, "{}", line(&entry)).unwrap();
+            }
+        }
+    }
+    fs::write(&path, text).unwrap();
+}
+
+const COLUMNS: &str = "file,form,kind,hash,seed,parameters,len,bytes,xxh3,rule,keys,copies,reported,answers,counts,how";
+
+/// An entry as a line of the manifest.
+fn line(entry: &Entry) -> String {
+    assert!(!entry.how.contains(','), "{}", entry.file);
+    let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+    let form = match entry.form {
+        Form::Frozen => "frozen",
+        Form::Block => "block",
+        Form::Hashes => "hashes",
+    };
+    let hash = format!("{:?}", entry.hasher.id()).to_lowercase();
+    [
+        entry.file.clone(),
+        form.to_owned(),
+        entry.kind.map_or_else(String::new, |kind| kind.to_string()),
+        hash,
+        entry.hasher.seed().to_string(),
+        list(&entry.parameters),
+        entry.len.to_string(),
+        entry.bytes.to_string(),
+        format!("{:016x}", entry.digest),
+        entry.keys.rule.to_string(),
+        entry.keys.count.to_string(),
+        list(&entry.keys.copies),
+        entry.reported.to_string(),
+        format!("{:016x}", entry.answers),
+        list(&entry.counts),
+        entry.how.clone(),
+    ]
+    .join(",")
+}
+
+#[test]
+fn a_line_of_the_manifest_says_all_of_its_entry() {
+    let text = fs::read_to_string(folder().join("manifest.csv")).unwrap();
+    assert_eq!(text.lines().next(), Some(COLUMNS));
+    let lines: Vec<String> = manifest().iter().map(line).collect();
+    assert!(lines.iter().eq(text.lines().skip(1)));
+}
