@@ -5,7 +5,12 @@
 //! reads, and an [`OwnedView`] owns them. Two functions read a header without making a filter: [`parse`] checks all
 //! bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
-//! The layout of all bytes is in `docs/FORMAT.md`.
+//! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of a
+//! later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError) that names its
+//! number.
+//!
+//! [format]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md
+//! [versions]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md#versions
 
 pub use crate::frozen::Frozen;
 #[cfg(target_has_atomic = "ptr")]

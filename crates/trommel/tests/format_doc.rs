@@ -319,10 +319,11 @@ fn a_reader_written_from_the_format_document_finds_the_keys_of_a_secret_hasher()
             let bytes = filter.to_bytes();
             let page = Page::read(&bytes);
             assert_eq!((page.hash, page.seed), (3, siphash13(&secret, b"trommel.keycheck")));
+            let contains = page.lookup();
             for key in 0..600u64 {
                 let h = siphash13(&secret, &key.to_le_bytes());
-                assert_eq!(page.contains(h), filter.contains(&key), "{kind}");
-                assert!(page.contains(h) || key >= 300, "{kind}");
+                assert_eq!(contains(h), filter.contains(&key), "{kind}");
+                assert!(contains(h) || key >= 300, "{kind}");
             }
         }
     }
