@@ -149,7 +149,8 @@ fn todays_writer_makes_the_files_of_the_corpus() {
         let made = cases::all(isa);
         let names: BTreeSet<&String> = made.iter().map(|(entry, _)| &entry.file).collect();
         let is_made = |entry: &&Entry| !READ_ONLY.contains(&entry.file.as_str());
-        let expected = listed.iter().filter(is_made).map(|entry| &entry.file).collect();
+        let expected: BTreeSet<&String> =
+            listed.iter().filter(is_made).map(|entry| &entry.file).collect();
         assert_eq!(names, expected);
         for (entry, bytes) in made {
             let old = listed.iter().find(|old| old.file == entry.file).unwrap();
