@@ -1,5 +1,6 @@
 //! One bit per key: the answers for a batch.
 
+use crate::storage::OutOfMemory;
 use alloc::vec::Vec;
 
 /// The positions of a word's ones, ascending.
@@ -16,6 +17,9 @@ pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 /// significant: on little-endian machines, this is the layout of Arrow's validity bitmaps.
 ///
 /// Bits at and beyond the length are always zero, so counting and iterating need no mask.
+///
+/// Like a vector, a bitmap that gets longer ends the program if the system refuses the memory.
+/// [`Bitmap::try_reserve`] asks for the memory beforehand, and returns an error instead.
 ///
 /// ```
 /// use trommel::Bitmap;
@@ -60,6 +64,29 @@ impl Bitmap {
         self.words.clear();
         self.words.resize(len.div_ceil(64), 0);
         self.len = len;
+    }
+
+    /// Makes room for `len` bits in all. The length and the bits stay the same. A batch of up to `len` keys then
+    /// allocates nothing for its answers.
+    ///
+    /// ```
+    /// use trommel::{Bitmap, Filter, SplitBlockBloom};
+    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+    /// let hashes = ["anvil", "forge"].map(|key| filter.hash(key));
+    /// let mut found = Bitmap::default();
+    /// found.try_reserve(hashes.len())?;
+    /// filter.contains_batch(&hashes, &mut found); // allocates nothing
+    /// assert_eq!(found.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if the system refuses the memory.
+    pub fn try_reserve(&mut self, len: usize) -> Result<(), OutOfMemory> {
+        let words = len.div_ceil(64);
+        let refused = OutOfMemory { bytes: (words as u64).saturating_mul(8) };
+        let missing = words.saturating_sub(self.words.len());
+        self.words.try_reserve_exact(missing).map_err(|_| refused)
     }
 
     /// The number of bits.

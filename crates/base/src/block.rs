@@ -14,7 +14,7 @@
 //! the engine keeps its own checksum. docs/FORMAT.md gives each kind's parameter and table.
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
-use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError};
+use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError, WhyFull};
 use core::fmt;
 use trommel_simd::Isa;
 
@@ -200,7 +200,10 @@ impl core::error::Error for PolicyError {}
 
 impl From<Full> for PolicyError {
     fn from(full: Full) -> Self {
-        Self::Full(full)
+        match full.why {
+            WhyFull::Memory { bytes } => Self::OutOfMemory { bytes },
+            _ => Self::Full(full),
+        }
     }
 }
 

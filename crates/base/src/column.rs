@@ -88,7 +88,7 @@ impl core::error::Error for OffsetsError {}
 impl Hasher {
     /// Hashes a column of strings: key `i` is `bytes[offsets[i]..offsets[i + 1]]`, and `hashes[i]` becomes its hash by
     /// [`Hasher::hash_bytes`]. `hashes` gets one element fewer than `offsets` has, or none if `offsets` is empty; its
-    /// allocation is reused.
+    /// allocation is reused. If that is too small, it gets longer as in [`Hasher::hash_batch`].
     ///
     /// The offsets are those of Arrow's arrays: `Utf8` and `Binary` (`&[i32]`), or `LargeUtf8` and `LargeBinary`
     /// (`&[i64]`). The first offset need not be 0, so a slice of the offsets selects a slice of the column. A null is

@@ -187,6 +187,8 @@ impl Header {
 
     /// Header and payload in one vector.
     ///
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    ///
     /// ```
     /// use trommel::{FilterKind, Hasher, container::{self, Header}};
     /// let parameters = [1, 8, 0, 0];

@@ -225,7 +225,7 @@ pub enum WhyFull {
     },
     /// The filter had to grow, but its fingerprints have no bit left to number more slots.
     Fingerprint,
-    /// The filter had to grow, but the system refused the memory.
+    /// The insert needed memory, to grow the filter or to search for room, but the system refused it.
     Memory {
         /// Bytes asked for.
         bytes: u64,
@@ -264,7 +264,7 @@ impl fmt::Display for Full {
             }
             WhyFull::Fingerprint => f.write_str("; its fingerprints leave no bit to grow by"),
             WhyFull::Memory { bytes } => {
-                write!(f, "; to grow it, the system refused {bytes} bytes of memory")
+                write!(f, "; the system refused {bytes} bytes of memory for the insert")
             }
         }
     }

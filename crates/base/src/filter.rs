@@ -35,7 +35,8 @@ pub trait Filter {
     fn contains_hash(&self, hash: KeyHash) -> bool;
 
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length, and
-    /// its allocation is reused. Nothing else is allocated, except by `trommel::engine::ShardedFilter`.
+    /// its allocation is reused. Nothing else is allocated, except by `trommel::engine::ShardedFilter`. If `found` is
+    /// too short, and the system refuses the memory, this ends the program; see [`Bitmap::try_reserve`].
     ///
     /// ```
     /// use trommel::{Bitmap, Filter, SplitBlockBloom};

@@ -354,6 +354,9 @@ impl Hasher {
     ///
     /// An integer is a key of its own width, as with [`Hasher::hash`]: literals without a type are `i32`.
     ///
+    /// Like every vector that gets longer, `hashes` ends the program if the system refuses the memory. To get an error
+    /// instead, call `try_reserve` on it first.
+    ///
     /// ```
     /// use trommel::Hasher;
     /// let hasher = Hasher::default();

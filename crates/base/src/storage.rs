@@ -17,6 +17,7 @@ pub use atomic::AtomicStorage;
 pub use shared_bytes::{SharedBytes, StableBytes};
 
 use alloc::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
@@ -105,6 +106,40 @@ impl fmt::Display for OutOfMemory {
 }
 
 impl core::error::Error for OutOfMemory {}
+
+/// Returns an empty vector with room for `len` elements. Its first `len` elements are pushed without an allocation.
+///
+/// ```
+/// use trommel_base::storage::room_for;
+/// assert_eq!(room_for::<u64>(3)?.capacity(), 3);
+/// assert_eq!(room_for::<u64>(usize::MAX).unwrap_err().bytes, u64::MAX);
+/// # Ok::<(), trommel_base::storage::OutOfMemory>(())
+/// ```
+///
+/// # Errors
+/// [`OutOfMemory`] if the system refuses.
+pub fn room_for<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
+    let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(len).map_err(|_| OutOfMemory { bytes })?;
+    Ok(vector)
+}
+
+/// Collects the first `len` items, as `collect` does, but returns an error if the system refuses the memory.
+///
+/// ```
+/// use trommel_base::storage::collected;
+/// assert_eq!(collected(2, 5..)?, [5, 6]);
+/// # Ok::<(), trommel_base::storage::OutOfMemory>(())
+/// ```
+///
+/// # Errors
+/// [`OutOfMemory`] if the system refuses.
+pub fn collected<T>(len: usize, items: impl IntoIterator<Item = T>) -> Result<Vec<T>, OutOfMemory> {
+    let mut vector = room_for(len)?;
+    vector.extend(items.into_iter().take(len));
+    Ok(vector)
+}
 
 impl Storage {
     /// Allocates `bytes` zeros. On Linux with the feature `std`, a table of at least

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::batch::{Fetch, Window, run_stages};
+use trommel_base::storage::{OutOfMemory, room_for};
 use trommel_base::{FormatError, Storage, with_fetch};
 
 /// How wide a counter is.
@@ -250,10 +251,17 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     /// Splits the counters into pieces of `2^positions_log2` positions, which must be at least 8. Each piece gets its
     /// part of the overflow table. The whole table's overflow table is empty until [`Counters::join_overflows`]
     /// restores it.
-    pub(crate) fn pieces(&mut self, positions_log2: u32) -> Vec<Counters<&mut [u8]>> {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if there is no memory for the list of pieces. Nothing was changed.
+    pub(crate) fn pieces(
+        &mut self,
+        positions_log2: u32,
+    ) -> Result<Vec<Counters<&mut [u8]>>, OutOfMemory> {
         let width = self.width;
-        let mut rest = core::mem::take(self.overflow.map_mut());
         let cells = self.cells.as_mut().chunks_mut((width.bits() as usize) << (positions_log2 - 3));
+        let mut pieces = room_for(cells.len())?;
+        let mut rest = core::mem::take(self.overflow.map_mut());
         let piece = |(i, cells)| {
             let begin = (i as u64) << positions_log2;
             let beyond = rest.split_off(&(begin + (1 << positions_log2)));
@@ -261,7 +269,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
             let here = here.map(|(position, count)| (position - begin, count)).collect();
             Counters { width, cells, overflow: Overflow::Map(here) }
         };
-        cells.enumerate().map(piece).collect()
+        pieces.extend(cells.enumerate().map(piece));
+        Ok(pieces)
     }
 
     /// Restores the overflow table from those of all pieces.

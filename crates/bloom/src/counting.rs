@@ -11,7 +11,7 @@ use trommel_base::builder::CountingOptions;
 use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{
     Backing, Bitmap, Builder, Count, Filter, FilterKind, FormatError, FromSpec, Full, Hasher,
-    Incompatible, Insert, KeyHash, Merge, MergeError, Remove, Spec, SpecError, Storage,
+    Insert, KeyHash, Remove, Spec, SpecError, Storage,
 };
 use trommel_simd::Isa;
 
@@ -25,7 +25,8 @@ use trommel_simd::Isa;
 /// - Counters of four bits, the default, stick at 15: a counter that has reached 15 is never decremented again, so that
 ///   no false negative can arise. With `m` counters and the best number of hashes, the probability that any of them
 ///   sticks is below `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`, unless one key is inserted often.
-/// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact.
+/// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. The table
+///   grows by less than 200 bytes at a time. If the system refuses them, the program ends.
 ///
 /// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If it
 /// does, by a false positive, the removal decrements counters of other keys, which lookups may no longer find.
@@ -264,6 +265,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 
     /// The frozen filter: header, bits, counters, overflow table.
     ///
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    ///
     /// ```
     /// use trommel::CountingBloomFilter;
     /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
@@ -297,10 +300,11 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// The writer's errors.
+    /// The writer's errors, and `ErrorKind::OutOfMemory` if there is no memory for the bytes of the overflow table.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
-        let overflow = self.counters.overflow.to_bytes();
+        let overflow = self.counters.overflow.try_to_bytes();
+        let overflow = overflow.map_err(|_| std::io::ErrorKind::OutOfMemory)?;
         self.header().write_to(&[self.bits.table(), self.counters.cells.as_ref(), &overflow], to)
     }
 }
@@ -412,7 +416,7 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
     pub fn to_owned_filter(&self) -> Result<CountingBloomFilter, FormatError> {
         self.check_structure()?;
         let cells = Storage::copy_of(self.counters.cells.as_ref(), true)?;
-        let overflow = Overflow::Map(self.counters.overflow.to_map());
+        let overflow = self.counters.overflow.to_owned_table()?;
         let counters = Counters { width: self.counters.width, cells, overflow };
         let bits = self.bits.to_owned_filter()?;
         Ok(CountingBloomFilter { bits, counters, is_checked: true })
@@ -559,47 +563,5 @@ impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
         let counts =
             positions(self.geometry(), hash.raw()).map(|position| self.counters.count(position));
         counts.min().unwrap_or(0)
-    }
-}
-
-impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
-    /// Adds the counters of another filter, owned or viewed. The result is the filter of both multisets of keys.
-    ///
-    /// ```
-    /// use trommel::{Count, CountingBloomFilter};
-    /// let mut monday = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// let mut tuesday = monday.clone();
-    /// monday.add("anvil");
-    /// tuesday.add("anvil");
-    /// monday.union(&tuesday)?;
-    /// assert_eq!(monday.count("anvil"), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if `other` is a
-    /// trusted view whose counters disagree with its bits or its overflow table. This filter is then unchanged.
-    pub fn union<T: AsRef<[u8]>>(
-        &mut self,
-        other: &CountingBloomFilter<T>,
-    ) -> Result<(), MergeError> {
-        let width = |width: CounterWidth| u64::from(width.bits());
-        Incompatible::check(
-            "counter width",
-            width(self.counters.width),
-            width(other.counters.width),
-        )?;
-        other.check_structure()?;
-        self.bits.union(&other.bits)?;
-        self.counters.add_all(&other.counters);
-        Ok(())
-    }
-}
-
-impl<S: AsRef<[u8]> + AsMut<[u8]>> Merge for CountingBloomFilter<S> {
-    type Error = MergeError;
-
-    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
-        self.union(other)
     }
 }

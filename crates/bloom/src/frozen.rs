@@ -36,6 +36,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 
     /// The frozen filter: header and table.
     ///
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert};
     /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01).unwrap();

@@ -2,7 +2,8 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use trommel_base::FormatError;
+use trommel_base::storage::{OutOfMemory, room_for};
+use trommel_base::{FormatError, Storage};
 
 /// The number of bytes that an entry takes in the container: eight for the position, eight for the count.
 pub(crate) const ENTRY_BYTES: usize = 16;
@@ -81,18 +82,44 @@ impl<S: AsRef<[u8]>> Overflow<S> {
 
     /// The entries as the container stores them.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len() * ENTRY_BYTES);
+        self.append_to(&mut bytes);
+        bytes
+    }
+
+    /// Does the same as [`Overflow::to_bytes`], but returns an error if the system refuses the memory.
+    pub(crate) fn try_to_bytes(&self) -> Result<Vec<u8>, OutOfMemory> {
+        let mut bytes = room_for(self.len() * ENTRY_BYTES)?;
+        self.append_to(&mut bytes);
+        Ok(bytes)
+    }
+
+    fn append_to(&self, bytes: &mut Vec<u8>) {
         match self {
-            Self::Map(map) => map
-                .iter()
-                .flat_map(|(position, count)| [position.to_le_bytes(), count.to_le_bytes()])
-                .flatten()
-                .collect(),
-            Self::Frozen(bytes) => bytes.as_ref().to_vec(),
+            Self::Map(map) => {
+                for (position, count) in map {
+                    bytes.extend_from_slice(&position.to_le_bytes());
+                    bytes.extend_from_slice(&count.to_le_bytes());
+                }
+            }
+            Self::Frozen(frozen) => bytes.extend_from_slice(frozen.as_ref()),
         }
     }
 
+    /// A copy of the table that owns its memory. The first change of the copy makes a map of its entries: a map cannot
+    /// report that the system refuses memory, but bytes can.
+    pub(crate) fn to_owned_table(&self) -> Result<Overflow<Storage>, OutOfMemory> {
+        if self.len() == 0 {
+            return Ok(Overflow::default());
+        }
+        Ok(Overflow::Frozen(match self {
+            Self::Map(_) => Storage::copy_of(&self.try_to_bytes()?, true)?,
+            Self::Frozen(bytes) => Storage::copy_of(bytes.as_ref(), true)?,
+        }))
+    }
+
     /// A copy of the counts, as a map that can be changed.
-    pub(crate) fn to_map(&self) -> BTreeMap<u64, u64> {
+    fn to_map(&self) -> BTreeMap<u64, u64> {
         match self {
             Self::Map(map) => map.clone(),
             // `collect` appends the sorted entries; inserting them one by one would search for each position.

@@ -1,9 +1,11 @@
 //! Union, intersection and folding of whole tables.
 
+use crate::counters::CounterWidth;
+use crate::counting::CountingBloomFilter;
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
-use trommel_base::{Backing, FoldError, Incompatible, Merge, Storage};
+use trommel_base::{Backing, FoldError, Incompatible, Merge, MergeError, Storage};
 
 /// Sets the bits that are set in `other`, up to the end of the shorter table.
 pub(crate) fn set_bits_of(table: &mut [u8], other: &[u8]) {
@@ -149,5 +151,47 @@ impl<L: Layout> Bloom<L> {
                 None => return Ok(best),
             }
         }
+    }
+}
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
+    /// Adds the counters of another filter, owned or viewed. The result is the filter of both multisets of keys.
+    ///
+    /// ```
+    /// use trommel::{Count, CountingBloomFilter};
+    /// let mut monday = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+    /// let mut tuesday = monday.clone();
+    /// monday.add("anvil");
+    /// tuesday.add("anvil");
+    /// monday.union(&tuesday)?;
+    /// assert_eq!(monday.count("anvil"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if `other` is a
+    /// trusted view whose counters disagree with its bits or its overflow table. This filter is then unchanged.
+    pub fn union<T: AsRef<[u8]>>(
+        &mut self,
+        other: &CountingBloomFilter<T>,
+    ) -> Result<(), MergeError> {
+        let width = |width: CounterWidth| u64::from(width.bits());
+        Incompatible::check(
+            "counter width",
+            width(self.counters.width),
+            width(other.counters.width),
+        )?;
+        other.check_structure()?;
+        self.bits.union(&other.bits)?;
+        self.counters.add_all(&other.counters);
+        Ok(())
+    }
+}
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> Merge for CountingBloomFilter<S> {
+    type Error = MergeError;
+
+    fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        self.union(other)
     }
 }

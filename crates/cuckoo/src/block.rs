@@ -38,7 +38,9 @@ impl BlockTable for CuckooFilter {
         filter.insert_batch(hashes)?;
         if filter.overflowing() > 0 || filter.empty != EmptyPair::Clear {
             let inserted = filter.len() - filter.overflowing();
-            return Err(filter.full(inserted, WhyFull::Slots).into());
+            // A key is in the overflow area although there is room elsewhere if there was no memory for a search.
+            let why = if filter.scratch.is_none() { filter.why_no_room() } else { WhyFull::Slots };
+            return Err(filter.full(inserted, why).into());
         }
         table.copy_from_slice(filter.table());
         Ok(())

@@ -1,7 +1,7 @@
 //! The filter type: a table of buckets, and an overflow area that is nearly always empty.
 
 use crate::bucket::EmptyPair;
-use crate::evict::parts::{InsertScratch, Parts, Placed};
+use crate::evict::parts::{BoxedScratch, InsertScratch, Parts, Placed};
 use crate::geometry::{Geometry, SLOTS};
 use crate::kernel::{Buckets, Kernels};
 use crate::overflow::{self, Overflow};
@@ -9,7 +9,6 @@ use crate::rate;
 use crate::sizing;
 use crate::table::{Entry, Table};
 use crate::width::{Width, with_width};
-use alloc::boxed::Box;
 use core::fmt;
 use trommel_base::builder::{FingerprintOptions, SlotOptions};
 use trommel_base::container::HEADER_BYTES;
@@ -58,7 +57,7 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) table: S,
     pub(crate) overflow: Overflow,
     /// Scratch memory of inserts into a highly loaded table; no part of the frozen filter.
-    pub(crate) scratch: Option<Box<InsertScratch>>,
+    pub(crate) scratch: Option<BoxedScratch>,
 }
 
 impl CuckooFilter {
@@ -168,6 +167,18 @@ impl CuckooFilter {
             scratch: &mut self.scratch,
             multiset: self.multiset,
         }
+    }
+
+    /// The reason why the last insert found no room: the system refused memory that it needed, or there is none.
+    pub(crate) fn why_no_room(&self) -> WhyFull {
+        if self.scratch.is_none() {
+            let full_bytes = self.geometry.buckets.div_ceil(64) * size_of::<u64>() as u64;
+            return WhyFull::Memory { bytes: full_bytes + size_of::<InsertScratch>() as u64 };
+        }
+        if self.overflow.room(&self.geometry) > 0 {
+            return WhyFull::Memory { bytes: overflow::ENTRY_BYTES as u64 };
+        }
+        WhyFull::Slots
     }
 
     /// The error of a batch of which `inserted` keys went in.
@@ -440,7 +451,7 @@ impl Insert for CuckooFilter {
                     0,
                     match u32::try_from(copies) {
                         Ok(max) if copies >= most => WhyFull::Copies { max },
-                        _ => WhyFull::Slots,
+                        _ => self.why_no_room(),
                     },
                 ))
             }

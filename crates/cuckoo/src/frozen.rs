@@ -74,6 +74,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// The frozen filter: header, table and overflow area. The load at which the filter grows by itself is a setting of
     /// the owned filter; the bytes do not contain it.
     ///
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
     /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
@@ -83,7 +85,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.header().to_bytes(&[self.table.as_ref(), &self.overflow.to_bytes()])
+        self.header().to_bytes(&[self.table.as_ref(), self.overflow.to_bytes().as_ref()])
     }
 
     /// The number of bytes of [`CuckooFilter::to_bytes`]. Allocates nothing.
@@ -115,7 +117,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// The writer's errors.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
-        self.header().write_to(&[self.table.as_ref(), &self.overflow.to_bytes()], to)
+        self.header().write_to(&[self.table.as_ref(), self.overflow.to_bytes().as_ref()], to)
     }
 }
 
@@ -204,7 +206,7 @@ impl<B: FrozenBytes> CuckooFilter<B> {
         let (table, entries) = split
             .and_then(|bytes| payload.as_ref().split_at_checked(bytes))
             .ok_or(field("buckets", buckets))?;
-        let overflow = Overflow::from_bytes(&geometry, entries)
+        let overflow = Overflow::from_bytes(&geometry, entries)?
             .ok_or(FormatError::Structure { name: "overflow", block: buckets })?;
         if header.len > geometry.slots() + overflow.len() as u64 {
             return Err(field("keys", header.len));
@@ -242,7 +244,7 @@ impl<B: FrozenBytes> CuckooFilter<B> {
         let table = Storage::copy_of(self.table.as_ref(), true)?;
         let filter = CuckooFilter::assemble(self.geometry, self.hasher, self.isa(), table);
         let (len, multiset, empty) = (self.len, self.multiset, self.empty);
-        Ok(CuckooFilter { len, multiset, empty, overflow: self.overflow.clone(), ..filter })
+        Ok(CuckooFilter { len, multiset, empty, overflow: self.overflow.try_clone()?, ..filter })
     }
 }
 

@@ -66,10 +66,14 @@ impl CuckooFilter {
         other.check_structure()?;
         let huge_pages = self.backing() != trommel_base::Backing::Pages;
         let table = Storage::copy_of(&self.table, huge_pages)?;
-        let mut union = Self { table, overflow: self.overflow.clone(), scratch: None, ..*self };
+        let mut union =
+            Self { table, overflow: self.overflow.try_clone()?, scratch: None, ..*self };
         // The error has the number of keys in this filter, not in the union that was full.
         let placed = with_width!(self.geometry, W => union.add_all::<W>(other));
-        placed.map_err(|why| self.full(0, why))?;
+        placed.map_err(|why| match why {
+            WhyFull::Memory { bytes } => MergeError::OutOfMemory { bytes },
+            why => self.full(0, why).into(),
+        })?;
         *self = union;
         Ok(())
     }
@@ -84,7 +88,7 @@ impl CuckooFilter {
             match self.parts().adopt::<W>(entry) {
                 Placed::Inserted => self.len += 1,
                 Placed::Known => {}
-                Placed::NoRoom => return Err(WhyFull::Slots),
+                Placed::NoRoom => return Err(self.why_no_room()),
             }
         }
         // Flags are set last, when the buckets are as full as they get: a bucket with few fingerprints cannot encode

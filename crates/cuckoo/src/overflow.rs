@@ -10,6 +10,7 @@
 use crate::geometry::Geometry;
 use crate::table::Entry;
 use alloc::vec::Vec;
+use trommel_base::storage::{OutOfMemory, collected};
 
 /// Fingerprints outside the table, sorted, each packed with the lower of its two buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,21 @@ pub(crate) const ENTRY_BYTES: usize = 8;
 const SLOTS_PER_ENTRY: u64 = 256;
 /// The least and the greatest capacity of an overflow area.
 const CAPACITIES: core::ops::RangeInclusive<u64> = 2..=64;
+
+/// The most bytes that the entries take in the frozen filter.
+const MOST_BYTES: usize = *CAPACITIES.end() as usize * ENTRY_BYTES;
+
+/// The bytes of the entries in the frozen filter. They are few, so they are not allocated.
+pub(crate) struct FrozenEntries {
+    bytes: [u8; MOST_BYTES],
+    len: usize,
+}
+
+impl AsRef<[u8]> for FrozenEntries {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
 
 /// The number of fingerprints that a table's overflow area has room for.
 pub(crate) fn capacity(geometry: &Geometry) -> usize {
@@ -119,18 +135,34 @@ impl Overflow {
     }
 
     /// The bytes of the entries in the frozen filter.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        self.entries.iter().flat_map(|entry| entry.to_le_bytes()).collect()
+    pub(crate) fn to_bytes(&self) -> FrozenEntries {
+        let mut bytes = [0; MOST_BYTES];
+        for (to, entry) in bytes.chunks_exact_mut(ENTRY_BYTES).zip(&self.entries) {
+            to.copy_from_slice(&entry.to_le_bytes());
+        }
+        FrozenEntries { bytes, len: self.len() * ENTRY_BYTES }
+    }
+
+    /// A copy, unless the system refuses the memory.
+    pub(crate) fn try_clone(&self) -> Result<Self, OutOfMemory> {
+        Ok(Self { entries: collected(self.len(), self.entries.iter().copied())? })
     }
 
     /// Reads the entries of a frozen filter. `None` unless they are sorted and fit into the overflow area, and
     /// each has the lower bucket of a fingerprint that can be in that bucket. Allocates at most 64 entries.
-    pub(crate) fn from_bytes(geometry: &Geometry, bytes: &[u8]) -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if the system refuses the memory.
+    pub(crate) fn from_bytes(
+        geometry: &Geometry,
+        bytes: &[u8],
+    ) -> Result<Option<Self>, OutOfMemory> {
         let (entries, rest) = bytes.as_chunks::<ENTRY_BYTES>();
         if !rest.is_empty() || entries.len() > capacity(geometry) {
-            return None;
+            return Ok(None);
         }
-        let entries: Vec<u64> = entries.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
+        let numbers = entries.iter().map(|entry| u64::from_le_bytes(*entry));
+        let entries = collected(entries.len(), numbers)?;
         let max = u32::MAX >> (32 - geometry.fingerprint_bits);
         let is_possible = |packed: &u64| {
             let entry = unpack(*packed);
@@ -139,7 +171,7 @@ impl Overflow {
                 && geometry.belongs(entry.bucket, entry.fingerprint)
                 && pack(geometry, entry) == *packed
         };
-        (entries.is_sorted() && entries.iter().all(is_possible)).then_some(Self { entries })
+        Ok((entries.is_sorted() && entries.iter().all(is_possible)).then_some(Self { entries }))
     }
 }
 
@@ -184,6 +216,7 @@ mod tests {
             let hash = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             assert!(overflow.contains(&doubled, Entry::of_hash(&doubled, hash)));
         }
-        assert_eq!(Overflow::from_bytes(&doubled, &overflow.to_bytes()), Some(overflow));
+        let read = Overflow::from_bytes(&doubled, overflow.to_bytes().as_ref());
+        assert_eq!(read, Ok(Some(overflow)));
     }
 }

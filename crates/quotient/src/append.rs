@@ -8,9 +8,10 @@
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::table::Table;
-use alloc::vec;
 use alloc::vec::Vec;
+use core::iter::repeat;
 use trommel_base::WhyFull;
+use trommel_base::storage::{OutOfMemory, collected};
 use trommel_simd::bits_of;
 
 /// The number of blocks in a window.
@@ -64,26 +65,26 @@ impl<'t, L: Layout> Appender<'t, L> {
     const WINDOW_SLOTS: usize = WINDOW_BLOCKS * L::SLOTS as usize;
 
     /// Begins a table. The caller must ensure that all `bytes` are zero.
-    pub(crate) fn new(geometry: &Geometry, bytes: &'t mut [u8]) -> Self {
+    pub(crate) fn new(geometry: &Geometry, bytes: &'t mut [u8]) -> Result<Self, OutOfMemory> {
         let end = Self::WINDOW_SLOTS as u64;
         let slots = SlotWindow {
             begin: 0,
             end: end.min(geometry.blocks * u64::from(L::SLOTS)),
             next: 0,
-            stored: vec![0; Self::WINDOW_SLOTS],
-            ends_before: vec![0; Self::WINDOW_SLOTS + 1],
+            stored: collected(Self::WINDOW_SLOTS, repeat(0))?,
+            ends_before: collected(Self::WINDOW_SLOTS + 1, repeat(0))?,
         };
         let homes = HomeWindow {
             begin: 0,
             end,
-            occupied: vec![0; Self::WINDOW_SLOTS],
-            runs_end: vec![0; WINDOW_BLOCKS],
+            occupied: collected(Self::WINDOW_SLOTS, repeat(0))?,
+            runs_end: collected(WINDOW_BLOCKS, repeat(0))?,
             runs_end_before: 0,
         };
         let table = Table::new(geometry, bytes);
         // No quotient is `u64::MAX`, so the first fingerprint begins a run.
         let last = Last { quotient: u64::MAX, stored: 0, equal: 0, len: 0 };
-        Self { table, slots, homes, last }
+        Ok(Self { table, slots, homes, last })
     }
 
     /// Appends fingerprints, each a quotient and a stored remainder. The caller must ensure that no fingerprint is

@@ -9,9 +9,9 @@
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
 use crate::layout::Layout;
-use alloc::vec;
-use alloc::vec::Vec;
+use core::iter::repeat;
 use trommel_base::partition::Partitioner;
+use trommel_base::storage::collected;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Storage, Workers};
 
 /// Up to this load, inserts hardly ever fail for lack of slots.
@@ -149,21 +149,33 @@ impl<L: Layout> Quotient<L> {
         }) else {
             return false;
         };
-        let mut inserted: Vec<Vec<u64>> = Vec::with_capacity(grouped.parts());
+        // A bit per key: whether the key is new. The bits of each group begin at a new word.
+        let words = |group: &[u64]| group.len().div_ceil(64);
+        let Ok(mut inserted) = collected(grouped.iter().map(words).sum(), repeat(0)) else {
+            return false;
+        };
+        let mut rest = &mut inserted[..];
+        let mut is_stopped = false;
         for group in grouped.iter() {
-            let mut new = vec![0; group.len().div_ceil(64)];
+            let new;
+            (new, rest) = rest.split_at_mut(words(group));
             let (_, stopped) =
-                self.kernels.insert_batch(&geometry, self.table.as_mut(), group, &mut new);
+                self.kernels.insert_batch(&geometry, self.table.as_mut(), group, new);
             self.len += new.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-            inserted.push(new);
-            if stopped.is_some() {
-                for (group, new) in grouped.iter().zip(&inserted) {
-                    self.take_back(group, new);
-                }
-                return false;
+            is_stopped = stopped.is_some();
+            if is_stopped {
+                break;
             }
         }
-        true
+        if is_stopped {
+            let mut rest = &inserted[..];
+            for group in grouped.iter() {
+                let new;
+                (new, rest) = rest.split_at(words(group));
+                self.take_back(group, new);
+            }
+        }
+        !is_stopped
     }
 
     /// Removes those hashes of a group whose bit in `new` is set, which `insert_grouped` has inserted.
@@ -190,9 +202,9 @@ const fn grouping_bytes(keys: usize, groups: usize) -> usize {
     Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)
 }
 
-/// The number of bytes for the bits per key. Each group has a list of bits.
+/// The number of bytes for the bits per key. Those of each group are whole words.
 const fn newness_bytes(keys: usize, groups: usize) -> usize {
-    keys / 8 + groups * (size_of::<Vec<u64>>() + size_of::<u64>())
+    keys / 8 + groups * size_of::<u64>()
 }
 
 /// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers, and takes a piece of

@@ -47,6 +47,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// The frozen filter: header and table. The load at which the filter grows by itself is a setting of the owned
     /// filter; the bytes do not contain it.
     ///
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    ///
     /// ```
     /// use trommel::{Insert, QuotientFilter};
     /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;

@@ -169,8 +169,11 @@ impl<L: Layout> Quotient<L> {
         let geometry = resized::<L>(&self.geometry, slots)?;
         let mut table = new_table::<L>(&geometry)?;
         let fingerprints = self.fingerprints();
-        let len = append_all::<L>(&geometry, &mut table, fingerprints)
-            .map_err(|_| ResizeError::TooSmall { slots, len: self.len })?;
+        let len =
+            append_all::<L>(&geometry, &mut table, fingerprints).map_err(|why| match why {
+                WhyFull::Memory { bytes } => ResizeError::OutOfMemory { bytes },
+                _ => ResizeError::TooSmall { slots, len: self.len },
+            })?;
         debug_assert_eq!(len, self.len);
         self.replace(geometry, table, len);
         Ok(())
@@ -233,7 +236,8 @@ fn append_all<L: Layout>(
     table: &mut [u8],
     fingerprints: impl Iterator<Item = u64>,
 ) -> Result<u64, WhyFull> {
-    let mut appender = Appender::<L>::new(geometry, table);
+    let refused = |OutOfMemory { bytes }| WhyFull::Memory { bytes };
+    let mut appender = Appender::<L>::new(geometry, table).map_err(refused)?;
     appender.extend(fingerprints.map(entry_in::<L>(geometry)))?;
     Ok(appender.finish())
 }
@@ -244,7 +248,8 @@ fn append_merged<L: Layout, I: Iterator<Item = u64>>(
     table: &mut [u8],
     mut fingerprints: Merged<I>,
 ) -> Result<u64, WhyFull> {
-    let mut appender = Appender::<L>::new(geometry, table);
+    let refused = |OutOfMemory { bytes }| WhyFull::Memory { bytes };
+    let mut appender = Appender::<L>::new(geometry, table).map_err(refused)?;
     let mut numbers = [0; BUFFERED];
     loop {
         let some = fingerprints.next_some(&mut numbers);
@@ -376,8 +381,11 @@ impl<L: Layout> Quotient<L> {
         }
         let mut table = new_table::<L>(&geometry)?;
         let both = Merged::new(self.fingerprints(), other.fingerprints());
-        let len =
-            append_merged::<L, _>(&geometry, &mut table, both).map_err(|why| self.full(0, why))?;
+        let merged = append_merged::<L, _>(&geometry, &mut table, both);
+        let len = merged.map_err(|why| match why {
+            WhyFull::Memory { bytes } => MergeError::OutOfMemory { bytes },
+            why => self.full(0, why).into(),
+        })?;
         self.replace(geometry, table, len);
         Ok(())
     }

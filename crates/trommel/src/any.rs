@@ -388,6 +388,8 @@ impl AnyFilter {
 
     /// Returns the frozen bytes of the filter, in the format of docs/FORMAT.md.
     ///
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    ///
     /// ```
     /// use trommel::{AnyFilter, FilterKind, FilterSpec, Insert};
     /// let mut filter = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;

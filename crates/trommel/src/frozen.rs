@@ -47,6 +47,8 @@ pub trait Frozen: Filter + Sized {
 
     /// Returns the frozen bytes.
     ///
+    /// Ends the program if the system refuses the memory; `write_to` does not.
+    ///
     /// ```
     /// use trommel::{BloomFilter, container::Frozen};
     /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
@@ -144,10 +146,10 @@ frozen!(AnyFilter, FilterView<'a>, FilterView::parse);
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::AnyFilter;
-    use alloc::vec::Vec;
     use core::fmt;
     use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
     use serde::ser::{Serialize, Serializer};
+    use trommel_base::storage::room_for;
 
     /// Writes the frozen bytes.
     impl Serialize for AnyFilter {
@@ -181,8 +183,9 @@ mod with_serde {
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<AnyFilter, A::Error> {
             let hint = numbers.size_hint().unwrap_or(0);
-            let mut bytes = Vec::with_capacity(hint.min(MOST_RESERVED_BYTES));
+            let mut bytes = room_for(hint.min(MOST_RESERVED_BYTES)).map_err(A::Error::custom)?;
             while let Some(byte) = numbers.next_element()? {
+                bytes.try_reserve(1).map_err(A::Error::custom)?;
                 bytes.push(byte);
             }
             self.visit_bytes(&bytes)

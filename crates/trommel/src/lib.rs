@@ -133,6 +133,15 @@
 //! assert!(all.contains("anvil"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # If the system refuses memory
+//!
+//! A call that returns a `Result` then returns an error with the number of bytes, or does without the memory, and takes
+//! longer. After the error, the filter is as it was before. A call that cannot return an error ends the program, like
+//! those of the standard library's collections. These are `to_bytes`, for which `write_to` is the alternative; `clone`;
+//! and calls that extend a [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve`
+//! are the alternatives. The exceptions are the start of threads, streams, and inserts into a counting filter with
+//! [compact](FilterSpec::compact) counters: they can end the program too.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

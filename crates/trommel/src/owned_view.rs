@@ -41,6 +41,8 @@ macro_rules! declare_owned_view {
         impl OwnedView {
             /// Checks the bytes and views them, as [`FilterView::parse`](crate::FilterView::parse) does.
             ///
+            /// Moves the holder to the heap, as [`SharedBytes::new`] does.
+            ///
             /// ```
             /// use trommel::{BloomFilter, Filter, container::OwnedView};
             /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
@@ -58,6 +60,8 @@ macro_rules! declare_owned_view {
 
             /// Views bytes that were verified before, as
             /// [`FilterView::parse_trusted`](crate::FilterView::parse_trusted) does.
+            ///
+            /// Moves the holder to the heap, as [`SharedBytes::new`] does.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, container::OwnedView};

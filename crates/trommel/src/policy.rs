@@ -1,11 +1,11 @@
 //! Filter blocks: filters that a storage engine builds for each block or file of data, and stores as bytes only.
 
 use crate::kinds::types::*;
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
+use core::fmt::{self, Write as _};
 use trommel_base::block::{BlockSpec, BlockTable, NO_FILTER, Trailer};
+use trommel_base::storage::collected;
 use trommel_base::{Bitmap, FilterKind, FormatError, Hasher, Key, KeyHash, PolicyError, SpecError};
 use trommel_simd::{Hint, Isa, prefetch};
 
@@ -58,7 +58,7 @@ pub struct FilterPolicy {
     hasher: Hasher,
     trailer: Trailer,
     spec: BlockSpec,
-    name: Box<str>,
+    name: String,
 }
 
 impl FilterPolicy {
@@ -188,8 +188,9 @@ impl FilterPolicy {
         Ok(need)
     }
 
-    /// Returns the block of some keys. If [`FilterPolicy::build_into`] would fail, returns a block without a filter, of
-    /// one byte, which reports every key as present.
+    /// Returns the block of some keys. If [`FilterPolicy::build_into`] would fail, or the system refuses the memory,
+    /// returns a block without a filter, of one byte, which reports every key as present. If even this byte is refused,
+    /// returns no bytes; these report every key as present too.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -201,7 +202,7 @@ impl FilterPolicy {
     /// ```
     #[must_use]
     pub fn build(&self, hashes: &[KeyHash]) -> Vec<u8> {
-        self.try_build(hashes).unwrap_or_else(|_| alloc::vec![NO_FILTER])
+        self.try_build(hashes).unwrap_or_else(|_| collected(1, [NO_FILTER]).unwrap_or_default())
     }
 
     fn try_build(&self, hashes: &[KeyHash]) -> Result<Vec<u8>, PolicyError> {
@@ -409,8 +410,8 @@ impl FilterPolicyBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind has no block form or cannot have this number of bits per key, or if the instruction
-    /// set cannot be used.
+    /// [`SpecError`] if the kind has no block form or cannot have this number of bits per key, if the instruction set
+    /// cannot be used, or if the system refuses the memory for the name.
     pub fn build(self) -> Result<FilterPolicy, SpecError> {
         let Self { kind, bits_per_key, hasher, isa } = self;
         let parameter = each_block_kind!(
@@ -427,12 +428,20 @@ impl FilterPolicyBuilder {
             hasher,
             trailer: Trailer::of(kind, hasher.id()),
             spec: BlockSpec { bits_per_key, parameter, isa },
-            name: name(kind, hasher).into(),
+            name: name(kind, hasher)?,
         })
     }
 }
 
-fn name(kind: FilterKind, hasher: Hasher) -> String {
+/// The most bytes of a name.
+const MOST_NAME_BYTES: usize = 64;
+
+fn name(kind: FilterKind, hasher: Hasher) -> Result<String, SpecError> {
+    let mut name = String::new();
+    let refused = SpecError::OutOfMemory { bytes: MOST_NAME_BYTES as u64 };
+    name.try_reserve_exact(MOST_NAME_BYTES).map_err(|_| refused)?;
     let (version, hash, seed) = (FilterPolicy::VERSION, hasher.id(), hasher.seed());
-    alloc::format!("trommel.{version}.{kind}.{hash}.{seed:016x}")
+    // Writing to a string never fails, and the string has room for the name.
+    let _ = write!(name, "trommel.{version}.{kind}.{hash}.{seed:016x}");
+    Ok(name)
 }

@@ -3,7 +3,6 @@
 use crate::any::AnyFilter;
 use crate::spec::FilterSpec;
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use crossbeam_utils::CachePadded;
@@ -12,6 +11,7 @@ use loom::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(not(loom))]
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use trommel_base::partition::{Partitioned, Partitioner};
+use trommel_base::storage::room_for;
 use trommel_base::{
     Bitmap, Filter, FilterKind, Full, Hasher, Insert, InsertShared, KeyHash, SpecError, Unsupported,
 };
@@ -144,12 +144,12 @@ impl ShardedFilter {
         if let Some(bytes) = spec.spec().memory_bytes {
             shard_spec = shard_spec.memory_bytes(bytes / shards);
         }
-        let mut filters = Vec::with_capacity(shards);
+        let mut filters = room_for(shards)?;
         for _ in 0..shards {
             filters.push(CachePadded::new(RwLock::new(shard_spec.build()?)));
         }
         Ok(Self {
-            shards: filters.into(),
+            shards: filters.into_boxed_slice(),
             shard_bits: shards.trailing_zeros(),
             kind: spec.kind(),
             hasher: spec.spec().hasher.with_isa(spec.spec().usable_isa()?)?,
@@ -206,6 +206,8 @@ impl ShardedFilter {
     ///
     /// **To look up a key, use the shard and the hash that [`ShardedFilter::shard_of`] returns.** A lookup by the key
     /// itself, or by its own hash, does not find keys that the shard holds.
+    ///
+    /// Ends the program if the system refuses the memory for the list.
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
@@ -318,35 +320,60 @@ impl ShardedFilter {
 
     /// Writes the answers for a batch to words whose bits are all zero.
     fn contains_words(&self, hashes: &[KeyHash], words: &mut [u64]) {
-        let mut partitioner = Partitioner::new();
-        // The answers of one shard after the other. Those of each shard begin at a new word.
-        let mut answers: Vec<u64> = Vec::new();
-        let mut next = vec![0; self.shards()];
-        let mut shard_answers = Bitmap::new(0);
+        let mut memory = LookupMemory::default();
         for (hashes, words) in hashes.chunks(CHUNK).zip(words.chunks_mut(CHUNK / 64)) {
-            let Some(grouped) = self.group(hashes, &mut partitioner) else {
+            if self.contains_grouped(hashes, words, &mut memory).is_none() {
                 for (i, hash) in hashes.iter().enumerate() {
                     words[i / 64] |= u64::from(self.contains_hash(*hash)) << (i % 64);
                 }
-                continue;
-            };
-            answers.clear();
-            for (shard, group) in grouped.iter().enumerate() {
-                next[shard] = answers.len() * 64;
-                if !group.is_empty() {
-                    let group = KeyHash::slice_from_raw(group);
-                    self.read(shard).contains_batch(group, &mut shard_answers);
-                    answers.extend_from_slice(shard_answers.as_words());
-                }
-            }
-            // Groups keep the order of the batch, so a key's answer is the next one of its shard.
-            for (i, hash) in hashes.iter().enumerate() {
-                let at = &mut next[self.shard_of(*hash).0];
-                words[i / 64] |= (answers[*at / 64] >> (*at % 64) & 1) << (i % 64);
-                *at += 1;
             }
         }
     }
+
+    /// Looks up keys grouped by shard. Returns `None`, and leaves the words unchanged, if there are too few keys to
+    /// group them, or the system refuses the memory.
+    fn contains_grouped(
+        &self,
+        hashes: &[KeyHash],
+        words: &mut [u64],
+        memory: &mut LookupMemory,
+    ) -> Option<()> {
+        let LookupMemory { partitioner, answers, next, shard_answers } = memory;
+        let grouped = self.group(hashes, partitioner)?;
+        answers.clear();
+        let most_words = hashes.len() / 64 + self.shards();
+        answers.try_reserve_exact(most_words).ok()?;
+        next.clear();
+        next.try_reserve_exact(self.shards()).ok()?;
+        let longest = grouped.iter().map(<[u64]>::len).max().unwrap_or(0);
+        shard_answers.try_reserve(longest).ok()?;
+        for (shard, group) in grouped.iter().enumerate() {
+            next.push(answers.len() * 64);
+            if !group.is_empty() {
+                let group = KeyHash::slice_from_raw(group);
+                self.read(shard).contains_batch(group, shard_answers);
+                answers.extend_from_slice(shard_answers.as_words());
+            }
+        }
+        // Groups keep the order of the batch, so a key's answer is the next one of its shard.
+        for (i, hash) in hashes.iter().enumerate() {
+            let at = &mut next[self.shard_of(*hash).0];
+            words[i / 64] |= (answers[*at / 64] >> (*at % 64) & 1) << (i % 64);
+            *at += 1;
+        }
+        Some(())
+    }
+}
+
+/// The memory of a batch of lookups.
+#[derive(Default)]
+struct LookupMemory {
+    partitioner: Partitioner<u64>,
+    /// The answers of one shard after the other. Those of each shard begin at a new word.
+    answers: Vec<u64>,
+    /// For each shard, the index of its next answer in `answers`.
+    next: Vec<usize>,
+    shard_answers: Bitmap,
 }
 
 /// Every method panics if a thread panicked while it changed a shard that the method needs.

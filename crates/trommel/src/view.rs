@@ -320,6 +320,8 @@ impl FilterView<'_> {
 
     /// Returns the frozen bytes of the filter: a copy of the viewed bytes, except that the checksums are computed anew.
     ///
+    /// Ends the program if the system refuses the memory.
+    ///
     /// ```
     /// use trommel::{BloomFilter, FilterView};
     /// let bytes = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.to_bytes();

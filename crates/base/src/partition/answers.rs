@@ -3,8 +3,9 @@
 use super::{Partitioned, Record};
 use crate::KeyHash;
 use crate::kernel::replay::{WORD_BITS, replay_on};
-use alloc::vec;
+use crate::storage::{OutOfMemory, collected, room_for};
 use alloc::vec::Vec;
+use core::iter::repeat;
 use trommel_simd::Isa;
 
 /// One answer bit for each record of a batch that was grouped by the high bits of hashes. The bits are written part by
@@ -19,7 +20,7 @@ use trommel_simd::Isa;
 /// let hashes = [3u64 << 62, 7, 1 << 62, 6].map(KeyHash::from_raw);
 /// let mut partitioner = Partitioner::<u64>::new();
 /// let grouped = partitioner.partition(&hashes, 4, |hash| ((hash >> 62) as usize, hash)).unwrap();
-/// let mut answers = Answers::of(&grouped);
+/// let mut answers = Answers::of(&grouped).unwrap();
 /// // The answer is whether a hash is even.
 /// for (part, words) in answers.parts_mut().enumerate() {
 ///     for (i, hash) in grouped.part(part).iter().enumerate() {
@@ -39,15 +40,17 @@ pub struct Answers {
 
 impl Answers {
     /// Zeros for all records of a batch.
-    #[must_use]
-    pub fn of<R: Record>(grouped: &Partitioned<'_, R>) -> Self {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if the system refuses the memory.
+    pub fn of<R: Record>(grouped: &Partitioned<'_, R>) -> Result<Self, OutOfMemory> {
         let mut words = 0;
-        let mut next = Vec::with_capacity(grouped.parts());
+        let mut next = room_for(grouped.parts())?;
         for part in grouped.iter() {
             next.push((words * WORD_BITS) as u32);
             words += part.len().div_ceil(WORD_BITS);
         }
-        Self { bits: vec![0; words], next }
+        Ok(Self { bits: collected(words, repeat(0))?, next })
     }
 
     /// The words of each part, in which bit `i` is the answer for the part's record `i`.
@@ -84,6 +87,7 @@ impl Answers {
 mod tests {
     use super::*;
     use crate::partition::Partitioner;
+    use alloc::vec;
 
     #[test]
     fn answers_come_back_in_order_with_every_instruction_set() {
@@ -98,7 +102,7 @@ mod tests {
             let grouped = partitioner.partition(&hashes, 1 << groups_log2, split).unwrap();
             let is_odd = |hash: u64| hash.count_ones() as u64 % 2;
             for isa in Isa::available() {
-                let mut answers = Answers::of(&grouped);
+                let mut answers = Answers::of(&grouped).unwrap();
                 assert_eq!(answers.parts_mut().count(), 1 << groups_log2);
                 for (part, words) in answers.parts_mut().enumerate() {
                     let part = grouped.part(part);

@@ -2,7 +2,7 @@
 
 use super::{MAX_HASHES, Partitioned, Partitioner, Record};
 use crate::kernel::replay::WORD_BITS;
-use crate::storage::{OutOfMemory, Storage};
+use crate::storage::{OutOfMemory, Storage, collected, room_for};
 use crate::{KeyHash, ScratchRequest, Workers};
 use alloc::vec::Vec;
 use core::iter::{repeat_n, repeat_with};
@@ -135,11 +135,7 @@ impl SharePlan {
         let region_bytes =
             self.bytes_for::<R>(keys).saturating_sub(new_bytes.saturating_mul(self.shares));
 
-        let mut partitioners = Vec::new();
-        let bytes = self.shares.saturating_mul(size_of::<Partitioner<R>>());
-        let refused = OutOfMemory { bytes: bytes as u64 };
-        partitioners.try_reserve_exact(self.shares).map_err(|_| refused)?;
-
+        let mut partitioners = room_for(self.shares)?;
         let most_bytes = most_bytes.saturating_sub(region_bytes);
         let request = ScratchRequest { pieces: self.shares, piece_bytes, most_bytes };
         let kept = workers.take_memory(request);
@@ -163,13 +159,16 @@ impl<R: Record> Shares<R> {
 
     /// The hashes of each share. Every share except the last has a multiple of 64 hashes, so that its answers
     /// are whole words of a bitmap.
-    pub fn slices<'h>(&self, hashes: &'h [KeyHash]) -> Vec<&'h [KeyHash]> {
+    pub fn slices<'h>(
+        &self,
+        hashes: &'h [KeyHash],
+    ) -> impl ExactSizeIterator<Item = &'h [KeyHash]> + use<'h, R> {
         let shares = self.count();
-        let cut = |share| {
+        let cut = move |share| {
             let cut = (hashes.len() as u128 * share as u128 / shares as u128) as usize;
             if share == shares { cut } else { cut / WORD_BITS * WORD_BITS }
         };
-        (0..shares).map(|share| &hashes[cut(share)..cut(share + 1)]).collect()
+        (0..shares).map(move |share| &hashes[cut(share)..cut(share + 1)])
     }
 
     /// Bytes of scratch memory that all shares hold, once each has grouped its keys.
@@ -189,7 +188,7 @@ impl<R: Record> Shares<R> {
 /// Partitions each share of a batch by [`Partitioner::partition_each`]. The results are in the order of the shares.
 ///
 /// # Errors
-/// [`OutOfMemory`] if the system refuses the memory of a share.
+/// [`OutOfMemory`] if the system refuses the memory of a share, or of a list of them.
 ///
 /// # Panics
 /// As [`Partitioner::partition_each`].
@@ -205,13 +204,16 @@ where
     F: Fn(u64) -> I + Copy + Send + Sync,
     I: IntoIterator<Item = (usize, R)>,
 {
-    let slices = shares.slices(hashes);
+    let (count, slices) = (shares.count(), shares.slices(hashes));
     let SharePlan { each, parts, .. } = shares.plan;
-    let mut results = Vec::new();
-    results.resize_with(slices.len(), || None);
-    let items = shares.partitioners.iter_mut().zip(slices).zip(&mut results).collect();
-    workers.for_each(items, |((partitioner, hashes), result)| {
+    let mut grouped = room_for(count)?;
+    let mut results = collected(count, repeat_with(|| None))?;
+    let items = shares.partitioners.iter_mut().zip(slices).zip(&mut results);
+    workers.for_each(collected(count, items)?, |((partitioner, hashes), result)| {
         *result = Some(partitioner.partition_each(hashes, each, parts, split));
     });
-    results.into_iter().map(|result| result.expect("every share was processed")).collect()
+    for result in results {
+        grouped.push(result.expect("every share was processed")?);
+    }
+    Ok(grouped)
 }

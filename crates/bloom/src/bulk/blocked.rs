@@ -9,7 +9,7 @@ use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::batch::Hint;
-use trommel_base::storage::LINE_BYTES;
+use trommel_base::storage::{LINE_BYTES, collected};
 use trommel_base::{Bulk, KeyHash, Workers};
 use trommel_simd::prefetch;
 
@@ -125,7 +125,7 @@ pub(crate) fn insert<L: Layout, W: Workers>(
     let table = Table { bytes: filter.table.len(), pieces: pieces.count, each: 1 };
     in_chunks(bulk, hashes, &table, split, |grouped| {
         let runs = filter.table.chunks_mut(run_pieces * piece_bytes).enumerate();
-        bulk.workers.for_each(runs.collect(), |(run, mut rest)| {
+        bulk.workers.for_each(collected(runs.len(), runs)?, |(run, mut rest)| {
             let mut piece = run * run_pieces;
             while !rest.is_empty() {
                 let (table, after) = rest.split_at_mut(piece_bytes.min(rest.len()));
@@ -141,6 +141,7 @@ pub(crate) fn insert<L: Layout, W: Workers>(
                 (piece, rest) = (piece + 1, after);
             }
         });
+        Ok(())
     })
 }
 

@@ -4,6 +4,7 @@ use super::positions::Pieces;
 use super::{Table, in_chunks};
 use crate::CountingBloomFilter;
 use crate::counters::Counters;
+use trommel_base::storage::room_for;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// The number of positions of a piece: 128 KiB of four-bit counters, and 32 KiB of bits. A table that would have more
@@ -50,18 +51,21 @@ fn insert<W: Workers>(
         &table,
         |hash| pieces.split(hash),
         |grouped| {
+            // All lists are allocated before the counters change.
+            let (mut tables, mut overflows) = (room_for(pieces.count)?, room_for(pieces.count)?);
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
-            let mut counters = filter.counters.pieces(pieces.positions_log2);
-            let tables = bits.zip(&mut counters).enumerate();
-            bulk.workers.for_each(tables.collect(), |(piece, (bits, counters))| {
+            let mut counters = filter.counters.pieces(pieces.positions_log2)?;
+            tables.extend(bits.zip(&mut counters).enumerate());
+            bulk.workers.for_each(tables, |(piece, (bits, counters))| {
                 for position in grouped.iter().flat_map(|share| share.part(piece)) {
                     counters.increment(u64::from(*position));
                     bits[*position as usize / 8] |= 1 << (position % 8);
                 }
             });
             let take = |counters: &mut Counters<_>| core::mem::take(counters.overflow.map_mut());
-            let overflows = counters.iter_mut().map(take).collect();
+            overflows.extend(counters.iter_mut().map(take));
             filter.counters.join_overflows(overflows, pieces.positions_log2);
+            Ok(())
         },
     )
 }

@@ -18,6 +18,7 @@ mod slices;
 use crate::filter::Bloom;
 use crate::layout::Layout;
 use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
+use trommel_base::storage::OutOfMemory;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
 /// The largest number of pieces of a table. With more, the buffers (*runs*) in which the partition collects records
@@ -37,13 +38,13 @@ struct Table {
 
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
 /// Returns the number of keys that this was done for, which are the first keys of the batch. These are all keys unless
-/// memory is short or the batch has too few keys.
+/// memory is short or the batch has too few keys. If `fill` returns an error, it has changed nothing.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],
     table: &Table,
     split: impl Fn(u64) -> I + Copy + Send + Sync,
-    mut fill: impl FnMut(&[Partitioned<'_, R>]),
+    mut fill: impl FnMut(&[Partitioned<'_, R>]) -> Result<(), OutOfMemory>,
 ) -> usize
 where
     R: Record,
@@ -66,7 +67,9 @@ where
         let Ok(grouped) = partition_shares(workers, &mut shares, chunk, split) else {
             break;
         };
-        fill(&grouped);
+        if fill(&grouped).is_err() {
+            break;
+        }
         done += chunk.len();
     }
     shares.give_back(workers);

@@ -5,6 +5,7 @@ use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::kernel::standard::positions;
 use crate::layout::Layout;
+use trommel_base::storage::collected;
 use trommel_base::{Bulk, KeyHash, Workers};
 
 /// The number of positions of a piece. A table that would have more than [`MOST_PIECES`] such pieces has larger pieces.
@@ -64,11 +65,12 @@ pub(crate) fn insert<L: Layout, W: Workers>(
         |hash| pieces.split(hash),
         |grouped| {
             let tables = filter.table.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
-            bulk.workers.for_each(tables.collect(), |(piece, table)| {
+            bulk.workers.for_each(collected(tables.len(), tables)?, |(piece, table)| {
                 for position in grouped.iter().flat_map(|share| share.part(piece)) {
                     table[*position as usize / 8] |= 1 << (position % 8);
                 }
             });
+            Ok(())
         },
     )
 }

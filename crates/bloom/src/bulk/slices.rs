@@ -15,6 +15,7 @@ use crate::filter::Bloom;
 use crate::layout::Layout;
 use crate::set_algebra::set_bits_of;
 use core::iter::{once, repeat};
+use trommel_base::storage::{OutOfMemory, collected};
 use trommel_base::{Bulk, KeyHash, ScratchRequest, Storage, Workers};
 
 /// The number of bytes of the table that a thread unites at a time; a thread that finishes early takes another part.
@@ -44,42 +45,53 @@ pub(super) fn insert<L: Layout, W: Workers>(
     let most_bytes = bulk.scratch_bytes;
     let mut tables = workers.take_memory(ScratchRequest { pieces, piece_bytes: bytes, most_bytes });
     let missing = pieces.saturating_sub(tables.len());
-    tables.extend((0..missing).map_while(|_| Storage::zeroed(bytes, true).ok()));
-    let has_all = tables.len() == pieces;
-    if has_all {
-        insert_apart(filter, hashes, &mut tables, workers);
+    if tables.try_reserve_exact(missing).is_ok() {
+        tables.extend((0..missing).map_while(|_| Storage::zeroed(bytes, true).ok()));
+    }
+    let is_inserted =
+        tables.len() == pieces && insert_apart(filter, hashes, &mut tables, workers).is_ok();
+    if is_inserted {
         unite(&mut filter.table, &tables, workers);
     }
     tables.into_iter().for_each(|table| workers.give_memory(table));
-    has_all
+    is_inserted
 }
 
-/// Inserts one slice into the filter's table, and one into each of the other tables after clearing it.
+/// Inserts one slice into the filter's table, and one into each of the other tables after clearing it. After an error,
+/// nothing was inserted.
 fn insert_apart<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
     others: &mut [Storage],
     workers: &W,
-) {
+) -> Result<(), OutOfMemory> {
     let (geometry, kernels, bytes) = (filter.geometry, filter.kernels, filter.table.len());
-    let slice_keys = hashes.len().div_ceil(others.len() + 1).max(1);
+    let count = others.len() + 1;
+    let slice_keys = hashes.len().div_ceil(count).max(1);
     let slices = hashes.chunks(slice_keys).chain(repeat(&[][..]));
     let others = others.iter_mut().map(|other| (&mut other[..bytes], true));
     let tables = once((&mut filter.table[..], false)).chain(others);
-    workers.for_each(tables.zip(slices).collect(), |((table, is_scratch), hashes)| {
+    workers.for_each(collected(count, tables.zip(slices))?, |((table, is_scratch), hashes)| {
         if is_scratch {
             table.fill(0);
         }
         kernels.insert_batch(geometry, table, hashes);
     });
+    Ok(())
 }
 
 /// Sets in `table` the bits of all `others`, which must be at least as long as `table`.
 fn unite<W: Workers>(table: &mut [u8], others: &[Storage], workers: &W) {
     let parts = table.chunks_mut(UNITED_BYTES).enumerate();
-    workers.for_each(parts.collect(), |(i, part)| {
-        for other in others {
-            set_bits_of(part, &other[i * UNITED_BYTES..]);
-        }
+    let united = collected(parts.len(), parts).map(|parts| {
+        workers.for_each(parts, |(i, part)| {
+            for other in others {
+                set_bits_of(part, &other[i * UNITED_BYTES..]);
+            }
+        });
     });
+    if united.is_err() {
+        // There is no memory for a list of the parts.
+        others.iter().for_each(|other| set_bits_of(table, other));
+    }
 }

@@ -51,14 +51,12 @@ pub(crate) mod fill;
 
 use crate::bucket::EmptyPair;
 use crate::evict::full_buckets::FullBuckets;
-use crate::evict::parts::{InsertScratch, Placed};
-use crate::evict::search::Search;
+use crate::evict::parts::{BoxedScratch, Placed};
 use crate::evict::window::Window;
 use crate::filter::CuckooFilter;
 use crate::geometry::{Geometry, MAX_BUCKETS, SLOTS};
 use crate::table::Entry;
 use crate::width::{Width, with_width};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 pub(crate) use fill::{Filling, Grouped};
@@ -292,7 +290,11 @@ impl CuckooFilter {
                 let max_steps = UNIT_STEPS;
                 let mut window = Window { geometry: &geometry, first, table, full, max_steps };
                 kernels.insert_within(&mut window, &surplus, &mut done.left);
-                done.left.shrink_to_fit();
+                // A vector that shrinks in place ends the program if the allocator fails, so the list is copied.
+                if let Some(mut shorter) = room_for(done.left.len()) {
+                    shorter.extend_from_slice(&done.left);
+                    done.left = shorter;
+                }
                 if done.left.len() <= plan.left_room(keys) {
                     done.kept = Some(kept);
                 }
@@ -360,10 +362,7 @@ impl CuckooFilter {
         let mut window =
             Window { geometry: &geometry, first: 0, table, full: full_bits, max_steps };
         kernels.insert_within(&mut window, keys, &mut left);
-        self.scratch = Some(Box::new(InsertScratch {
-            full: FullBuckets::of_words(full),
-            search: Search::new(),
-        }));
+        self.scratch = Some(BoxedScratch::new(FullBuckets::of_words(full))?);
         let mut parts = self.parts();
         left.iter()
             .all(|entry| parts.place::<W>(Entry::from_word(*entry)) == Placed::Inserted)

@@ -9,6 +9,8 @@ use crate::overflow::Overflow;
 use crate::table::{Entry, Table};
 use crate::width::Width;
 use alloc::boxed::Box;
+use core::ops::{Deref, DerefMut};
+use trommel_base::storage::room_for;
 
 /// The parts of an owned filter that an insert changes.
 #[derive(Debug)]
@@ -17,7 +19,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) table: &'a mut [u8],
     pub(crate) empty: &'a mut EmptyPair,
     pub(crate) overflow: &'a mut Overflow,
-    pub(crate) scratch: &'a mut Option<Box<InsertScratch>>,
+    pub(crate) scratch: &'a mut Option<BoxedScratch>,
     /// Whether every copy of a key is kept.
     pub(crate) multiset: bool,
 }
@@ -27,6 +29,36 @@ pub(crate) struct Parts<'a> {
 pub(crate) struct InsertScratch {
     pub(crate) full: FullBuckets,
     pub(crate) search: Search,
+}
+
+/// [`InsertScratch`] on the heap. It is an array of one, which is made from a vector: the allocation of a vector can
+/// return an error, and that of a box cannot.
+#[derive(Clone, Debug)]
+pub(crate) struct BoxedScratch(Box<[InsertScratch; 1]>);
+
+impl BoxedScratch {
+    /// Scratch memory for a table with these full buckets. `None` if the system refuses the memory.
+    pub(crate) fn new(full: FullBuckets) -> Option<Self> {
+        let mut one = room_for(1).ok()?;
+        one.push(InsertScratch { full, search: Search::new() });
+        one.into_boxed_slice().try_into().ok().map(Self)
+    }
+}
+
+impl Deref for BoxedScratch {
+    type Target = InsertScratch;
+
+    #[inline(always)]
+    fn deref(&self) -> &InsertScratch {
+        &self.0[0]
+    }
+}
+
+impl DerefMut for BoxedScratch {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut InsertScratch {
+        &mut self.0[0]
+    }
 }
 
 /// The outcome of an insert.
@@ -50,9 +82,7 @@ impl<'a> Parts<'a> {
     /// refuses the memory.
     pub(crate) fn ensure_scratch<W: Width>(&mut self) -> bool {
         if self.scratch.as_ref().is_none_or(|scratch| !scratch.full.fit(self.geometry)) {
-            let full = FullBuckets::of(&self.table::<W>());
-            *self.scratch =
-                full.map(|full| Box::new(InsertScratch { full, search: Search::new() }));
+            *self.scratch = FullBuckets::of(&self.table::<W>()).and_then(BoxedScratch::new);
         }
         self.scratch.is_some()
     }

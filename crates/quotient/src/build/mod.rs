@@ -117,7 +117,7 @@ fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     bulk.workers.take_memory(ScratchRequest { pieces: 0, piece_bytes: 0, most_bytes: kept_bytes });
     let mut sorted = Vec::new();
     sorted.try_reserve_exact(most).ok()?;
-    let mut appender = Appender::<L>::new(geometry, table);
+    let mut appender = Appender::<L>::new(geometry, table).ok()?;
     let bits = plan.remainder_bits;
     for region in 0..plan.regions {
         let first = (region * plan.region_slots::<L>()) as u64;

@@ -18,6 +18,8 @@ impl FilterAccumulator {
     /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. Kept hashes take 40 bytes and 8 per
     /// hash. If the filter was made, the bytes are its frozen bytes, which [`FilterView::parse`] can read.
     ///
+    /// Ends the program if the system refuses the memory.
+    ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
     /// let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000);

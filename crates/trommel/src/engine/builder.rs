@@ -129,7 +129,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Builds the engine and starts its threads.
+    /// Builds the engine and starts its threads. If the system refuses some hundred bytes of memory per thread, this
+    /// ends the program.
     ///
     /// ```
     /// use trommel::Engine;

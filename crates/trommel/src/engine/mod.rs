@@ -249,7 +249,8 @@ impl Engine {
     /// allocation is reused.
     ///
     /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. The limit is the same as that of a
-    /// partitioned insert. With less memory, a batch is looked up in chunks or directly.
+    /// partitioned insert. With less memory, a batch is looked up in chunks or directly. If `found`
+    /// is too short, and the system refuses its memory, this ends the program; see [`Bitmap::try_reserve`].
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};

@@ -165,7 +165,11 @@ impl Workers for Pool {
         // Takes the smallest pieces that are large enough.
         let first = kept.partition_point(|piece| piece.len() < piece_bytes);
         let end = kept.len().min(first.saturating_add(pieces));
-        let mut taken: Vec<Storage> = kept.drain(first..end).collect();
+        // If there is no memory for the list, no piece is taken.
+        let mut taken = Vec::new();
+        if taken.try_reserve_exact(end - first).is_ok() {
+            taken.extend(kept.drain(first..end));
+        }
         let fits = |taken: &[Storage], kept: &[Storage]| {
             let missing_bytes = new_bytes.saturating_mul(pieces.saturating_sub(taken.len()));
             memory_bytes(taken)
@@ -183,7 +187,8 @@ impl Workers for Pool {
 
     fn give_memory(&self, memory: Storage) {
         let mut kept = self.lock_kept();
-        if memory_bytes(&kept).saturating_add(memory.memory_bytes()) <= self.most_kept_bytes {
+        let bytes = memory_bytes(&kept).saturating_add(memory.memory_bytes());
+        if bytes <= self.most_kept_bytes && kept.try_reserve(1).is_ok() {
             kept.push(memory);
         }
     }

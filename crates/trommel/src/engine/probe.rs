@@ -26,6 +26,7 @@ use trommel_base::Workers;
 use trommel_base::partition::{
     Answers, Partitioned, SharePlan, Shares, chunk_bytes, partition_shares,
 };
+use trommel_base::storage::{OutOfMemory, collected, room_for};
 use trommel_base::{Bitmap, Filter, KeyHash};
 
 /// The number of bits in a word of a bitmap.
@@ -60,12 +61,29 @@ fn in_slices<F: Filter + Sync>(pool: &Pool, filter: &F, hashes: &[KeyHash], word
     let slices = pool.threads() * SLICES_PER_THREAD;
     let keys = hashes.len().div_ceil(slices).next_multiple_of(WORD_BITS);
     let keys = keys.clamp(FEWEST_KEYS_AT_A_TIME, MOST_KEYS_AT_A_TIME);
-    let items = hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS)).collect();
-    pool.for_each(items, |(hashes, words)| {
-        let mut found = Bitmap::default();
-        filter.contains_batch(hashes, &mut found);
-        words.copy_from_slice(found.as_words());
+    let items = hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS));
+    let looked_up = collected(items.len(), items).map(|items| {
+        pool.for_each(items, |(hashes, words)| {
+            look_up(filter, hashes, words, &mut Bitmap::default());
+        });
     });
+    if looked_up.is_err() {
+        look_up(filter, hashes, words, &mut Bitmap::default());
+    }
+}
+
+/// Looks up keys by the filter's own method, and writes the answers to `words`. If the system refuses the memory for
+/// the answers, the keys are looked up one by one.
+fn look_up<F: Filter>(filter: &F, hashes: &[KeyHash], words: &mut [u64], found: &mut Bitmap) {
+    if found.try_reserve(hashes.len()).is_ok() {
+        filter.contains_batch(hashes, found);
+        words.copy_from_slice(found.as_words());
+        return;
+    }
+    for (hashes, word) in hashes.chunks(WORD_BITS).zip(words) {
+        let bit = |(i, hash): (usize, &KeyHash)| u64::from(filter.contains_hash(*hash)) << i;
+        *word = hashes.iter().enumerate().map(bit).sum();
+    }
 }
 
 /// Partitioned lookups.
@@ -99,38 +117,39 @@ impl<'e> Grouped<'e> {
     fn contains<F: Filter + Sync>(mut self, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
         let keys = self.keys_at_a_time;
         for (hashes, words) in hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS)) {
-            if !self.contains_chunk(filter, hashes, words) {
+            if self.contains_chunk(filter, hashes, words).is_err() {
                 in_slices(self.pool, filter, hashes, words);
             }
         }
         self.shares.give_back(self.pool);
     }
 
-    /// Returns false if memory is refused; the words are then unspecified.
+    /// After an error, the words are unspecified.
     fn contains_chunk<F: Filter + Sync>(
         &mut self,
         filter: &F,
         hashes: &[KeyHash],
         words: &mut [u64],
-    ) -> bool {
+    ) -> Result<(), OutOfMemory> {
         let (pool, shift) = (self.pool, u64::BITS - self.groups_log2);
         let slices = self.shares.slices(hashes);
         let split = |hash: u64| [((hash >> shift) as usize, hash)];
-        let Ok(shares) = partition_shares(pool, &mut self.shares, hashes, split) else {
-            return false;
-        };
-        let mut answers: Vec<Answers> = shares.iter().map(Answers::of).collect();
-        answer(pool, filter, &shares, &mut answers);
+        let shares = partition_shares(pool, &mut self.shares, hashes, split)?;
+        let mut answers = room_for(shares.len())?;
+        for share in &shares {
+            answers.push(Answers::of(share)?);
+        }
+        answer(pool, filter, &shares, &mut answers)?;
 
         let mut rest = words;
-        let mut items = Vec::with_capacity(answers.len());
+        let mut items = room_for(answers.len())?;
         for (answers, hashes) in answers.into_iter().zip(slices) {
             let (words, after) = rest.split_at_mut(hashes.len().div_ceil(WORD_BITS));
             rest = after;
             items.push((answers, hashes, words));
         }
         pool.for_each(items, |(answers, hashes, words)| answers.replay(hashes, shift, words));
-        true
+        Ok(())
     }
 }
 
@@ -140,10 +159,12 @@ fn answer<F: Filter + Sync>(
     filter: &F,
     shares: &[Partitioned<'_, u64>],
     answers: &mut [Answers],
-) {
+) -> Result<(), OutOfMemory> {
     let groups = shares.first().map_or(0, Partitioned::parts);
-    let mut items: Vec<(usize, Vec<&mut [u64]>)> =
-        (0..groups).map(|group| (group, Vec::with_capacity(shares.len()))).collect();
+    let mut items: Vec<(usize, Vec<&mut [u64]>)> = room_for(groups)?;
+    for group in 0..groups {
+        items.push((group, room_for(shares.len())?));
+    }
     for answers in answers {
         for ((_, words), group_words) in items.iter_mut().zip(answers.parts_mut()) {
             words.push(group_words);
@@ -152,8 +173,8 @@ fn answer<F: Filter + Sync>(
     pool.for_each(items, |(group, words)| {
         let mut found = Bitmap::default();
         for (share, words) in shares.iter().zip(words) {
-            filter.contains_batch(KeyHash::slice_from_raw(share.part(group)), &mut found);
-            words.copy_from_slice(found.as_words());
+            look_up(filter, KeyHash::slice_from_raw(share.part(group)), words, &mut found);
         }
     });
+    Ok(())
 }

@@ -26,7 +26,8 @@ const BYTES_PER_GATHERED: usize = 16;
 ///
 /// At most two batches wait between two threads, and a faster thread waits for a slower one. So, whatever the length of
 /// the stream, memory is bounded: it has a few batches and, for inserts, the
-/// [gathered keys](Stream::keys_at_a_time).
+/// [gathered keys](Stream::keys_at_a_time). If the system refuses this memory, or
+/// the threads, the program ends.
 ///
 /// ```
 /// use std::convert::Infallible;

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use std::io::{self, BufRead, Read};
+use trommel_base::storage::collected;
 
 /// Batches of 64-bit integers from a reader whose bytes are nothing but little-endian integers of 64 bits.
 ///
@@ -25,7 +26,7 @@ pub struct IntegerBatches<R> {
 impl<R: Read> IntegerBatches<R> {
     /// Makes batches of `keys` keys. The last batch can be shorter. If `keys` is 0, a batch has one key; if `keys` is
     /// more than 2^20, a batch has 2^20. This type buffers the bytes of a batch, so the reader needs no buffer of its
-    /// own.
+    /// own. Ends the program if the system refuses the memory for these bytes.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -49,7 +50,8 @@ impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
     /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are first
-    /// returned as a batch, if there are any. Then the error is returned, once.
+    /// returned as a batch, if there are any. Then the error is returned, once. If the
+    /// system refuses the memory for a batch, its keys are lost, and the error is the last item.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
@@ -59,6 +61,12 @@ impl<R: Read> Iterator for IntegerBatches<R> {
             match self.reader.read(&mut self.bytes[filled..]) {
                 Ok(0) => {
                     self.is_done = true;
+                    break;
+                }
+                Ok(bytes) if bytes > self.bytes.len() - filled => {
+                    self.is_done = true;
+                    let why = "the reader returned more bytes than it was asked for";
+                    self.error = Some(io::Error::new(io::ErrorKind::InvalidData, why));
                     break;
                 }
                 Ok(bytes) => filled += bytes,
@@ -81,7 +89,10 @@ impl<R: Read> Iterator for IntegerBatches<R> {
         if keys.is_empty() {
             return self.error.take().map(Err);
         }
-        Some(Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect()))
+        let numbers = keys.iter().map(|key| u64::from_le_bytes(*key));
+        let batch = collected(keys.len(), numbers);
+        self.is_done |= batch.is_err();
+        Some(batch.map_err(|_| io::ErrorKind::OutOfMemory.into()))
     }
 }
 
@@ -115,7 +126,7 @@ pub struct Lines {
 impl<R: BufRead> LineBatches<R> {
     /// Makes batches of lines. The lines of a batch have at least `batch_bytes` bytes together, terminators included;
     /// only the last batch can have fewer. A line is never split, so a batch with a very long line takes as much memory
-    /// as that line.
+    /// as that line. If the system refuses that memory, the program ends.
     ///
     /// ```
     /// use trommel::engine::LineBatches;

@@ -1,0 +1,94 @@
+//! An allocator that counts the allocations of the calling thread, and refuses those that a test chooses.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+/// The system's allocator. It refuses allocations only during [`refusing`], and only on the thread that called it.
+pub(crate) struct Refusing;
+
+/// Which allocations are refused. They are counted from 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refuse {
+    /// One allocation, as if memory was short for a moment.
+    Only(usize),
+    /// This allocation and all that follow, as if memory was used up. The code that handles the first error must then
+    /// do without memory.
+    From(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Watch {
+    seen: usize,
+    refuse: Option<Refuse>,
+}
+
+thread_local! {
+    // A constant without a destructor, so that access to it never allocates.
+    static WATCH: Cell<Option<Watch>> = const { Cell::new(None) };
+}
+
+/// Counts an allocation of the calling thread, and returns whether it is refused.
+fn is_refused() -> bool {
+    WATCH.with(|watch| {
+        let Some(Watch { seen, refuse }) = watch.get() else { return false };
+        let seen = seen + 1;
+        watch.set(Some(Watch { seen, refuse }));
+        match refuse {
+            None => false,
+            Some(Refuse::Only(number)) => seen == number,
+            Some(Refuse::From(number)) => seen >= number,
+        }
+    })
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged, or returns null, which reports that the memory
+// is refused; a block that was not reallocated is still allocated.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if is_refused() {
+            return null_mut();
+        }
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_refused() {
+            return null_mut();
+        }
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if is_refused() {
+            return null_mut();
+        }
+        // SAFETY: the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+fn watched<T>(refuse: Option<Refuse>, call: impl FnOnce() -> T) -> (T, usize) {
+    WATCH.set(Some(Watch { seen: 0, refuse }));
+    let result = call();
+    let seen = WATCH.take().map_or(0, |watch| watch.seen);
+    (result, seen)
+}
+
+/// Makes a call and counts its allocations, reallocations included.
+pub(crate) fn counted<T>(call: impl FnOnce() -> T) -> (T, usize) {
+    watched(None, call)
+}
+
+/// Makes a call of which some allocations are refused.
+pub(crate) fn refusing<T>(refuse: Refuse, call: impl FnOnce() -> T) -> T {
+    watched(Some(refuse), call).0
+}

@@ -1,0 +1,106 @@
+//! Runs an operation once for each of its allocations, and refuses that allocation.
+
+use crate::allocator::{Refuse, counted, refusing};
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::io;
+use trommel::cuckoo::GrowError;
+use trommel::error::{
+    AccumulateError, BuildError, FoldError, FormatError, MergeError, PolicyError, SpecError,
+    WhyFull,
+};
+use trommel::quotient::ResizeError;
+use trommel::{Full, Unsupported};
+
+/// An error of an operation.
+pub(crate) trait Refusal: Debug {
+    /// Whether the error reports that the system refused memory.
+    fn is_of_memory(&self) -> bool;
+}
+
+macro_rules! refusals {
+    ($($error:ty: $pattern:pat,)*) => {
+        $(impl Refusal for $error {
+            fn is_of_memory(&self) -> bool {
+                matches!(self, $pattern)
+            }
+        })*
+    };
+}
+
+refusals! {
+    SpecError: SpecError::OutOfMemory { .. },
+    FormatError: FormatError::OutOfMemory { .. },
+    FoldError: FoldError::OutOfMemory { .. },
+    ResizeError: ResizeError::OutOfMemory { .. },
+    GrowError: GrowError::OutOfMemory { .. },
+    MergeError: MergeError::OutOfMemory { .. },
+    PolicyError: PolicyError::OutOfMemory { .. },
+    Full: Full { why: WhyFull::Memory { .. }, .. },
+    BuildError: BuildError::Spec(SpecError::OutOfMemory { .. })
+        | BuildError::Full(Full { why: WhyFull::Memory { .. }, .. }),
+    AccumulateError: AccumulateError::Build(BuildError::Spec(SpecError::OutOfMemory { .. }))
+        | AccumulateError::Build(BuildError::Full(Full { why: WhyFull::Memory { .. }, .. }))
+        | AccumulateError::Merge(MergeError::OutOfMemory { .. })
+        | AccumulateError::Format(FormatError::OutOfMemory { .. }),
+}
+
+impl Refusal for Unsupported {
+    fn is_of_memory(&self) -> bool {
+        false
+    }
+}
+
+impl Refusal for Infallible {
+    fn is_of_memory(&self) -> bool {
+        match *self {}
+    }
+}
+
+impl Refusal for io::Error {
+    fn is_of_memory(&self) -> bool {
+        self.kind() == io::ErrorKind::OutOfMemory
+    }
+}
+
+thread_local! {
+    static REFUSED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of allocations that [`check`] has refused so far on this thread.
+pub(crate) fn refused() -> usize {
+    REFUSED.get()
+}
+
+/// Counts the allocations of `run`. Then, for each of them, runs it on a fresh subject with that allocation refused,
+/// and once more with the following ones refused too. Each run must succeed, or return an error that reports refused
+/// memory. `verify` checks the subject after each run, given the result.
+///
+/// `run` must not allocate anything itself. The name and number of a run are written to standard error before it
+/// begins, since an allocation that cannot fail ends the process.
+pub(crate) fn check<S, T, E: Refusal>(
+    name: &str,
+    fresh: impl Fn() -> S,
+    run: impl Fn(&mut S) -> Result<T, E>,
+    verify: impl Fn(&S, &Result<T, E>),
+) {
+    let mut subject = fresh();
+    let (result, allocations) = counted(|| run(&mut subject));
+    if let Err(error) = &result {
+        panic!("{name}: {error:?}, although no memory was refused");
+    }
+    verify(&subject, &result);
+    for number in 1..=allocations {
+        for refuse in [Refuse::Only(number), Refuse::From(number)] {
+            eprintln!("{name}: refuses {refuse:?} of {allocations}");
+            let mut subject = fresh();
+            let result = refusing(refuse, || run(&mut subject));
+            if let Err(error) = &result {
+                assert!(error.is_of_memory(), "{name}, {refuse:?}: {error:?}");
+            }
+            verify(&subject, &result);
+            REFUSED.set(REFUSED.get() + 1);
+        }
+    }
+}

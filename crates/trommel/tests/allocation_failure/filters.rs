@@ -1,0 +1,427 @@
+//! The operations of a filter of any kind.
+
+use crate::check::{Refusal, check};
+use trommel::quotient::{Layout, Quotient};
+use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FilterView, Full, Insert, KeyHash};
+use trommel_base::{Bulk, InsertBulk, Workers};
+use trommel_testkit::streams::mix;
+
+/// A kind of filter with some of its options.
+pub(crate) struct Case {
+    kind: FilterKind,
+    options: fn(FilterSpec) -> FilterSpec,
+    /// The number of keys that the filter is made for.
+    room: usize,
+}
+
+/// The number of keys of a full filter: so many that each kind builds it in several pieces and groups later inserts.
+pub(crate) const KEYS: usize = 60_000;
+
+const fn case(kind: FilterKind, options: fn(FilterSpec) -> FilterSpec) -> Case {
+    Case { kind, options, room: KEYS }
+}
+
+/// A case of a filter that doubles three times until it has all keys.
+const fn growing(kind: FilterKind, options: fn(FilterSpec) -> FilterSpec) -> Case {
+    Case { kind, options, room: KEYS / 7 }
+}
+
+pub(crate) const BLOOM: Case = case(FilterKind::Bloom, |spec| spec.fpr(0.01).foldable_by(8));
+pub(crate) const COUNTING_BLOOM: Case = case(FilterKind::CountingBloom, |spec| spec.fpr(0.01));
+pub(crate) const COMPACT_COUNTING_BLOOM: Case =
+    case(FilterKind::CountingBloom, |spec| spec.fpr(0.01).compact(true));
+pub(crate) const REGISTER_BLOOM: Case =
+    case(FilterKind::RegisterBloom, |spec| spec.fpr(0.01).foldable_by(8));
+pub(crate) const SPLIT_BLOCK_BLOOM: Case =
+    case(FilterKind::SplitBlockBloom, |spec| spec.fpr(0.01).foldable_by(8));
+pub(crate) const CACHE_LINE_BLOOM: Case =
+    case(FilterKind::CacheLineBloom, |spec| spec.fpr(0.01).foldable_by(8));
+pub(crate) const QUOTIENT: Case = case(FilterKind::Quotient, |spec| spec.fingerprint_bits(25));
+pub(crate) const QUOTIENT_MULTISET: Case =
+    case(FilterKind::Quotient, |spec| spec.fingerprint_bits(25).multiset(true));
+pub(crate) const WIDE_QUOTIENT: Case = case(FilterKind::Quotient, |spec| spec.fingerprint_bits(46));
+pub(crate) const GROWING_QUOTIENT: Case =
+    growing(FilterKind::Quotient, |spec| spec.fingerprint_bits(25).grow_at(0.9));
+pub(crate) const CACHE_LINE_QUOTIENT: Case = case(FilterKind::CacheLineQuotient, |spec| spec);
+pub(crate) const CACHE_LINE_QUOTIENT_MULTISET: Case =
+    case(FilterKind::CacheLineQuotient, |spec| spec.multiset(true));
+pub(crate) const GROWING_CACHE_LINE_QUOTIENT: Case =
+    growing(FilterKind::CacheLineQuotient, |spec| spec.grow_at(0.9));
+pub(crate) const CUCKOO_8: Case = case(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(8));
+pub(crate) const CUCKOO_12: Case = case(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(12));
+pub(crate) const CUCKOO_16: Case = case(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(16));
+pub(crate) const CUCKOO_32: Case = case(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(32));
+pub(crate) const CUCKOO_MULTISET: Case =
+    case(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(16).multiset(true));
+pub(crate) const GROWING_CUCKOO: Case =
+    growing(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(16).grow_at(0.9));
+
+/// Workers that run on the calling thread one after the other, so that their allocations are refused too.
+struct Several;
+
+impl Workers for Several {
+    fn threads(&self) -> usize {
+        3
+    }
+
+    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+        items.into_iter().for_each(work);
+    }
+}
+
+const SEVERAL: Bulk<'static, Several> = Bulk { workers: &Several, scratch_bytes: usize::MAX };
+
+impl Case {
+    pub(crate) fn spec(&self) -> FilterSpec {
+        (self.options)(FilterSpec::new(self.kind).keys(self.room))
+    }
+
+    pub(crate) fn filled(&self, hashes: &[KeyHash]) -> AnyFilter {
+        let mut filter = self.spec().build().unwrap();
+        filter.insert_batch(hashes).unwrap();
+        filter
+    }
+
+    /// Whether the keys alone determine the bytes, in whatever way they were inserted.
+    fn is_canonical(&self) -> bool {
+        self.kind != FilterKind::Cuckoo
+    }
+}
+
+pub(crate) fn hashes(keys: std::ops::Range<usize>) -> Vec<KeyHash> {
+    keys.map(|key| KeyHash::from_raw(mix(key as u64))).collect()
+}
+
+/// A copy without the scratch memory that a cuckoo filter keeps, so that the next insert needs it again.
+fn fresh(filter: &AnyFilter) -> AnyFilter {
+    let mut copy = filter.clone();
+    if let AnyFilter::Cuckoo(cuckoo) = &mut copy {
+        cuckoo.release_scratch();
+    }
+    copy
+}
+
+/// Checks every operation of a filter.
+pub(crate) fn check_all(case: &Case) {
+    check_builds(case);
+    check_inserts(case);
+    check_removals(case);
+    check_merges(case);
+    check_resizes(case);
+    check_folds(case);
+    check_bytes(case);
+}
+
+fn check_builds(case: &Case) {
+    let (spec, all) = (case.spec(), hashes(0..KEYS));
+    let expected = [spec.build().unwrap(), spec.build_from(&all).unwrap()];
+    check(
+        "build",
+        || (),
+        |()| spec.build(),
+        |(), built| assert_built(case, built, &expected[0], &[]),
+    );
+    check(
+        "build_from",
+        || (),
+        |()| spec.build_from(&all),
+        |(), built| assert_built(case, built, &expected[1], &all),
+    );
+}
+
+pub(crate) fn assert_built<E>(
+    case: &Case,
+    built: &Result<AnyFilter, E>,
+    expected: &AnyFilter,
+    hashes: &[KeyHash],
+) {
+    if let Ok(built) = built {
+        assert_alike(case, built, expected, hashes);
+    }
+}
+
+/// The filters have the same keys. `hashes` are some that both must find.
+fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &[KeyHash]) {
+    if case.is_canonical() {
+        assert!(filter == expected, "other bytes");
+        return;
+    }
+    assert_eq!(filter.len(), expected.len());
+    assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "a key is lost");
+    assert!(AnyFilter::from_bytes(&filter.to_bytes()).is_ok());
+}
+
+/// Which method inserts a batch.
+type InsertMethod = fn(&mut AnyFilter, &[KeyHash]) -> Result<(), Full>;
+
+fn one_by_one(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result<(), Full> {
+    let insert = |(i, hash): (usize, &KeyHash)| match filter.insert_hash(*hash) {
+        Ok(_) => Ok(()),
+        Err(full) => Err((i, full)),
+    };
+    hashes.iter().enumerate().try_for_each(insert).map_err(|(i, full)| {
+        assert_eq!(full.inserted, 0);
+        let mut whole = full;
+        whole.inserted = i;
+        whole
+    })
+}
+
+const METHODS: &[(&str, InsertMethod)] = &[
+    ("insert_hash", one_by_one),
+    ("insert_batch", |filter, hashes| filter.insert_batch(hashes)),
+    ("insert_bulk", |filter, hashes| filter.insert_bulk(hashes, Bulk::CALLER)),
+    ("insert_bulk on three threads", |filter, hashes| filter.insert_bulk(hashes, SEVERAL)),
+    ("insert_slices", |filter, hashes| filter.insert_slices(hashes, SEVERAL)),
+];
+
+fn check_inserts(case: &Case) {
+    let all = hashes(0..KEYS + 600);
+    for (held, inserted) in [(0, KEYS), (KEYS / 2, KEYS / 2), (KEYS, 600), (KEYS - 500, 20)] {
+        let before = case.filled(&all[..held]);
+        let batch = &all[held..held + inserted];
+        let mut after = fresh(&before);
+        after.insert_batch(batch).unwrap();
+        for (method, insert) in METHODS {
+            check(
+                &format!("{method}, {inserted} after {held}"),
+                || fresh(&before),
+                |filter| insert(filter, batch),
+                |filter, result| match result {
+                    Ok(()) => assert_alike(case, filter, &after, &all[..held + inserted]),
+                    Err(full) => {
+                        assert_eq!(full.len, filter.len());
+                        let mut expected = fresh(&before);
+                        expected.insert_batch(&batch[..full.inserted]).unwrap();
+                        assert_alike(case, filter, &expected, &all[..held + full.inserted]);
+                    }
+                },
+            );
+        }
+    }
+}
+
+fn check_removals(case: &Case) {
+    let all = hashes(0..KEYS);
+    let before = case.filled(&all);
+    let remove = |filter: &mut AnyFilter| {
+        all[..100].iter().try_for_each(|hash| filter.remove_hash(*hash).map(|_| ()))
+    };
+    let mut after = before.clone();
+    if remove(&mut after).is_ok() {
+        // A key that shares a fingerprint with a removed key may be lost.
+        let kept: Vec<KeyHash> =
+            all.iter().copied().filter(|hash| after.contains_hash(*hash)).collect();
+        let verify = |filter: &AnyFilter, _: &_| assert_alike(case, filter, &after, &kept);
+        check("remove_hash", || fresh(&before), remove, verify);
+    }
+}
+
+/// Checks an operation that either succeeds or leaves the filter's bytes as they were.
+fn check_change<T, E: Refusal>(
+    case: &Case,
+    name: &str,
+    before: &AnyFilter,
+    hashes: &[KeyHash],
+    change: impl Fn(&mut AnyFilter) -> Result<T, E>,
+) {
+    let mut after = fresh(before);
+    assert!(change(&mut after).is_ok(), "{name}");
+    check(
+        name,
+        || fresh(before),
+        change,
+        |filter, result| match result {
+            Ok(_) => assert_alike(case, filter, &after, hashes),
+            Err(_) => assert!(filter == before, "{name}: changed in spite of the error"),
+        },
+    );
+}
+
+fn check_merges(case: &Case) {
+    let all = hashes(0..KEYS);
+    let (left, right) = (case.filled(&all[..KEYS / 2]), case.filled(&all[KEYS / 3..2 * KEYS / 3]));
+    let bytes = right.to_bytes();
+    let held = &all[..2 * KEYS / 3];
+    if same_shape(&left, &right) {
+        check_change(case, "merge", &left, held, |filter| filter.merge(&right));
+        let view = FilterView::parse(&bytes).unwrap();
+        check_change(case, "merge_view", &left, held, |filter| filter.merge_view(&view));
+        let trusted = FilterView::parse_trusted(&bytes).unwrap();
+        check_change(case, "merge a trusted view", &left, held, |filter| {
+            filter.merge_view(&trusted)
+        });
+    }
+    let mut other = fresh(&right);
+    let resized = match &mut other {
+        AnyFilter::Quotient(filter) => filter.resize(3 * KEYS).is_ok(),
+        AnyFilter::CacheLineQuotient(filter) => filter.resize(3 * KEYS).is_ok(),
+        _ => false,
+    };
+    if resized {
+        check_change(case, "merge a larger filter", &left, held, |filter| filter.merge(&other));
+        check_change(case, "merge a smaller filter", &other, held, |filter| filter.merge(&left));
+    }
+    if let AnyFilter::Cuckoo(_) = &left {
+        let (full, empty) = (overflowing(case), case.spec().build().unwrap());
+        if same_shape(&full, &empty) {
+            check_change(
+                case,
+                "merge into a filter whose overflow area is used",
+                &full,
+                &all,
+                |filter| filter.merge(&empty),
+            );
+            // The fingerprints arrive in another order, in which some may not fit.
+            if fresh(&empty).merge(&full).is_ok() {
+                check_change(
+                    case,
+                    "merge a filter whose overflow area is used",
+                    &empty,
+                    &all,
+                    |filter| filter.merge(&full),
+                );
+            }
+        }
+    }
+    let mut both = fresh(&left);
+    if both.intersect(&right).is_ok() {
+        check_change(case, "intersect", &left, &all[KEYS / 3..KEYS / 2], |filter| {
+            filter.intersect(&right)
+        });
+    }
+}
+
+/// Whether two filters merge. A cuckoo filter that grows by itself may have grown more often than another.
+fn same_shape(left: &AnyFilter, right: &AnyFilter) -> bool {
+    match (left, right) {
+        (AnyFilter::Cuckoo(left), AnyFilter::Cuckoo(right)) => left.geometry() == right.geometry(),
+        _ => true,
+    }
+}
+
+fn check_resizes(case: &Case) {
+    let all = hashes(0..KEYS / 2);
+    let before = case.filled(&all);
+    match &before {
+        AnyFilter::Quotient(_) => check_quotient(case, &before, &all, |filter| match filter {
+            AnyFilter::Quotient(filter) => filter,
+            _ => unreachable!("every filter of a case has its kind"),
+        }),
+        AnyFilter::CacheLineQuotient(_) => {
+            check_quotient(case, &before, &all, |filter| match filter {
+                AnyFilter::CacheLineQuotient(filter) => filter,
+                _ => unreachable!("every filter of a case has its kind"),
+            });
+        }
+        AnyFilter::Cuckoo(_) => check_change(case, "grow", &before, &all, |filter| match filter {
+            AnyFilter::Cuckoo(filter) => filter.grow(),
+            _ => unreachable!("every filter of a case has its kind"),
+        }),
+        _ => {}
+    }
+}
+
+fn check_quotient<L: Layout>(
+    case: &Case,
+    before: &AnyFilter,
+    all: &[KeyHash],
+    inner: fn(&mut AnyFilter) -> &mut Quotient<L>,
+) {
+    check_change(case, "grow", before, all, |filter| inner(filter).grow());
+    check_change(case, "shrink_to_fit", before, all, |filter| inner(filter).shrink_to_fit());
+    // A filter whose remainders have their full width has few possible sizes.
+    if inner(&mut fresh(before)).resize(3 * KEYS).is_ok() {
+        check_change(case, "resize", before, all, |filter| inner(filter).resize(3 * KEYS));
+    }
+}
+
+fn check_folds(case: &Case) {
+    let all = hashes(0..KEYS / 8);
+    let filter = case.filled(&all);
+    if let Ok(folded) = filter.fold(4) {
+        check(
+            "fold",
+            || (),
+            |()| filter.fold(4),
+            |(), result| {
+                assert_built(case, result, &folded, &all);
+            },
+        );
+        let smallest = filter.fold_to_fpr(0.05).unwrap();
+        check(
+            "fold_to_fpr",
+            || (),
+            |()| filter.fold_to_fpr(0.05),
+            |(), result| {
+                assert!(result.as_ref().is_ok_and(|folded| *folded == smallest) || result.is_err());
+            },
+        );
+    }
+}
+
+/// A filter in which everything is in use that frozen bytes can have: also the overflow area of a cuckoo filter.
+fn overflowing(case: &Case) -> AnyFilter {
+    let mut filter = case.filled(&hashes(0..KEYS));
+    if let AnyFilter::Cuckoo(cuckoo) = &mut filter
+        && case.room == KEYS
+    {
+        for hash in hashes(KEYS..2 * KEYS) {
+            if cuckoo.overflowing() > 0 || cuckoo.insert_hash(hash).is_err() {
+                break;
+            }
+        }
+        assert!(cuckoo.overflowing() > 0);
+    }
+    filter
+}
+
+/// Checks the conversions to bytes and back.
+pub(crate) fn check_bytes(case: &Case) {
+    let filter = overflowing(case);
+    let bytes = filter.to_bytes();
+    check(
+        "from_bytes",
+        || (),
+        |()| AnyFilter::from_bytes(&bytes),
+        |(), read| {
+            assert!(read.is_err() || read.as_ref() == Ok(&filter));
+        },
+    );
+    check(
+        "parse",
+        || (),
+        |()| FilterView::parse(&bytes),
+        |(), view| {
+            assert!(view.as_ref().is_ok_and(|view| view.len() == filter.len()) || view.is_err());
+        },
+    );
+    check(
+        "parse_trusted",
+        || (),
+        |()| FilterView::parse_trusted(&bytes),
+        |(), view| {
+            assert!(view.as_ref().is_ok_and(|view| view.len() == filter.len()) || view.is_err());
+        },
+    );
+    for view in [FilterView::parse(&bytes), FilterView::parse_trusted(&bytes)] {
+        let view = view.unwrap();
+        check(
+            "to_owned_filter",
+            || (),
+            |()| view.to_owned_filter(),
+            |(), owned| {
+                assert!(owned.is_err() || owned.as_ref() == Ok(&filter));
+            },
+        );
+    }
+    check(
+        "write_to",
+        || vec![0; bytes.len()],
+        |buffer: &mut Vec<u8>| filter.write_to(&mut buffer[..]),
+        |buffer, result| match result {
+            Ok(()) => assert!(*buffer == bytes),
+            Err(_) => assert!(buffer.iter().all(|byte| *byte == 0), "a part was written"),
+        },
+    );
+}

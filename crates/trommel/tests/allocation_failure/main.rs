@@ -1,0 +1,107 @@
+//! Every operation that can return an error survives a refusal of any of its allocations: it succeeds in another way,
+//! or returns an error that reports the refused memory. A filter is then as it was before.
+//!
+//! Each allocation of each operation is refused once alone, and once with all that follow. Each group of operations
+//! runs in a process of its own, since an allocation that cannot fail ends the process.
+//!
+//! Not tested, since by its signature the call cannot return an error. Like the standard library's collections, such a
+//! call ends the program if the system refuses memory; its documentation says so, or that of the type:
+//!
+//! - `to_bytes` of filters, views, headers and accumulators; `write_to` is the alternative;
+//! - `Bitmap::new`, `reset` and `fill_words`, and lookups into a bitmap without room; `Bitmap::try_reserve` is the
+//!   alternative;
+//! - `Hasher::hash_batch` and its variants for columns, which extend a vector of the caller;
+//! - `Clone`, `ShardedFilter::into_shards`, `IntegerBatches::new`, and formatting.
+//!
+//! Not tested, although the call can return an error, since code that it calls allocates in this way:
+//!
+//! - the overflow table of a compact counting filter, a `BTreeMap` whose nodes have less than 200 bytes: inserts,
+//!   removals and merges, but not reading and writing;
+//! - the `Arc` of less than 100 bytes in `OwnedView::parse` and `SharedBytes::new`;
+//! - the start of an engine's threads, and work that an engine hands to them: the standard library and Rayon allocate
+//!   some hundred bytes per thread and call. Here, workers that run on the calling thread stand in for them;
+//! - the threads and queues of a `Stream`, the keys that it gathers, and the lines of `LineBatches`;
+//! - errors of `IntegerBatches` with a text, and the panics of `ShardedFilter`;
+//! - the size of L2, which is read from the system once per process.
+#![cfg(feature = "parallel")]
+
+mod allocator;
+mod check;
+mod engine;
+mod filters;
+mod forged;
+mod others;
+
+use std::process::Command;
+
+#[global_allocator]
+static ALLOCATOR: allocator::Refusing = allocator::Refusing;
+
+const GROUP: &str = "TROMMEL_TEST_GROUP";
+
+/// Runs a group of operations in a process of its own.
+fn in_a_process(group: &str) {
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "operations_of_a_group", "--ignored", "--nocapture"])
+        .env(GROUP, group)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&done.stderr);
+    let last: Vec<&str> = errors.lines().rev().take(12).collect();
+    let last: Vec<&str> = last.into_iter().rev().collect();
+    assert!(done.status.success(), "{group}: {}\n{}", done.status, last.join("\n"));
+}
+
+macro_rules! groups {
+    ($($group:ident: $run:expr;)*) => {
+        fn run_group(group: &str) {
+            match group {
+                $(stringify!($group) => $run,)*
+                _ => panic!("no group {group}"),
+            }
+        }
+
+        /// The tests are named after the groups of operations.
+        mod a_refused_allocation_is_an_error_or_changes_nothing {
+            $(#[test]
+            fn $group() {
+                super::in_a_process(stringify!($group));
+            })*
+        }
+    };
+}
+
+groups! {
+    bloom: filters::check_all(&filters::BLOOM);
+    counting_bloom: filters::check_all(&filters::COUNTING_BLOOM);
+    compact_counting_bloom: filters::check_bytes(&filters::COMPACT_COUNTING_BLOOM);
+    register_bloom: filters::check_all(&filters::REGISTER_BLOOM);
+    split_block_bloom: filters::check_all(&filters::SPLIT_BLOCK_BLOOM);
+    cache_line_bloom: filters::check_all(&filters::CACHE_LINE_BLOOM);
+    quotient: filters::check_all(&filters::QUOTIENT);
+    quotient_multiset: filters::check_all(&filters::QUOTIENT_MULTISET);
+    quotient_with_32_bits: filters::check_all(&filters::WIDE_QUOTIENT);
+    quotient_that_grows: filters::check_all(&filters::GROWING_QUOTIENT);
+    cache_line_quotient: filters::check_all(&filters::CACHE_LINE_QUOTIENT);
+    cache_line_quotient_multiset: filters::check_all(&filters::CACHE_LINE_QUOTIENT_MULTISET);
+    cache_line_quotient_that_grows: filters::check_all(&filters::GROWING_CACHE_LINE_QUOTIENT);
+    cuckoo_with_8_bits: filters::check_all(&filters::CUCKOO_8);
+    cuckoo_with_12_bits: filters::check_all(&filters::CUCKOO_12);
+    cuckoo_with_16_bits: filters::check_all(&filters::CUCKOO_16);
+    cuckoo_with_32_bits: filters::check_all(&filters::CUCKOO_32);
+    cuckoo_multiset: filters::check_all(&filters::CUCKOO_MULTISET);
+    cuckoo_that_grows: filters::check_all(&filters::GROWING_CUCKOO);
+    policies: others::check_policies();
+    accumulators: others::check_accumulators();
+    key_batches: others::check_key_batches();
+    engines: engine::check_engines();
+    sharded_filters: engine::check_sharded_filters();
+}
+
+/// A group has operations that allocate.
+#[test]
+#[ignore = "started by the tests of the groups"]
+fn operations_of_a_group() {
+    run_group(&std::env::var(GROUP).unwrap());
+    assert!(check::refused() > 0, "nothing was refused");
+}
