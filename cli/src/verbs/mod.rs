@@ -11,11 +11,12 @@ mod query;
 
 use crate::cli::Verb;
 use crate::failure::{Failure, Unreadable};
-use std::fs;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read as _, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use trommel::Engine;
+use trommel::container::HEADER_BYTES;
+use trommel::{Engine, FilterView, FormatError};
 
 /// The exit code of `query` and `parquet probe` if they print no key.
 const NOTHING_PRINTED: u8 = 1;
@@ -37,13 +38,29 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
 /// Reads the bytes of a filter. The file is not mapped: if another process truncated it, access to the map would end
 /// this process.
 fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| {
+    bytes_of(path).map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::IsADirectory => Unreadable::Directory,
             _ => Unreadable::System(error),
         };
         Failure::Read { name: path.display().to_string(), line: None, why }
     })
+}
+
+/// Returns the bytes of a file. A device or a pipe may never end, so from these only as many bytes are read as the
+/// header states, and one more: it shows that there are more.
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    if file.metadata()?.is_file() {
+        file.read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    (&mut file).take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
+    if let Err(FormatError::Truncated { need, got }) = FilterView::parse(&bytes) {
+        file.take((need - got).saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 fn engine(threads: Option<usize>) -> Result<Engine, Failure> {

@@ -2,6 +2,7 @@
 
 mod build;
 mod errors;
+mod faults;
 mod info;
 mod interchange;
 mod kills;

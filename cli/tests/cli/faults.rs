@@ -1,0 +1,150 @@
+//! Outputs that cannot be written to the end, and filters that are read from devices and pipes without an end.
+#![cfg(target_os = "linux")]
+
+use crate::support::{Folder, Run, feed, lines, signal, wait_until};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+
+/// A command whose files can have only some blocks. If a file gets longer, the system sends the signal XFSZ. A program
+/// that ignores the signal, as `ignores` says, gets an error instead, as on a full disk.
+fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
+    let ignore = if ignores { "trap '' XFSZ;" } else { "" };
+    let script = format!(
+        "{ignore} ulimit -c 0; ulimit -f 4; exec '{}' \"$@\"",
+        env!("CARGO_BIN_EXE_trommel")
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh"]).args(arguments).current_dir(folder.folder());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+const TOO_LARGE: &str = "File too large (os error 27)";
+
+/// A folder with two filters of some 120 KB, which fold by 8, and a file `old`.
+fn with_filters() -> Folder {
+    let folder = Folder::new();
+    folder.write("words", lines(100_000));
+    for name in ["one", "other"] {
+        folder.run(["build", "--foldable-by", "8", "-o", name, "words"]).silent();
+    }
+    folder.write("old", "old");
+    folder
+}
+
+#[test]
+fn every_verb_that_writes_a_filter_keeps_the_old_file_if_the_disk_is_full() {
+    let folder = with_filters();
+    let names = folder.names();
+    for output in ["old", "new"] {
+        for arguments in [
+            &["build", "-o", output, "words"][..],
+            &["build", "--kind", "quotient", "-o", output, "words"],
+            &["merge", "-o", output, "one", "other"],
+            &["fold", "-o", output, "--fpr", "0.5", "one"],
+        ] {
+            let run = Run::of(limited(&folder, true, arguments).output().unwrap());
+            run.fails_with(&format!("{output}: {TOO_LARGE}"));
+            assert_eq!(folder.read("old"), b"old", "{arguments:?}");
+            assert_eq!(folder.names(), names, "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn filters_that_do_not_fit_on_the_disk_leave_the_parquet_file_as_it_was() {
+    let folder = Folder::new();
+    let golden = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../integrations/parquet/tests/golden/pyarrow.parquet"
+    );
+    std::fs::copy(golden, folder.path("file")).unwrap();
+    let before = folder.read("file");
+    assert!(before.len() > 8 << 10);
+    for arguments in [
+        &["parquet", "add", "--column", "plain", "file"][..],
+        &["parquet", "add", "--column", "plain", "-o", "new", "file"],
+    ] {
+        let run = Run::of(limited(&folder, true, arguments).output().unwrap());
+        assert_eq!((run.code, run.stdout.as_slice()), (Some(2), &b""[..]), "{}", run.stderr);
+        assert!(run.stderr.starts_with("trommel: file: "), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(TOO_LARGE) && run.stderr.lines().count() == 1,
+            "{}",
+            run.stderr
+        );
+        assert!(folder.read("file") == before);
+        assert_eq!(folder.names(), ["file"], "{arguments:?}");
+    }
+}
+
+/// The signal of the limit ends the program, like SIGKILL, while it writes.
+#[test]
+fn a_program_that_is_ended_while_it_writes_leaves_the_old_file() {
+    let folder = with_filters();
+    let mut ended =
+        limited(&folder, false, &["merge", "-o", "old", "one", "other"]).spawn().unwrap();
+    assert_eq!(ended.wait().unwrap().signal(), Some(25));
+    assert_eq!(folder.read("old"), b"old");
+    let temporary = |name: &String| name.starts_with(".trommel-");
+    assert_eq!(folder.names().iter().filter(|name| temporary(name)).count(), 1);
+    folder.run(["merge", "-o", "old", "one", "other"]).silent();
+    assert_eq!(folder.names(), ["old", "one", "other", "words"]);
+}
+
+/// A merge and a fold wait for their filter from a pipe when they are interrupted.
+#[test]
+fn interrupted_merges_and_folds_leave_only_the_old_file() {
+    let folder = Folder::new();
+    folder.write("words", lines(100));
+    folder.run(["build", "-o", "filter", "words"]).silent();
+    folder.write("old", "old");
+    for arguments in [
+        &["merge", "-o", "old", "filter", "/dev/stdin"][..],
+        &["fold", "-o", "old", "--fpr", "0.5", "/dev/stdin"],
+    ] {
+        for (name, number) in [("INT", 2), ("TERM", 15)] {
+            let before = folder.names();
+            let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+            wait_until(|| folder.names().len() > before.len());
+            signal(&child, name);
+            assert_eq!(child.wait().unwrap().signal(), Some(number), "{arguments:?}");
+            assert_eq!(folder.names(), before, "{arguments:?}");
+            assert_eq!(folder.read("old"), b"old");
+        }
+    }
+}
+
+#[test]
+fn a_filter_is_read_from_a_pipe_to_its_end_and_no_further() {
+    let folder = Folder::new();
+    folder.write("words", lines(1_000));
+    folder.run(["build", "-o", "filter", "words"]).silent();
+    let filter = folder.read("filter");
+    let info = |input: &[u8]| feed(folder.command(["info", "/dev/stdin"]), input);
+    info(&filter).silent();
+    let (len, one_more) = (filter.len(), filter.len() + 1);
+    // The rest of the input is longer than the pipe, so it is never read.
+    let longer = [&filter[..], &vec![0; 64 << 20]].concat();
+    let message = format!("the container has {len} bytes, got {one_more}");
+    info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));
+    for kept in [0, 100, 128, 129, len - 1] {
+        let need = if kept < 128 { 128 } else { len };
+        let message = format!("truncated: {need} bytes needed, got {kept}");
+        info(&filter[..kept]).fails_with(&format!("/dev/stdin: {message}"));
+    }
+}
+
+#[test]
+fn an_endless_device_is_no_filter() {
+    let folder = Folder::new();
+    folder.write("words", lines(100));
+    folder.run(["build", "-o", "filter", "words"]).silent();
+    let message = "/dev/zero: not a Trommel container: magic 0x0000000000000000";
+    folder.run(["info", "/dev/zero"]).fails_with(message);
+    folder.run(["query", "/dev/zero", "anvil"]).fails_with(message);
+    folder.run(["merge", "-o", "new", "filter", "/dev/zero"]).fails_with(message);
+    folder.run(["fold", "-o", "new", "--fpr", "0.5", "/dev/zero"]).fails_with(message);
+    assert_eq!(folder.names(), ["filter", "words"]);
+}
