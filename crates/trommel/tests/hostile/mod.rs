@@ -1,6 +1,6 @@
 //! The filters under attack, and the hashes and keys that an adversary chooses for them.
 
-use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Hasher, KeyHash};
+use trommel::{AnyFilter, FilterKind, FilterSpec, Hasher, KeyHash};
 use trommel_testkit::streams::mix;
 
 /// Every kind, and whether its variant is built: compact counters or a multiset.
