@@ -211,8 +211,7 @@ impl Run {
     fn block(&mut self, input: &mut Input<'_>) {
         let bits = 8.0 + f64::from(input.byte() % 16);
         let policy = FilterPolicy::builder(self.spec.kind()).bits_per_key(bits);
-        let [portable, other] =
-            [Isa::Portable, self.isa].map(|isa| policy.clone().isa(isa).build());
+        let [portable, other] = [Isa::Portable, self.isa].map(|isa| policy.isa(isa).build());
         let (Ok(portable), Ok(other)) = (portable, other) else { return };
         let hashes: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
         self.operations += hashes.len() as u64;

@@ -142,7 +142,7 @@ fn a_cluster_of_most_of_the_table_gives_right_answers() {
         let hashes = of_quotients(&filter, 0..quotients);
         // Leaves one fingerprint of each quotient out.
         let (kept, last): (Vec<_>, Vec<_>) =
-            hashes.iter().enumerate().partition(|(i, _)| *i as u64 % per_quotient != 0);
+            hashes.iter().enumerate().partition(|(i, _)| !(*i as u64).is_multiple_of(per_quotient));
         let kept: Vec<KeyHash> = kept.into_iter().map(|(_, hash)| *hash).collect();
         let left_out: Vec<KeyHash> = last.into_iter().map(|(_, hash)| *hash).collect();
         filter.insert_batch(&kept).unwrap();
@@ -247,7 +247,7 @@ struct Attack {
 fn attack_on_a_unit(filter: &AnyFilter) -> Attack {
     let units = units(filter);
     let unit_of = |hash: KeyHash| match filter.kind() {
-        FilterKind::SplitBlockBloom => (hash.raw() >> 32) * units >> 32,
+        FilterKind::SplitBlockBloom => ((hash.raw() >> 32) * units) >> 32,
         _ => scaled(hash, units),
     };
     let keys = keys_that(0, 2_500, PUBLIC, |hash| unit_of(hash) == units / 3);

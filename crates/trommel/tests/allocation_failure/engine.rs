@@ -82,7 +82,7 @@ pub(crate) fn check_sharded_filters() {
                 || (),
                 |()| ShardedFilter::build(&spec, shards),
                 |(), built| {
-                    assert!(built.as_ref().is_ok_and(ShardedFilter::is_empty) || built.is_err())
+                    assert!(built.as_ref().is_ok_and(ShardedFilter::is_empty) || built.is_err());
                 },
             );
             let filled = || {

@@ -162,7 +162,7 @@ pub(crate) fn check_key_batches() {
             assert!(
                 batch.as_ref().is_ok_and(|batch| batch.as_deref() == Some(&keys[..600]))
                     || batch.is_err()
-            )
+            );
         },
     );
     let mut batches = IntegerBatches::new(&bytes[..], 600);

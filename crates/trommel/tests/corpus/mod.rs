@@ -203,7 +203,7 @@ impl FromStr for Entry {
                 "" => None,
                 name => Some(name.parse().map_err(|_| Malformed)?),
             },
-            hasher: Hasher::new(id, number(seed)?),
+            hasher: Hasher::new(id, number(seed)?).ok_or(Malformed)?,
             parameters: list(parameters)?,
             len: number(len)?,
             bytes: number(bytes)?,

@@ -8,7 +8,9 @@ fn read_frozen(entry: &Entry) {
     let bytes = entry.read();
     let page = Page::read(&bytes);
     assert_eq!(Some(page.kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
-    assert_eq!((page.hasher, page.len), (entry.hasher, entry.len), "{}", entry.file);
+    let hasher = (entry.hasher.id() as u16, entry.hasher.seed());
+    assert_eq!((page.hash, page.seed), hasher, "{}", entry.file);
+    assert_eq!(page.len, entry.len, "{}", entry.file);
     assert_eq!(page.p[..], entry.parameters, "{}", entry.file);
     let contains = page.lookup();
     entry.assert_answers("the document", |hash| contains(hash.raw()));

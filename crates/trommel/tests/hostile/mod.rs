@@ -92,10 +92,11 @@ pub(crate) fn buckets_of(hash: KeyHash, buckets: u64, bits: u32) -> [u64; 2] {
     let fingerprint = ((x as u64) >> (64 - bits)).max(1);
     let primary = (x >> 64) as u64;
     let fold = (fingerprint >> 16 ^ fingerprint) & 0xFFFF;
-    let once = fold * 0x9E37 & 0xFFFF;
-    let mixed = (once ^ once >> 7) * 0xC2B3 & 0xFFFF;
-    let offset = 2 * (mixed * (buckets.min(1 << 16) / 2) >> 16) + 1;
-    let other = if primary % 2 == 0 { primary + offset } else { primary + buckets - offset };
+    let once = (fold * 0x9E37) & 0xFFFF;
+    let mixed = ((once ^ once >> 7) * 0xC2B3) & 0xFFFF;
+    let offset = 2 * ((mixed * (buckets.min(1 << 16) / 2)) >> 16) + 1;
+    let other =
+        if primary.is_multiple_of(2) { primary + offset } else { primary + buckets - offset };
     [primary, other % buckets]
 }
 
