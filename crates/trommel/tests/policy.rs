@@ -248,11 +248,11 @@ fn a_name_has_exactly_what_decides_compatibility() {
         assert_ne!(base, name(builder(kind).bits_per_key(11.0).seed(1)));
         assert_ne!(base, name(builder(kind).bits_per_key(11.0).hasher(Hasher::xxh64(0))));
         let secret = Hasher::siphash13([7; 16]);
-        let keyed = name(builder(kind).hasher(secret));
+        let keyed = name(builder(kind).bits_per_key(11.0).hasher(secret));
         assert!(
             keyed.ends_with(&format!(".siphash13.{:016x}", secret.seed())) && keyed.len() <= 64
         );
-        assert_ne!(keyed, name(builder(kind).hasher(secret.with_seed(1))));
+        assert_ne!(keyed, name(builder(kind).bits_per_key(11.0).hasher(secret.with_seed(1))));
         assert!(base.len() <= 64 && base.bytes().all(|byte| byte.is_ascii_graphic()), "{base}");
         for other in kinds().filter(|other| *other != kind) {
             assert_ne!(base, name(builder(other).bits_per_key(11.0)));

@@ -14,7 +14,7 @@ pub(crate) struct Case {
     room: usize,
 }
 
-/// The number of keys of a full filter: so many that each kind builds it in several pieces and groups later inserts.
+/// The number of keys of a full filter. With this number, each kind builds it in several pieces and groups later inserts.
 pub(crate) const KEYS: usize = 60_000;
 
 const fn case(kind: FilterKind, options: fn(FilterSpec) -> FilterSpec) -> Case {
@@ -146,7 +146,10 @@ fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &
         assert!(filter == expected, "other bytes");
         return;
     }
-    assert_eq!(filter.len(), expected.len());
+    // A cuckoo set stores no fingerprint that it finds already. What it finds depends on where the keys before were
+    // placed, and so on the method, but in few cases.
+    let (len, expected_len) = (filter.len(), expected.len());
+    assert!(len.abs_diff(expected_len) <= expected_len / 200, "{len} and {expected_len} keys");
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "a key is lost");
     assert!(AnyFilter::from_bytes(&filter.to_bytes()).is_ok());
 }
