@@ -24,7 +24,7 @@
 //! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
 //! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
 //! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
-//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48, or 29 compact |
+//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48; compact 29 empty, 75 full |
 //! | to remove, count or enumerate keys; to grow or shrink without the keys; to merge filters of different sizes that have the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
 //! | to remove, count or enumerate keys, faster and at a false-positive rate of 0.37 %; to grow without the keys | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
 //! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
