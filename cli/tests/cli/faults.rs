@@ -107,6 +107,8 @@ fn interrupted_merges_and_folds_leave_only_the_old_file() {
         for (name, number) in [("INT", 2), ("TERM", 15)] {
             let before = folder.names();
             let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+            // `wait` would close the pipe, and so end the filter before the signal ends the program.
+            let _pipe = child.stdin.take();
             wait_until(|| folder.names().len() > before.len());
             signal(&child, name);
             assert_eq!(child.wait().unwrap().signal(), Some(number), "{arguments:?}");
