@@ -1,6 +1,7 @@
 //! The keys and probes of a case.
 
 use super::UnknownWord;
+use super::words::stored_as_text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -67,19 +68,7 @@ impl FromStr for Distribution {
     }
 }
 
-impl From<Distribution> for String {
-    fn from(distribution: Distribution) -> Self {
-        distribution.to_string()
-    }
-}
-
-impl TryFrom<String> for Distribution {
-    type Error = UnknownWord;
-
-    fn try_from(text: String) -> Result<Self, UnknownWord> {
-        text.parse()
-    }
-}
+stored_as_text!(Distribution);
 
 #[cfg(test)]
 mod tests {

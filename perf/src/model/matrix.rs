@@ -2,6 +2,7 @@
 //! matrix varies one property.
 
 use super::UnknownWord;
+use super::words::stored_as_text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -84,19 +85,7 @@ impl FromStr for Matrix {
     }
 }
 
-impl From<Matrix> for String {
-    fn from(matrix: Matrix) -> Self {
-        matrix.to_string()
-    }
-}
-
-impl TryFrom<String> for Matrix {
-    type Error = UnknownWord;
-
-    fn try_from(text: String) -> Result<Self, UnknownWord> {
-        text.parse()
-    }
-}
+stored_as_text!(Matrix);
 
 #[cfg(test)]
 mod tests {

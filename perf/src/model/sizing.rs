@@ -1,5 +1,6 @@
 //! How the size of a filter is chosen.
 
+use super::words::stored_as_text;
 use super::{Family, Filling, UnknownWord};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -85,19 +86,7 @@ impl FromStr for Sizing {
     }
 }
 
-impl From<Sizing> for String {
-    fn from(sizing: Sizing) -> Self {
-        sizing.to_string()
-    }
-}
-
-impl TryFrom<String> for Sizing {
-    type Error = UnknownWord;
-
-    fn try_from(text: String) -> Result<Self, UnknownWord> {
-        text.parse()
-    }
-}
+stored_as_text!(Sizing);
 
 #[cfg(test)]
 mod tests {

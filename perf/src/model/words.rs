@@ -26,6 +26,26 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
+/// Lets a type stand in files as the text that it displays, and from which it is parsed.
+macro_rules! stored_as_text {
+    ($type:ident) => {
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = UnknownWord;
+
+            fn try_from(text: String) -> Result<Self, UnknownWord> {
+                text.parse()
+            }
+        }
+    };
+}
+pub(super) use stored_as_text;
+
 /// Declares an enumeration, and the word of each variant.
 macro_rules! words {
     ($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
