@@ -142,9 +142,7 @@ fn say_what_is_planned(
 /// Checks that all filters for the largest key count fit into `memory` bytes together. It assumes one byte per key,
 /// which is a lower bound: each filter takes more, and inserts are measured on several copies.
 fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
-    let Some((keys, memory)) =
-        key_counts(selection, &Caches::observe()).into_iter().max().zip(memory)
-    else {
+    let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
         return Ok(());
     };
     let groups = groups_of(keys, selection);
@@ -287,8 +285,8 @@ enum Part {
 fn parts(selection: &Selection) -> Vec<Part> {
     let caches = Caches::observe();
     let (looked_up, changed): (Vec<usize>, Vec<usize>) =
-        key_counts(selection, &caches).into_iter().partition(|keys| selection.only_looks_up(*keys));
-    let of_summary = key_counts_of_summary(selection, &caches);
+        key_counts(selection).into_iter().partition(|keys| selection.only_looks_up(*keys));
+    let of_summary = key_counts_of_summary(selection);
     let (mut parts, mut looked_up) = (Vec::new(), looked_up);
     for keys in &of_summary {
         if looked_up.contains(keys) {

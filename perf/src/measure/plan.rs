@@ -10,7 +10,6 @@ pub(crate) use scope::Scope;
 pub(crate) use selection::{MAX_THREADS, Selection, parse_count};
 pub(crate) use sweep::{Loads, sweep_of, swept_specs};
 
-use crate::measure::environment::Caches;
 use crate::model::{
     Calls, Case, Distribution, Filling, Form, Input, Matrix, Op, Rival, Sizing, Workload,
 };
@@ -268,8 +267,8 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
     selection.choose_groups(groups, &subject_specs())
 }
 
-/// Returns the key counts of a selection on a machine with these caches.
-pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
+/// Returns the key counts of a selection.
+pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
     // If the user names loads, only the sweep is measured. If the user names numbers of threads, only the engine is.
     if selection.threads.is_some() {
         return Vec::new();
@@ -281,28 +280,15 @@ pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
         return Vec::new();
     }
     match selection.scope() {
-        Scope::Quick => vec![KEYS_IN_L2, 1_000_000, keys_beyond_caches(caches)],
-        Scope::Usual => vec![KEYS_IN_L2, 1_000_000, 10_000_000],
-        Scope::Full => vec![KEYS_IN_L2, 1_000_000, 10_000_000, 100_000_000],
+        Scope::Quick | Scope::Usual => vec![100_000, 1_000_000, 10_000_000],
+        Scope::Full => vec![100_000, 1_000_000, 10_000_000, 100_000_000],
     }
 }
 
-/// A number of keys whose filters fit into the L2 cache of any server.
-const KEYS_IN_L2: usize = 100_000;
-
-/// Returns the first number of keys, out of a few round ones, whose filters of 12 bits per key are larger than the
-/// last-level cache by a quarter. If no number is large enough, returns the largest, so that a quick run stays short.
-fn keys_beyond_caches(caches: &Caches) -> usize {
-    const NUMBERS: [usize; 3] = [10_000_000, 30_000_000, 60_000_000];
-    let bytes = caches.l3.or(caches.l2).map_or(0, |bytes| bytes / 4 * 5);
-    let is_enough = |keys: &&usize| **keys as u64 / 8 * 12 >= bytes;
-    NUMBERS.iter().find(is_enough).copied().unwrap_or(NUMBERS[2])
-}
-
 /// Returns the key counts of the summary that a quick run shows first: the smallest and the largest.
-pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> Vec<usize> {
+pub(crate) fn key_counts_of_summary(selection: &Selection) -> Vec<usize> {
     let is_default = selection.scope() == Scope::Quick && selection.includes_all();
-    let mut all = if is_default { key_counts(selection, caches) } else { Vec::new() };
+    let mut all = if is_default { key_counts(selection) } else { Vec::new() };
     if all.len() > 2 {
         all.drain(1..all.len() - 1);
     }
@@ -414,14 +400,11 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_run_has_one_size_beyond_the_caches_with_one_filter_per_kind() {
+    fn a_quick_run_looks_up_in_one_large_filter_per_kind() {
         let quick = Selection { quick: true, ..Selection::default() };
-        let with_l3 = |l3| Caches { l3: Some(l3), ..Caches::default() };
-        let large = |l3| *key_counts(&quick, &with_l3(l3)).last().unwrap();
-        assert_eq!([8 << 20, 32 << 20, 1 << 30].map(large), [10_000_000, 30_000_000, 60_000_000]);
-        assert_eq!(key_counts_of_summary(&quick, &with_l3(32 << 20)), [100_000, 30_000_000]);
-        assert!(key_counts_of_summary(&Selection::default(), &Caches::default()).is_empty());
-        let specs = subject_specs_of(30_000_000, &quick);
+        assert_eq!(key_counts_of_summary(&quick), [100_000, 10_000_000]);
+        assert!(key_counts_of_summary(&Selection::default()).is_empty());
+        let specs = subject_specs_of(10_000_000, &quick);
         let ours = specs.iter().filter(|spec| spec.rival.is_none()).count();
         assert_eq!(ours, FilterKind::ALL.len());
         assert_eq!(subject_specs_of(100_000, &quick), subject_specs());
