@@ -43,8 +43,10 @@ fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
     let mut groups: Vec<_> = key_counts(selection)
         .into_iter()
         .flat_map(|keys| groups_of(keys, selection))
-        .map(|group| (subject_specs_of(group.keys, selection), group))
-        .map(|(specs, group)| (group, specs))
+        .map(|group| {
+            let specs = subject_specs_of(group.keys, selection);
+            (group, specs)
+        })
         .collect();
     for loads in sweep_of(selection) {
         let specs = swept_specs(loads.family, loads.slots, selection, None);

@@ -287,12 +287,11 @@ pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
 
 /// Returns the key counts of the summary that a quick run shows first: the smallest and the largest.
 pub(crate) fn key_counts_of_summary(selection: &Selection) -> Vec<usize> {
-    let is_default = selection.scope() == Scope::Quick && selection.includes_all();
-    let mut all = if is_default { key_counts(selection) } else { Vec::new() };
-    if all.len() > 2 {
-        all.drain(1..all.len() - 1);
+    if selection.scope() != Scope::Quick || !selection.includes_all() {
+        return Vec::new();
     }
-    all
+    let all = key_counts(selection);
+    all.first().into_iter().chain(all.last()).copied().collect()
 }
 
 /// Whether the summary shows a group of generated keys.

@@ -39,7 +39,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A case of our filter `filter`: one thread, generated keys, no operation yet but a batch of lookups.
+    /// Returns a case of our filter `filter`, from which other cases are made: lookups by batches, on one thread, of
+    /// generated keys, for no keys.
     pub(crate) fn of(filter: String, sizing: Sizing) -> Self {
         Self {
             filter,
@@ -194,7 +195,7 @@ impl Case {
             && self.matrix == other.matrix
     }
 
-    /// Whether this is a batch of lookups of probes with this workload.
+    /// Whether the operation is lookups of probes with this workload.
     pub(crate) fn is_lookup(&self, workload: Workload) -> bool {
         (self.op, self.workload) == (Op::Contains, Some(workload))
     }

@@ -80,7 +80,7 @@ impl TryFrom<CaseColumns> for Case {
     type Error = UnknownWord;
 
     fn try_from(columns: CaseColumns) -> Result<Self, UnknownWord> {
-        let Some(sizing) = columns.sizing else { return old_form::read(columns) };
+        let Some(sizing) = columns.sizing else { return from_old_form(columns) };
         let kernels = columns
             .kernels
             .as_deref()
@@ -105,6 +105,26 @@ impl TryFrom<CaseColumns> for Case {
             matrix: columns.matrix,
         })
     }
+}
+
+/// Returns the case of a row that has no column for the size.
+///
+/// # Errors
+///
+/// If the variant has a part that no harness wrote.
+fn from_old_form(columns: CaseColumns) -> Result<Case, UnknownWord> {
+    let calls = Calls::by(columns.api);
+    let filter = old_form::of_filter(columns.filter, &columns.variant)?;
+    Ok(Case {
+        rival: columns.rival,
+        op: columns.op,
+        workload: columns.workload,
+        // Only batches were split into calls.
+        calls: if calls == Calls::BATCH { filter.calls } else { calls },
+        keys: columns.keys,
+        threads: columns.threads,
+        ..filter
+    })
 }
 
 #[cfg(test)]

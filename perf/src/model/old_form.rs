@@ -1,30 +1,9 @@
 //! Reads cases from files of older harnesses, in which the column `variant` was all that said how a filter was sized,
 //! on which input, and under which conditions.
 
-use super::columns::CaseColumns;
 use super::{Calls, Case, Clock, Distribution, Form, Input, Matrix, Sizing, UnknownWord};
 
-/// Returns the case of a row that has no column for the size.
-///
-/// # Errors
-///
-/// If the variant has a part that no harness wrote.
-pub(super) fn read(columns: CaseColumns) -> Result<Case, UnknownWord> {
-    let calls = Calls::by(columns.api);
-    let filter = of_filter(columns.filter, &columns.variant)?;
-    Ok(Case {
-        rival: columns.rival,
-        op: columns.op,
-        workload: columns.workload,
-        // Only batches were split into calls.
-        calls: if calls == Calls::BATCH { filter.calls } else { calls },
-        keys: columns.keys,
-        threads: columns.threads,
-        ..filter
-    })
-}
-
-/// Returns the case that a variant describes: batches of lookups in a filter of ours.
+/// Returns the case that a variant describes: lookups by batches in a filter of ours.
 ///
 /// # Errors
 ///

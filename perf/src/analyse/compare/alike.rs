@@ -21,7 +21,6 @@
 //! wide (Abadie and Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008). To
 //! make up for this, a verdict requires all attempts of a comparison to agree.
 
-use super::interleaved::Control;
 use crate::base::bootstrap;
 use crate::base::bootstrap::{FEWEST, Interval};
 use crate::base::stats::median;
@@ -31,6 +30,24 @@ const LIKE: f64 = 0.05;
 
 /// Each round of the new run is compared with the median of this number of matched rounds of the old run.
 const NEIGHBOURS: usize = 3;
+
+/// The times of one rival in the rounds of both runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Control<'a> {
+    pub(super) old: &'a [f64],
+    pub(super) new: &'a [f64],
+}
+
+impl Control<'_> {
+    pub(super) fn was_measured(&self) -> bool {
+        !self.old.is_empty() && !self.new.is_empty()
+    }
+
+    /// The median new time over the median old time.
+    pub(super) fn ratio(&self) -> f64 {
+        median(self.new) / median(self.old)
+    }
+}
 
 /// The matched rounds of the old run for each round of the new run, the nearest first.
 #[derive(Clone, Debug)]

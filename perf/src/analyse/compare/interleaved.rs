@@ -6,13 +6,13 @@
 //! the rivals of the group is divided out. Of 1173 cases in one attempt, 52 then count as slower or faster. With the
 //! drift of whole runs, 256 did.
 
-use super::alike::Alike;
+use super::alike::{Alike, Control};
 use super::runs::{Attempt, Pair};
-use super::speed::Source;
 use crate::base::bootstrap;
 use crate::base::bootstrap::Interval;
 use crate::base::stats::median;
 use crate::store::samples::Samples;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// The interleaved groups of both runs of an attempt, and the rivals in each.
@@ -21,6 +21,19 @@ pub(super) struct Interleaved<'a> {
     /// The index of the interleaved group of each case, by name, in the old and in the new run.
     groups_by_name: [HashMap<&'a str, usize>; 2],
     rivals: HashMap<GroupIndices, Rivals>,
+}
+
+/// How a drift-adjusted ratio was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Source {
+    /// The ratio is taken between matched rounds, in which rivals took the same time.
+    AlikeRounds,
+    /// The ratio of the medians of all rounds is divided by the median ratio of the rivals that were interleaved with
+    /// the case.
+    Rivals,
+    /// The ratio of the medians of all rounds is divided by the drift of the machine between the whole runs.
+    Run,
 }
 
 /// Indices of the interleaved groups of a case in the old and in the new run.
@@ -59,24 +72,6 @@ fn groups_by_name(samples: &Samples) -> HashMap<&str, usize> {
 fn groups_of(groups_by_name: &[HashMap<&str, usize>; 2], name: &str) -> Option<GroupIndices> {
     let [old, new] = groups_by_name;
     Some((*old.get(name)?, *new.get(name)?))
-}
-
-/// The times of one rival in the rounds of both runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Control<'a> {
-    pub(super) old: &'a [f64],
-    pub(super) new: &'a [f64],
-}
-
-impl Control<'_> {
-    fn was_measured(&self) -> bool {
-        !self.old.is_empty() && !self.new.is_empty()
-    }
-
-    /// The median new time over the median old time.
-    fn ratio(&self) -> f64 {
-        median(self.new) / median(self.old)
-    }
 }
 
 /// The drift of the machine, measured by rivals that were interleaved with each other.

@@ -1,7 +1,7 @@
 //! Decides which cases are slower or faster. An effect counts if it is at least as large as `--min-effect`, and if in
 //! every attempt it exceeds the noise of the repetitions.
 
-use super::interleaved::Rivals;
+use super::interleaved::{Rivals, Source};
 use super::runs::Pair;
 use crate::base::bootstrap;
 use crate::base::bootstrap::Interval;
@@ -33,19 +33,6 @@ pub(crate) struct Measure {
     pub(crate) source: Source,
     /// The interval of `relative`, by resampling the repetitions of both runs; `None` if there are too few repetitions.
     pub(crate) interval: Option<Interval>,
-}
-
-/// How a drift-adjusted ratio was computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Source {
-    /// The ratio is taken between matched rounds, in which rivals took the same time.
-    AlikeRounds,
-    /// The ratio of the medians of all rounds is divided by the median ratio of the rivals that were interleaved with
-    /// the case.
-    Rivals,
-    /// The ratio of the medians of all rounds is divided by the drift of the machine between the whole runs.
-    Run,
 }
 
 /// The conclusion about the speed of a case.
