@@ -1,5 +1,6 @@
 //! What does a call with one key cost, for lookups, inserts and removals, compared with the crates that a user would
-//! otherwise pick?
+//! otherwise pick? With `--batches`: what does a key of a batch cost? The other crates have no batches, and then still
+//! get one call per key.
 //!
 //! In each round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys,
 //! with one call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they
@@ -13,14 +14,18 @@
 //! and a load of 90 %.
 //!
 //! ```sh
-//! cargo bench -p trommel-benches --bench single_keys -- [ROUNDS]
+//! cargo bench -p trommel-benches --bench single_keys -- [--batches] [ROUNDS] [NAME]...
 //! ```
+//!
+//! With names, only groups that have a filter of such a name are measured. `TROMMEL_ISA` chooses the instruction set of
+//! our filters.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::time::Instant;
 use trommel::{
-    AnyFilter, BloomFilter, CacheLineBloom, CacheLineQuotient, CuckooFilter, Filter, FilterView,
-    Insert, KeyHash, QuotientFilter, RegisterBloom, Remove, SplitBlockBloom,
+    AnyFilter, Bitmap, BloomFilter, CacheLineBloom, CacheLineQuotient, CuckooFilter, Filter,
+    FilterView, Insert, KeyHash, QuotientFilter, RegisterBloom, Remove, SplitBlockBloom,
 };
 use trommel_benches::{FPR, hashes};
 
@@ -90,6 +95,30 @@ macro_rules! slot_subjects {
     )*};
 }
 slot_subjects!(QuotientFilter, CacheLineQuotient, CuckooFilter);
+
+/// A filter that gets the keys of a round as one batch. Removals have no batches.
+struct Batched<F> {
+    filter: F,
+    found: RefCell<Bitmap>,
+}
+
+impl<F: Filter + Insert + Subject> Subject for Batched<F> {
+    fn count_keys(&self, hashes: &[KeyHash]) -> usize {
+        let mut found = self.found.borrow_mut();
+        self.filter.contains_batch(hashes, &mut found);
+        found.count_ones()
+    }
+
+    fn insert_keys(&mut self, hashes: &[KeyHash]) -> bool {
+        let inserted = Insert::insert_batch(&mut self.filter, hashes);
+        inserted.expect("room for all keys");
+        true
+    }
+
+    fn remove_keys(&mut self, hashes: &[KeyHash]) -> Option<usize> {
+        self.filter.remove_keys(hashes)
+    }
+}
 
 struct View(FilterView<'static>);
 subject!(View, |view, hash| contains view.0.contains_hash(*hash));
@@ -247,7 +276,19 @@ fn filled(mut filter: impl Subject + 'static, keys: &[KeyHash]) -> Box<dyn Subje
     Box::new(filter)
 }
 
-fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
+/// One of our filters with the keys. It gets the keys of a round in one call if `batches` is true.
+fn ours<F>(filter: F, keys: &[KeyHash], batches: bool) -> Box<dyn Subject>
+where
+    F: Filter + Insert + Subject + 'static,
+{
+    if batches {
+        filled(Batched { filter, found: RefCell::new(Bitmap::new(0)) }, keys)
+    } else {
+        filled(filter, keys)
+    }
+}
+
+fn bloom_groups(keys: &[KeyHash], batches: bool) -> Vec<Group> {
     let n = keys.len();
     let sbbf = |bytes: usize| {
         let bytes = vec![0; bytes / 32 * 32];
@@ -267,8 +308,8 @@ fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
             rivals: 1,
             subjects: vec![
                 ("sbbf-rs-safe", sbbf(split.memory_bytes())),
-                ("split-block", filled(split, keys)),
-                ("split-block, AnyFilter", Box::new(any)),
+                ("split-block", ours(split, keys, batches)),
+                ("split-block, AnyFilter", ours(any, &[], batches)),
                 ("split-block, FilterView", Box::new(View(view))),
             ],
         },
@@ -276,28 +317,28 @@ fn bloom_groups(keys: &[KeyHash]) -> Vec<Group> {
             rivals: 1,
             subjects: vec![
                 ("sbbf-rs-safe", sbbf(register.memory_bytes())),
-                ("register", filled(register, keys)),
+                ("register", ours(register, keys, batches)),
             ],
         },
         Group {
             rivals: 1,
             subjects: vec![
                 ("sbbf-rs-safe", sbbf(cache_line.memory_bytes())),
-                ("cache-line", filled(cache_line, keys)),
+                ("cache-line", ours(cache_line, keys, batches)),
             ],
         },
         Group {
             rivals: 1,
             subjects: vec![
                 ("fastbloom", filled(fastbloom, keys)),
-                ("standard", filled(standard, keys)),
+                ("standard", ours(standard, keys, batches)),
             ],
         },
     ]
 }
 
 /// Filters of `slots` slots, a power of two, with fingerprints of 8 bits and a load of 90 %.
-fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
+fn slot_groups(slots: usize, keys: &[KeyHash], batches: bool) -> Vec<Group> {
     // With this number of keys and a load of 95 %, a builder makes a table of `slots` slots.
     let planned = slots / 20 * 19;
     let quotient = QuotientFilter::builder().keys(planned).load(0.95).remainder_bits(8);
@@ -316,8 +357,11 @@ fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
             rivals: 1,
             subjects: vec![
                 ("qfilter", filled(qfilter, keys)),
-                ("quotient", filled(quotient.build().expect("a valid size"), keys)),
-                ("cache-line quotient", filled(cache_line.build().expect("a valid size"), keys)),
+                ("quotient", ours(quotient.build().expect("a valid size"), keys, batches)),
+                (
+                    "cache-line quotient",
+                    ours(cache_line.build().expect("a valid size"), keys, batches),
+                ),
             ],
         },
         Group {
@@ -329,15 +373,27 @@ fn slot_groups(slots: usize, keys: &[KeyHash]) -> Vec<Group> {
                     "subms-cuckoo-filter",
                     filled(subms_cuckoo_filter::CuckooFilter::with_capacity(slots / 10 * 9), keys),
                 ),
-                ("cuckoo", filled(cuckoo.build().expect("a valid size"), keys)),
+                ("cuckoo", ours(cuckoo.build().expect("a valid size"), keys, batches)),
             ],
         },
     ]
 }
 
 fn main() {
-    let rounds =
-        std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(401);
+    let (mut rounds, mut batches, mut names) = (401, false, Vec::new());
+    for argument in std::env::args().skip(1) {
+        match (argument.as_str(), argument.parse()) {
+            // From `cargo bench`.
+            ("--bench", _) => {}
+            ("--batches", _) => batches = true,
+            (_, Ok(number)) => rounds = number,
+            _ => names.push(argument),
+        }
+    }
+    let is_wanted = |group: &Group| {
+        let named = |name| names.iter().any(|wanted| wanted == name);
+        names.is_empty() || group.subjects.iter().any(|(name, _)| named(*name))
+    };
     println!(
         "| keys or slots | filter | {} |",
         OPERATIONS.map(|name| format!("{name}, ns")).join(" | ")
@@ -345,13 +401,13 @@ fn main() {
     println!("|---:|---|---:|---:|---:|---:|");
     for n in [100_000, 1_000_000, 10_000_000] {
         let keys = hashes(1, n);
-        for group in bloom_groups(&keys) {
+        for group in bloom_groups(&keys, batches).into_iter().filter(is_wanted) {
             compare(&format!("{n} keys"), group, &keys, rounds);
         }
     }
     for bits in [17, 20, 24] {
         let keys = hashes(1, (1 << bits) / 10 * 9);
-        for group in slot_groups(1 << bits, &keys) {
+        for group in slot_groups(1 << bits, &keys, batches).into_iter().filter(is_wanted) {
             compare(&format!("2^{bits} slots"), group, &keys, rounds);
         }
     }

@@ -1,6 +1,7 @@
 //! Rank, select and comparisons on words of a table. They are inlined, and compiled for the caller's instruction set.
 
 use crate::balance;
+use wide::u8x16;
 
 /// Operations on a 64-bit word or on 64 bytes. A value of an implementing type proves that the machine has the
 /// instructions that it uses.
@@ -10,6 +11,18 @@ pub(crate) trait Words: Copy {
     /// The index of the one that has `skip` ones below it. The caller must ensure that `word` has more than `skip`
     /// ones.
     fn select(self, word: u64, skip: u32) -> u32;
+    /// `word` without the bits from `index` on; all of `word` if `index` is 64 or more.
+    fn below(self, word: u64, index: u32) -> u64;
+    /// The one of `word` that has `skip` ones below it, as a word with this single bit; 0 if `word` has no more than
+    /// `skip` ones. The caller must ensure that `skip` is below 64.
+    fn one(self, word: u64, skip: u32) -> u64;
+    /// The ones of `word` that have `skip` and `skip + 1` ones below them; fewer if `word` has fewer.
+    #[inline(always)]
+    fn two_ones(self, word: u64, skip: u32) -> u64 {
+        let first = self.one(word, skip);
+        let after = word & !(first | first.wrapping_sub(1));
+        first | after & after.wrapping_neg()
+    }
     /// A bit for each slot of a block: whether no run is open there. See [`balance`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
     /// Unpacks eight numbers of `bits` bits, which are packed from the lowest bit on, into a byte each. The caller must
@@ -19,6 +32,10 @@ pub(crate) trait Words: Copy {
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
     /// A bit for each byte: whether it equals the one at the same index of `others`.
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
+    /// A bit for each byte: whether it equals `other`.
+    fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32;
+    /// A bit for each byte: whether it is at most `other`.
+    fn at_most(self, bytes: &[u8; 32], other: u8) -> u32;
 }
 
 /// A mask of the lowest `bits` bits of every byte.
@@ -53,6 +70,17 @@ impl Words for Plain {
     }
 
     #[inline(always)]
+    fn below(self, word: u64, index: u32) -> u64 {
+        word & 1u64.checked_shl(index).map_or(u64::MAX, |bit| bit - 1)
+    }
+
+    #[inline(always)]
+    fn one(self, word: u64, skip: u32) -> u64 {
+        let index = trommel_simd::select(word, skip);
+        u64::from(index < 64) << (index % 64)
+    }
+
+    #[inline(always)]
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64 {
         balance::balanced(begun, ended, open)
     }
@@ -72,4 +100,23 @@ impl Words for Plain {
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
         each_pair(bytes, others, |byte, other| byte == other)
     }
+
+    #[inline(always)]
+    fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32 {
+        of_halves(bytes, |half| half.simd_eq(u8x16::splat(other)))
+    }
+
+    #[inline(always)]
+    fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
+        // SSE2 has a minimum of bytes without a sign, but no comparison.
+        of_halves(bytes, |half| half.min(u8x16::splat(other)).simd_eq(half))
+    }
+}
+
+/// A bit for each byte, from vectors that have all bits of a byte set or none.
+#[inline(always)]
+fn of_halves(bytes: &[u8; 32], of: impl Fn(u8x16) -> u8x16) -> u32 {
+    let (halves, _) = bytes.as_chunks::<16>();
+    let bits = |half: [u8; 16]| of(u8x16::from(half)).to_bitmask();
+    bits(halves[0]) | bits(halves[1]) << 16
 }

@@ -20,17 +20,15 @@ use trommel_simd::Isa;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
-mod avx2_passes;
-#[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod insert;
 #[cfg(target_arch = "x86_64")]
-mod insert_avx2;
-#[cfg(target_arch = "x86_64")]
+mod insert_avx512;
 mod insert_steps;
-#[cfg(target_arch = "x86_64")]
 mod lines;
+#[cfg(target_arch = "x86_64")]
+mod located;
+mod lookup;
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
 
@@ -50,23 +48,16 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx512Gather => Kernels {
             contains_batch: avx512::contains_batch::<true>,
-            insert: insert::insert,
-            insert_batch: insert::insert_batch,
-            ..AVX2
+            insert: insert_avx512::insert,
+            insert_batch: insert_avx512::insert_batch,
+            ..bmi2::KERNELS
         },
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core => Kernels { contains_batch: avx512::contains_batch::<false>, ..AVX2 },
+        Isa::Avx512Core => {
+            Kernels { contains_batch: avx512::contains_batch::<false>, ..bmi2::KERNELS }
+        }
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => AVX2,
+        Isa::Avx2 => Kernels { contains_batch: avx2::contains_batch, ..bmi2::KERNELS },
         _ => portable::KERNELS,
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-const AVX2: Kernels = Kernels {
-    contains: avx2::contains,
-    contains_batch: avx2_passes::contains_batch,
-    insert: insert_avx2::insert,
-    insert_batch: insert_avx2::insert_batch,
-    ..bmi2::KERNELS
-};

@@ -7,6 +7,7 @@
 
 mod balance;
 mod line_block;
+mod moves;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod vectors;

@@ -1,4 +1,4 @@
-//! Runs the algorithms of [`Table`] key by key, and prefetches the cache lines of the keys of a batch.
+//! Runs the algorithms of [`Table`] key by key, and prefetches the cache lines of keys that are to be inserted.
 
 use super::Progress;
 use crate::geometry::Geometry;
@@ -6,8 +6,7 @@ use crate::layout::{Layout, Position};
 use crate::table::Table;
 use crate::words::Words;
 use trommel_base::WhyFull;
-use trommel_base::batch::{Fetch, FetchT0, RING_KEYS, Window, run_stages};
-use trommel_base::with_fetch;
+use trommel_base::batch::{Fetch, FetchT0, Window};
 
 #[inline(always)]
 pub(super) fn contains<L: Layout, W: Words>(
@@ -19,70 +18,6 @@ pub(super) fn contains<L: Layout, W: Words>(
     let (quotient, stored) = geometry.split::<L>(hash);
     let home = Position::of_slot::<L>(quotient);
     Table::<L, _>::new(geometry, table).contains(words, home, stored)
-}
-
-/// The number of keys in a group. They are located, fetched and probed together.
-const GROUP: usize = 8;
-
-/// Homes and stored remainders of the keys that are located but not probed yet.
-struct Located {
-    homes: [Position; RING_KEYS],
-    stored: [u32; RING_KEYS],
-}
-
-impl Located {
-    const NOWHERE: Position = Position { block: 0, slot: 0 };
-
-    fn new() -> Self {
-        Self { homes: [Self::NOWHERE; RING_KEYS], stored: [0; RING_KEYS] }
-    }
-
-    #[inline(always)]
-    fn locate<L: Layout>(&mut self, geometry: &Geometry, key: usize, hash: u64) {
-        let (quotient, stored) = geometry.split::<L>(hash);
-        self.homes[key % RING_KEYS] = Position::of_slot::<L>(quotient);
-        self.stored[key % RING_KEYS] = stored;
-    }
-}
-
-#[inline(always)]
-pub(super) fn contains_batch<L: Layout, W: Words>(
-    words: W,
-    geometry: &Geometry,
-    bytes: &[u8],
-    hashes: &[u64],
-    found: &mut [u64],
-) {
-    let table = Table::<L, _>::new(geometry, bytes);
-    let window = Window::for_table(bytes.len());
-    if window.hint.is_none() {
-        for (i, hash) in hashes.iter().enumerate() {
-            found[i / 64] |= u64::from(contains::<L, W>(words, geometry, bytes, *hash)) << (i % 64);
-        }
-        return;
-    }
-    let keys_of = |group: usize| group * GROUP..hashes.len().min((group + 1) * GROUP);
-    with_fetch!(window, F => run_stages::<GROUP, _>(
-        hashes, hashes.len().div_ceil(GROUP),
-        window,
-        &mut Located::new(),
-        |located, group| {
-            for key in keys_of(group) {
-                located.locate::<L>(geometry, key, hashes[key]);
-            }
-        },
-        |located, group| {
-            for key in keys_of(group) {
-                fetch::<L, F>(&table, located.homes[key % RING_KEYS]);
-            }
-        },
-        |located, group| {
-            for key in keys_of(group) {
-                let (home, stored) = (located.homes[key % RING_KEYS], located.stored[key % RING_KEYS]);
-                found[key / 64] |= u64::from(table.contains(words, home, stored)) << (key % 64);
-            }
-        },
-    ));
 }
 
 #[inline(always)]
@@ -152,7 +87,8 @@ pub(super) fn remove<L: Layout, W: Words>(
     table.remove(words, home, stored)
 }
 
-/// Declares the module `$name` with all kernels of a layout: the scalar algorithms, compiled with the given attributes.
+/// Declares the module `$name` with all kernels of a layout, compiled with the given attributes: single keys and batches
+/// by the modules `lookup` and `insert` beside it, and the rest by the algorithms of the table.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {
@@ -175,7 +111,19 @@ macro_rules! scalar_kernels {
 
             $(#[$attribute])*
             pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-                scalar::contains::<$layout, _>($words, geometry, table, hash)
+                let rest = |geometry: &_, table: &_, hash, rest| contains_rest(geometry, table, hash, rest);
+                lookup::contains($words, geometry, table, hash, rest)
+            }
+
+            #[inline(never)]
+            $(#[$attribute])*
+            fn contains_rest(
+                geometry: &Geometry,
+                table: &[u8],
+                hash: u64,
+                rest: lookup::Rest,
+            ) -> bool {
+                lookup::contains_rest($words, geometry, table, hash, rest)
             }
 
             $(#[$attribute])*
@@ -185,11 +133,25 @@ macro_rules! scalar_kernels {
                 hashes: &[u64],
                 found: &mut [u64],
             ) {
-                scalar::contains_batch::<$layout, _>($words, geometry, table, hashes, found);
+                let rest = |geometry: &_, table: &_, hash, rest| contains_rest(geometry, table, hash, rest);
+                lookup::contains_batch($words, geometry, table, hashes, found, rest);
             }
 
             $(#[$attribute])*
             pub(super) fn insert(
+                geometry: &Geometry,
+                table: &mut [u8],
+                hash: u64,
+            ) -> Result<bool, WhyFull> {
+                let rest = |geometry: &_, table: &mut _, hash| insert_rest(geometry, table, hash);
+                let (words, prepared) = ($words, insert::prepare(geometry, table));
+                // SAFETY: the line above prepared for this table.
+                unsafe { insert::insert(words, geometry, &prepared, table, hash, rest) }
+            }
+
+            #[inline(never)]
+            $(#[$attribute])*
+            fn insert_rest(
                 geometry: &Geometry,
                 table: &mut [u8],
                 hash: u64,
@@ -204,9 +166,12 @@ macro_rules! scalar_kernels {
                 hashes: &[u64],
                 new: &mut [u64],
             ) -> Progress {
-                let words = $words;
+                let rest = |geometry: &_, table: &mut _, hash| insert_rest(geometry, table, hash);
+                let (words, prepared) = ($words, insert::prepare(geometry, table));
+                // The closure is here, since it is compiled for the instruction set of this function.
                 scalar::insert_batch::<$layout>(geometry, table, hashes, new, |table, hash| {
-                    scalar::insert::<$layout, _>(words, geometry, table, hash)
+                    // SAFETY: the table was prepared for, and keeps its length.
+                    unsafe { insert::insert(words, geometry, &prepared, table, hash, rest) }
                 })
             }
 

@@ -21,12 +21,9 @@ use crate::words::Plain;
 use trommel_simd::Isa;
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod insert;
-#[cfg(target_arch = "x86_64")]
+mod lookup;
 mod places;
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
@@ -46,24 +43,17 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 | Isa::Avx512Gather => {
-            Kernels { contains_batch: avx512::contains_batch::<true>, ..AVX2 }
+            Kernels { contains_batch: avx512::contains_batch::<true>, ..bmi2::KERNELS }
         }
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core => Kernels { contains_batch: avx512::contains_batch::<false>, ..AVX2 },
+        Isa::Avx512Core => {
+            Kernels { contains_batch: avx512::contains_batch::<false>, ..bmi2::KERNELS }
+        }
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => AVX2,
+        Isa::Avx2 => bmi2::KERNELS,
         _ => portable::KERNELS,
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-const AVX2: Kernels = Kernels {
-    contains: avx2::contains,
-    contains_batch: avx2::contains_batch,
-    insert: insert::insert,
-    insert_batch: insert::insert_batch,
-    ..bmi2::KERNELS
-};
 
 #[cfg(test)]
 mod tests;

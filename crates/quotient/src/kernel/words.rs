@@ -37,6 +37,24 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
+    fn below(self, word: u64, index: u32) -> u64 {
+        // SAFETY: the code that made this value checked that the machine has BMI2.
+        unsafe { core::arch::x86_64::_bzhi_u64(word, index) }
+    }
+
+    #[inline(always)]
+    fn one(self, word: u64, skip: u32) -> u64 {
+        // SAFETY: the code that made this value checked that the machine has BMI2.
+        unsafe { core::arch::x86_64::_pdep_u64(1 << skip, word) }
+    }
+
+    #[inline(always)]
+    fn two_ones(self, word: u64, skip: u32) -> u64 {
+        // SAFETY: the code that made this value checked that the machine has BMI2.
+        unsafe { core::arch::x86_64::_pdep_u64(0b11 << skip, word) }
+    }
+
+    #[inline(always)]
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64 {
         // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
         unsafe { balance::balanced_avx2(begun, ended, open) }
@@ -59,6 +77,39 @@ impl Words for Avx2 {
         // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
         unsafe { equal_avx2(bytes, others) }
     }
+
+    #[inline(always)]
+    fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32 {
+        // SAFETY: the code that made this value checked that the machine has AVX2.
+        unsafe { equal_to_avx2(bytes, other) }
+    }
+
+    #[inline(always)]
+    fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
+        // SAFETY: the code that made this value checked that the machine has AVX2.
+        unsafe { at_most_avx2(bytes, other) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn equal_to_avx2(bytes: &[u8; 32], other: u8) -> u32 {
+    use core::arch::x86_64::*;
+    // SAFETY: the array has the 32 bytes that are read.
+    let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+    _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(other as i8))) as u32
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn at_most_avx2(bytes: &[u8; 32], other: u8) -> u32 {
+    use core::arch::x86_64::*;
+    // SAFETY: the array has the 32 bytes that are read.
+    let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+    let lesser = _mm256_min_epu8(bytes, _mm256_set1_epi8(other as i8));
+    _mm256_movemask_epi8(_mm256_cmpeq_epi8(lesser, bytes)) as u32
 }
 
 /// The lower half (`half` = 0) or the upper half (1) of 64 bytes.
@@ -101,7 +152,6 @@ fn equal_avx2(bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
 ///
 /// # Safety
 /// The caller must ensure that the eight bytes from `at` on lie within the table.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn word(table: *const u8, at: usize) -> u64 {
     // SAFETY: the caller guarantees that the eight bytes lie within the table.
@@ -133,7 +183,47 @@ mod tests {
                     assert_eq!(above >> i & 1 == 1, bytes[i] > others[i]);
                     assert_eq!(equal >> i & 1 == 1, bytes[i] == others[i]);
                 }
+                let (half, other) = (bytes.first_chunk().unwrap(), others[0]);
+                let (equal, at_most) = (words.equal_to(half, other), words.at_most(half, other));
+                for i in 0..32 {
+                    assert_eq!(equal >> i & 1 == 1, bytes[i] == other);
+                    assert_eq!(at_most >> i & 1 == 1, bytes[i] <= other);
+                }
             }
+        }
+    }
+
+    /// Compares with a loop over the bits, for words of all densities, and for more skipped ones than there are.
+    fn select_ones<W: Words>(words: W) {
+        let mut random = Splitmix::new(66);
+        let sparse = [0, 1, 1 << 63, u64::MAX, 0x8000_0000_0000_0001];
+        let mixed = (0..2000).map(|i| match i % 3 {
+            0 => random.word(),
+            1 => random.word() & random.word() & random.word(),
+            _ => random.word() | random.word(),
+        });
+        for word in sparse.into_iter().chain(mixed) {
+            let ones: alloc::vec::Vec<u64> =
+                (0..64).map(|i| word & 1 << i).filter(|one| *one != 0).collect();
+            for skip in 0..64 {
+                let one = ones.get(skip).copied().unwrap_or(0);
+                let next = ones.get(skip + 1).copied().unwrap_or(0);
+                assert_eq!(words.one(word, skip as u32), one, "{word:x} {skip}");
+                assert_eq!(words.two_ones(word, skip as u32), one | next, "{word:x} {skip}");
+                let below = word & ((1 << skip) - 1);
+                assert_eq!(words.below(word, skip as u32), below, "{word:x} {skip}");
+            }
+            assert_eq!([64, 200].map(|index| words.below(word, index)), [word; 2]);
+        }
+    }
+
+    #[test]
+    fn ones_are_those_of_a_loop_over_bits() {
+        select_ones(Plain);
+        #[cfg(target_arch = "x86_64")]
+        if trommel_simd::Isa::Avx2.is_available() {
+            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
+            select_ones(unsafe { Avx2::new() });
         }
     }
 

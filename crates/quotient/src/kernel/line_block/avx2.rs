@@ -1,191 +1,270 @@
-//! Single lookups with AVX2 and BMI2. A key's metadata is in scalar registers, and a line is compared in two halves.
+//! Batches of lookups with AVX2. A register has the metadata of four keys, and a line is compared in two halves.
+//!
+//! The passes are those of [`avx512`](super::avx512) in registers of half the size, with two differences. Ones are
+//! counted key by key, in the loop that deposits the bits of the run. And keys whose run goes on in the next line are
+//! marked as bits of a word, and are looked up one by one while the lines of the next block are being fetched. On a Zen
+//! 4 core, compared with lookups key by key with scalar registers, lookups take 0.34 to 0.43 times as long in tables in
+//! L2, 0.38 to 0.46 times in 1.3 MB, and 0.5 to 0.6 times in 20 MB.
 
+use super::bmi2;
 use super::lines::{
-    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
+    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS, START_BITS,
+    lines,
 };
+use super::located::LocatedBlock;
+use super::lookup::{Continued, follow};
 use crate::geometry::Geometry;
-use crate::kernel::scalar;
-use crate::kernel::vectors::BLOCK;
-use crate::kernel::words::word;
-use crate::layout::LineBlock;
+use crate::kernel::vectors::{BLOCK, Column};
 use core::arch::x86_64::*;
 use trommel_base::batch::{Fetch, Window};
-use trommel_base::range::reduce;
+use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// The home and the stored remainder of a key.
-#[derive(Clone, Copy)]
-pub(super) struct Located {
-    /// The byte of the table at which the line begins.
-    pub(super) line: usize,
-    pub(super) slot: u32,
-    pub(super) remainder: u8,
+/// The number of keys in a group. Their numbers fill a register.
+const GROUP: usize = 4;
+/// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
+const AHEAD: usize = 2;
+
+/// The results that a pass over a block leaves for the next passes.
+struct Block {
+    /// The starts of the line, without those of earlier lines' runs.
+    starts: Column,
+    /// The occupied quotients below the key's.
+    below: Column,
+    /// The slots whose remainder equals the key's.
+    equal: Column,
+    /// The bit of the run's start, and that of the next start.
+    ends: Column,
+    /// A bit for each key: whether its quotient is occupied.
+    occupied: u64,
 }
 
-/// The continuation of a run that does not end in its line.
-pub(super) struct Continued {
-    /// The byte of the table at which the next line, where the run goes on, begins.
-    pub(super) line: usize,
-    /// The index of the run's start among the starts of that line.
-    pub(super) start: u32,
-    pub(super) remainder: u8,
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
+    // `locate` computes lines from products of 32-bit numbers; a table beyond 256 GiB has too many lines for that.
+    if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
+        return bmi2::contains_batch(geometry, table, hashes, found);
+    }
+    let window = Window::for_passes(table.len());
+    with_fetch!(window, F => blocks::<F>(geometry, table, hashes, found));
 }
 
-#[inline(always)]
-pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let (blocks, rest) = hashes.as_chunks::<BLOCK>();
+    // One block more than those being fetched: the keys of a block are followed only after one more block was located.
+    let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
+    let mut block = Block {
+        starts: Column::ZERO,
+        below: Column::ZERO,
+        equal: Column::ZERO,
+        ends: Column::ZERO,
+        occupied: 0,
+    };
+    let mut waiting = 0;
+    for step in 0..=blocks.len() + AHEAD {
+        if let Some(hashes) = blocks.get(step) {
+            F::keys_behind(hashes);
+            locate::<F>(geometry, table, hashes, &mut located[step % (AHEAD + 2)]);
+        }
+        let Some(probed) = step.checked_sub(AHEAD) else { continue };
+        if let Some(before) = probed.checked_sub(1) {
+            let keys = &located[before % (AHEAD + 2)];
+            for i in ones(waiting) {
+                let hit = block.follow(geometry, table, keys, i, blocks[before][i]);
+                found[before] |= u64::from(hit) << i;
+            }
+        }
+        if probed == blocks.len() {
+            break;
+        }
+        let keys = &located[probed % (AHEAD + 2)];
+        block.read(table, keys);
+        block.deposit();
+        (found[probed], waiting) = block.judge();
+        for i in ones(waiting) {
+            F::line(table.as_ptr().wrapping_add(keys.line.0[i] as usize + LINE_BYTES));
+        }
+    }
+    let done = blocks.len() * BLOCK;
+    bmi2::contains_batch(geometry, table, rest, &mut found[done / 64..]);
+}
+
+/// Computes lines, slots and remainders of hashes, four at a time, with the products that [`avx512`](super::avx512)
+/// describes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn locate<F: Fetch>(
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64; BLOCK],
+    located: &mut LocatedBlock,
+) {
     let byte = Byte::of(geometry);
-    let lines = lines(geometry);
-    let below = hash.wrapping_mul(lines);
-    let slot = reduce(below, SLOTS.into()) as u32;
-    let top = (below.wrapping_mul(SLOTS.into()) >> 56) as u8;
-    let remainder = (top & byte.keep | byte.mark).max(1);
-    Located { line: reduce(hash, lines) as usize * LINE_BYTES, slot, remainder }
+    let lines = _mm256_set1_epi64x(lines(geometry) as i64);
+    let slots = _mm256_set1_epi64x(SLOTS.into());
+    let keep = _mm256_set1_epi64x(byte.keep.into());
+    let mark = _mm256_set1_epi64x(byte.mark.into());
+    let one = _mm256_set1_epi64x(1);
+    let four_times = _mm256_set1_epi64x(0x0101_0101);
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    for (group, hashes) in groups.iter().enumerate() {
+        // SAFETY: the array has the four hashes that are read.
+        let hash = unsafe { _mm256_loadu_si256(hashes.as_ptr().cast()) };
+        let low = _mm256_mul_epu32(hash, lines);
+        let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(hash), lines);
+        let high = _mm256_add_epi64(high, _mm256_srli_epi64::<32>(low));
+        let line = _mm256_srli_epi64::<32>(high);
+        let below = _mm256_srli_epi64::<32>(_mm256_mul_epu32(low, slots));
+        let slot_and_below = _mm256_add_epi64(_mm256_mul_epu32(high, slots), below);
+        let slot = _mm256_srli_epi64::<32>(slot_and_below);
+        let top = _mm256_and_si256(_mm256_srli_epi64::<24>(slot_and_below), keep);
+        let remainder = _mm256_max_epi32(_mm256_or_si256(top, mark), one);
+        let remainder = _mm256_mul_epu32(remainder, four_times);
+        located.line.set_four(group, _mm256_slli_epi64::<6>(line));
+        located.slot.set_four(group, slot);
+        located.remainder.set_four(group, remainder);
+    }
+    located.fetch::<F>(table);
 }
 
-/// A bit for each byte of a line: whether it equals `remainder`. The bits from 50 on are for bytes of metadata.
+impl Block {
+    /// Reads the lines of a block of keys, and fills `starts`, `below`, `equal` and `occupied`.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn read(&mut self, table: &[u8], keys: &LocatedBlock) {
+        let one = _mm256_set1_epi64x(1);
+        self.occupied = 0;
+        for group in 0..BLOCK / GROUP {
+            let lines = keys.line.group::<GROUP>(group);
+            // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at least
+            // that many.
+            let (occupieds, runends) = unsafe { metadata(table, lines) };
+            let home = _mm256_sllv_epi64(one, keys.slot.four(group));
+            let below = _mm256_and_si256(occupieds, _mm256_sub_epi64(home, one));
+            let offset = _mm256_srli_epi64::<{ OFFSET_SHIFT as i32 }>(runends);
+            let own = _mm256_sllv_epi64(_mm256_set1_epi64x(-1), offset);
+            self.starts.set_four(group, _mm256_and_si256(starts(runends), own));
+            self.below.set_four(group, below);
+            let free = zeros(_mm256_and_si256(occupieds, home));
+            self.occupied |= (free ^ 0xF) << (group * GROUP);
+            let remainders = keys.remainder.group::<GROUP>(group);
+            for (i, (line, remainder)) in lines.iter().zip(remainders).enumerate() {
+                // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at
+                // least that many.
+                let equal = unsafe { equal_to_four(table.as_ptr(), *line as usize, *remainder) };
+                self.equal.0[group * GROUP + i] = equal;
+            }
+        }
+    }
+
+    /// Fills `ends`.
+    #[inline]
+    #[target_feature(enable = "bmi2,popcnt")]
+    fn deposit(&mut self) {
+        for i in 0..BLOCK {
+            let number = self.below.0[i].count_ones();
+            self.ends.0[i] = _pdep_u64(0b11 << number, self.starts.0[i]);
+        }
+    }
+
+    /// A bit for each key that the line holds, and a bit for each key whose run goes on in the next line.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn judge(&self) -> (u64, u64) {
+        let (mut misses, mut ended) = (0, 0);
+        for group in 0..BLOCK / GROUP {
+            let (ends, equal) = (self.ends.four(group), self.equal.four(group));
+            let but_first = _mm256_and_si256(ends, _mm256_sub_epi64(ends, _mm256_set1_epi64x(1)));
+            // The bits from the run's start to below the next start, or to the end of the line if there is none.
+            let run = _mm256_sub_epi64(but_first, _mm256_andnot_si256(but_first, ends));
+            let run = _mm256_and_si256(run, _mm256_set1_epi64x(SLOT_BITS as i64));
+            misses |= zeros(_mm256_and_si256(run, equal)) << (group * GROUP);
+            ended |= zeros(but_first) << (group * GROUP);
+        }
+        let hits = self.occupied & !misses;
+        (hits, self.occupied & ended & !hits)
+    }
+
+    /// Whether the table holds key `i`, whose run goes on in the next line.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+    fn follow(
+        &self,
+        geometry: &Geometry,
+        table: &[u8],
+        keys: &LocatedBlock,
+        i: usize,
+        hash: u64,
+    ) -> bool {
+        let starts = self.starts.0[i];
+        if starts == 0 {
+            return bmi2::contains(geometry, table, hash);
+        }
+        let start = self.below.0[i].count_ones() + 1 - starts.count_ones();
+        let line = keys.line.0[i] as usize + LINE_BYTES;
+        let from = Continued { line, start, remainder: keys.remainder.0[i] as u8 };
+        // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
+        let words = unsafe { super::Avx2::new() };
+        follow(words, geometry, table, hash, from)
+    }
+}
+
+/// A bit for each byte of a line: whether it equals a remainder. The low half of `remainder` has the remainder's byte
+/// four times.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn equal(table: *const u8, line: usize, remainder: u8) -> u64 {
-    // SAFETY: the caller guarantees that the line lies within the table.
-    unsafe { equal_to(table, line, _mm256_set1_epi8(remainder as i8)) }
-}
-
-/// [`equal`] with the remainder in every byte of a register.
-///
-/// # Safety
-/// The caller must ensure that the line lies within the table.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn equal_to(table: *const u8, line: usize, remainder: __m256i) -> u64 {
+unsafe fn equal_to_four(table: *const u8, line: usize, remainder: u64) -> u64 {
+    let remainder = _mm256_set1_epi32(remainder as i32);
     let half = |at: usize| {
         // SAFETY: the caller guarantees that the line lies within the table, and this is half of it.
         let bytes = unsafe { _mm256_loadu_si256(table.add(line + at).cast()) };
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, remainder)) as u32)
     };
-    half(0) | half(32) << 32
+    half(0) | half(LINE_BYTES / 2) << 32
 }
 
-/// The slots of the run that begins at the start of index `number`, and whether the run ends in the line.
+/// A bit for each of four numbers: whether it is zero.
 #[inline]
-#[target_feature(enable = "bmi1,bmi2")]
-pub(super) fn run_of(starts: u64, number: u32) -> (u64, bool) {
-    let ends = _pdep_u64(0b11 << number, starts);
-    let next = _blsr_u64(ends);
-    (next.wrapping_sub(_blsi_u64(ends)) & SLOT_BITS, next != 0)
+#[target_feature(enable = "avx2")]
+fn zeros(numbers: __m256i) -> u64 {
+    let zero = _mm256_cmpeq_epi64(numbers, _mm256_setzero_si256());
+    _mm256_movemask_pd(_mm256_castsi256_pd(zero)) as u64
 }
 
-/// Looks a key up in its line. Returns whether the line holds the key; if not, whether the key's run goes on in the
-/// next line; and the continuation for that case.
+/// A bit for each slot where a run can begin: see [`super::lines::starts`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn starts(runends: __m256i) -> __m256i {
+    let runends = _mm256_srli_epi64::<{ RUNENDS_SHIFT as i32 - 1 }>(runends);
+    let starts = _mm256_and_si256(runends, _mm256_set1_epi64x(START_BITS as i64));
+    _mm256_or_si256(starts, _mm256_set1_epi64x(1))
+}
+
+/// Two words of each of four lines: the word with the occupieds, which has other bits above them, and the word with the
+/// runends.
 ///
 /// # Safety
-/// The caller must ensure that the line lies within the table.
+/// The caller must ensure that a whole line of the table begins at each of the byte offsets `lines`.
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-unsafe fn probe(table: *const u8, key: Located) -> (bool, bool, Continued) {
-    // SAFETY: both words and the compared bytes are of the line, which the caller guarantees to lie within the table.
-    let (occupieds, runends, equal) = unsafe {
-        (
-            word(table, key.line + OCCUPIEDS_AT),
-            word(table, key.line + RUNENDS_AT),
-            equal(table, key.line, key.remainder),
-        )
-    };
-    let occupied = occupieds >> key.slot & 1 == 1;
-    let number = _bzhi_u64(occupieds, key.slot).count_ones();
-    let offset = runends >> OFFSET_SHIFT;
-    let starts = starts(runends) & (u64::MAX << offset);
-    let (run, ends_here) = run_of(starts, number);
-    let hit = occupied & (equal & run != 0);
-    // If the run ends in this line, the start is below 0 and not used. If runs of earlier lines take the whole line and
-    // more, the table's own search has to look at earlier lines.
-    let start = (number + 1).wrapping_sub(starts.count_ones());
-    let start = if offset > u64::from(SLOTS) { FAR } else { start };
-    let line = key.line + LINE_BYTES;
-    (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
-}
-
-/// The `start` of a run that is to be looked up by the table's own search.
-const FAR: u32 = u32::MAX;
-
-/// Looks a key up in a run that goes on in line `from`.
-///
-/// # Safety
-/// The caller must ensure that the table has all lines of the geometry.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn follow(
-    geometry: &Geometry,
-    table: &[u8],
-    hash: u64,
-    mut from: Continued,
-) -> bool {
-    while from.start != FAR && from.line + LINE_BYTES <= table.len() {
-        // SAFETY: the loop condition checks that the line lies within the table.
-        let (runends, equal) = unsafe {
-            (
-                word(table.as_ptr(), from.line + RUNENDS_AT),
-                equal(table.as_ptr(), from.line, from.remainder),
-            )
-        };
-        let starts = starts(runends);
-        let (run, ends_here) = run_of(starts, from.start);
-        if equal & run != 0 || ends_here {
-            return equal & run != 0;
-        }
-        from.line += LINE_BYTES;
-        from.start = from.start + 1 - starts.count_ones();
-    }
-    // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
-    let words = unsafe { super::Avx2::new() };
-    scalar::contains::<LineBlock, _>(words, geometry, table, hash)
-}
-
-/// One lookup.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains(geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
-    let key = locate(geometry, hash);
-    // SAFETY: `locate` gives a line of the geometry, and the table has more, as the assertion checks.
-    let (hit, more, next) = unsafe { probe(table.as_ptr(), key) };
-    if more {
-        return contains_beyond(geometry, table, hash, next.start);
-    }
-    hit
-}
-
-/// [`contains`] for a run that goes on beyond its line. It is a separate function, so that other lookups need not store
-/// registers on the stack.
-#[inline(never)]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_beyond(geometry: &Geometry, table: &[u8], hash: u64, start: u32) -> bool {
-    let Located { line, remainder, .. } = locate(geometry, hash);
-    let next = Continued { line: line + LINE_BYTES, start, remainder };
-    // SAFETY: `follow` reads only lines that it checks.
-    unsafe { follow(geometry, table, hash, next) }
-}
-
-/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. Batches use it for keys that do not
-/// fill a block, and for tables that are too large for passes. Rejected: listing the keys whose run goes on in the next
-/// line, as passes do (in L2, batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15 times; in a table
-/// of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains_each(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => one_by_one::<F>(geometry, table, hashes, found));
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn one_by_one<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    for (hashes, found) in hashes.chunks(BLOCK).zip(found) {
-        for hash in hashes {
-            F::line(table.as_ptr().wrapping_add(locate(geometry, *hash).line));
-        }
-        for (i, hash) in hashes.iter().enumerate() {
-            *found |= u64::from(contains(geometry, table, *hash)) << i;
-        }
-    }
+#[target_feature(enable = "avx2")]
+unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m256i, __m256i) {
+    const AT: usize = LINE_BYTES - 16;
+    // SAFETY: the caller guarantees whole lines, and these are the last sixteen bytes of each.
+    let pair =
+        |i: usize| unsafe { _mm_loadu_si128(table.as_ptr().add(AT + lines[i] as usize).cast()) };
+    let (even, odd) = (_mm256_set_m128i(pair(2), pair(0)), _mm256_set_m128i(pair(3), pair(1)));
+    let before_runends = _mm256_unpacklo_epi64(even, odd);
+    let runends = _mm256_unpackhi_epi64(even, odd);
+    const OCCUPIEDS_SHIFT: i32 = 8 * (OCCUPIEDS_AT - AT) as i32;
+    let occupieds = _mm256_or_si256(
+        _mm256_srli_epi64::<OCCUPIEDS_SHIFT>(before_runends),
+        _mm256_slli_epi64::<{ 64 - OCCUPIEDS_SHIFT }>(runends),
+    );
+    (occupieds, runends)
 }

@@ -9,11 +9,12 @@
 //! slower, those of absent keys no faster); reading metadata by two gathers of eight words instead of loads of sixteen
 //! bytes (lookups took 10 to 25 % longer on a Cascade Lake core).
 
-use super::avx2;
+use super::bmi2;
 use super::lines::{
-    Byte, LINE_BYTES, LocatedBlock, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
-    START_BITS, lines,
+    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOT_BITS, SLOTS, START_BITS,
+    lines,
 };
+use super::located::LocatedBlock;
 use crate::geometry::Geometry;
 use crate::kernel::vectors::{BLOCK, Column, GROUP, count_ones, pairs_of_words};
 use core::arch::x86_64::*;
@@ -62,7 +63,7 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     // `locate` computes lines from products of 32-bit numbers; a table beyond 256 GiB has too many lines for that.
     if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
-        return avx2::contains_each(geometry, table, hashes, found);
+        return bmi2::contains_batch(geometry, table, hashes, found);
     }
     let window = Window::for_gathers(table.len());
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
@@ -124,7 +125,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
         continued.probe(geometry, table, hashes, &mut block, found);
     }
     let done = blocks.len() * BLOCK;
-    avx2::contains_each(geometry, table, rest, &mut found[done / 64..]);
+    bmi2::contains_batch(geometry, table, rest, &mut found[done / 64..]);
 }
 
 /// Looks up a key that the vector passes could not decide.
@@ -137,7 +138,7 @@ fn finish_one_by_one(
     key: usize,
     found: &mut [u64],
 ) {
-    let hit = avx2::contains(geometry, table, hashes[key]);
+    let hit = bmi2::contains(geometry, table, hashes[key]);
     found[key / 64] |= u64::from(hit) << (key % 64);
 }
 

@@ -1,9 +1,13 @@
 //! The steps of an insert that vectors do not change: where a remainder goes, and how a line's metadata move up.
 
-use super::avx2::Located;
-use super::lines::{LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_SHIFT, SLOTS};
+use super::lines::{
+    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
+    SLOTS, starts,
+};
+use super::lookup::{Located, run_of};
+use crate::kernel::words::word;
 use crate::table::bits_between;
-use core::arch::x86_64::*;
+use crate::words::Words;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
@@ -48,86 +52,86 @@ pub(super) enum Place {
     Far,
 }
 
-/// Defines `place` for an instruction set: it finds the slot where a key's remainder belongs. `$compare` compares some
-/// slots of a line with a remainder. It returns a bit for each slot that equals the remainder, and the number of the
-/// slots below the remainder.
-///
-/// This is a macro, since the compiler does not inline a function that is compiled for more instruction sets than its
-/// caller.
-macro_rules! define_place {
-    (#[$target_feature:meta], $compare:path) => {
-        /// Finds the slot where a key's remainder belongs.
-        ///
-        /// # Safety
-        /// The caller must ensure that the key's line lies in the table, and that the table has a line after it.
-        #[inline]
-        #[$target_feature]
-        unsafe fn place(table: *const u8, key: Located) -> Place {
-            use $crate::kernel::line_block::avx2::run_of;
-            use $crate::kernel::line_block::lines::{OFFSET_SHIFT, starts};
-
-            // SAFETY: both are words of the key's line, which the caller guarantees to lie in the table.
-            let (occupieds, runends) = unsafe {
-                (word(table, key.line + OCCUPIEDS_AT), word(table, key.line + RUNENDS_AT))
-            };
-            let occupied = occupieds >> key.slot & 1 == 1;
-            let mut number = _bzhi_u64(occupieds, key.slot).count_ones();
-            let offset = runends >> OFFSET_SHIFT;
-            if offset > u64::from(SLOTS) {
-                return Place::Far;
-            }
-            let mut starts_here = starts(runends) & (u64::MAX << offset);
-            let mut line = key.line;
-            let mut home = key.slot;
-            // A run whose start is after the line's last slot begins in the next line.
-            if number >= (starts_here & SLOT_BITS).count_ones() {
-                number = number + 1 - starts_here.count_ones();
-                line += LINE_BYTES;
-                home = 0;
-                // SAFETY: the caller guarantees that the table has the line after the key's.
-                starts_here = starts(unsafe { word(table, line + RUNENDS_AT) });
-                if number >= (starts_here & SLOT_BITS).count_ones() {
-                    return Place::Far;
-                }
-            }
-            let begin = _pdep_u64(1 << number, starts_here).trailing_zeros();
-            let first = Slot { line, at: begin.max(home) };
-            // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if the quotient is not
-            // occupied, `run` has no slots.
-            let (run, ends_here) = run_of(starts_here, number);
-            let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
-            // SAFETY: `line` is the key's line or the one after it.
-            let (equal, below) = unsafe { $compare(table, line, key.remainder, run) };
-            if equal != 0 {
-                return Place::Held;
-            }
-            if ends_here | !occupied {
-                return Place::At { first, at: Slot::of(line, first.at + below), occupied };
-            }
-            if line != key.line {
-                return Place::Far;
-            }
-            let line = line + LINE_BYTES;
-            // SAFETY: the caller guarantees that the table has the line after the key's.
-            let (rest, ends_here) = run_of(starts(unsafe { word(table, line + RUNENDS_AT) }), 0);
-            if !ends_here {
-                return Place::Far;
-            }
-            // SAFETY: the caller guarantees that the table has the line after the key's.
-            let (equal, more_below) = unsafe { $compare(table, line, key.remainder, rest) };
-            if equal != 0 {
-                return Place::Held;
-            }
-            let at = if first.at + below < SLOTS {
-                Slot { line: first.line, at: first.at + below }
-            } else {
-                Slot::of(line, more_below)
-            };
-            Place::At { first, at, occupied }
-        }
-    };
+/// Compares slots with a key's remainder. This is a trait, since closures in functions that are always inlined can end
+/// up compiled for fewer instruction sets than the caller.
+pub(super) trait Compare {
+    /// Compares the slots of a line that are set in `slots`. Returns a bit for each slot that equals the remainder, and
+    /// the number of the slots that are below it.
+    ///
+    /// # Safety
+    /// The caller must ensure that the line lies in the table.
+    unsafe fn compare(&self, line: usize, slots: u64) -> (u64, u32);
 }
-pub(super) use define_place;
+
+/// Finds the slot where a key's remainder belongs.
+///
+/// # Safety
+/// The caller must ensure that the key's line lies in the table, and that the table has a line after it.
+#[inline(always)]
+pub(super) unsafe fn place<W: Words>(
+    words: W,
+    table: *const u8,
+    key: Located,
+    slots: &impl Compare,
+) -> Place {
+    // SAFETY: both are words of the key's line, which the caller guarantees to lie in the table.
+    let (occupieds, runends) =
+        unsafe { (word(table, key.line + OCCUPIEDS_AT), word(table, key.line + RUNENDS_AT)) };
+    let occupied = occupieds >> key.slot & 1 == 1;
+    let mut number = words.rank(occupieds, key.slot);
+    let offset = runends >> OFFSET_SHIFT;
+    if offset > u64::from(SLOTS) {
+        return Place::Far;
+    }
+    let mut starts_here = starts(runends) & (u64::MAX << offset);
+    let mut line = key.line;
+    let mut home = key.slot;
+    // A run whose start is after the line's last slot begins in the next line.
+    if number >= (starts_here & SLOT_BITS).count_ones() {
+        number = number + 1 - starts_here.count_ones();
+        line += LINE_BYTES;
+        home = 0;
+        // SAFETY: the caller guarantees that the table has the line after the key's.
+        starts_here = starts(unsafe { word(table, line + RUNENDS_AT) });
+        if number >= (starts_here & SLOT_BITS).count_ones() {
+            return Place::Far;
+        }
+    }
+    let begin = words.one(starts_here, number).trailing_zeros();
+    let first = Slot { line, at: begin.max(home) };
+    // Whether the quotient is occupied cannot be predicted, so there is no branch on it: if the quotient is not
+    // occupied, `run` has no slots.
+    let (run, ends_here) = run_of(words, starts_here, number);
+    let run = run & (u64::MAX << first.at) & u64::from(occupied).wrapping_neg();
+    // SAFETY: `line` is the key's line or the one after it.
+    let (equal, below) = unsafe { slots.compare(line, run) };
+    if equal != 0 {
+        return Place::Held;
+    }
+    if ends_here | !occupied {
+        return Place::At { first, at: Slot::of(line, first.at + below), occupied };
+    }
+    if line != key.line {
+        return Place::Far;
+    }
+    let line = line + LINE_BYTES;
+    // SAFETY: the caller guarantees that the table has the line after the key's.
+    let (rest, ends_here) = run_of(words, starts(unsafe { word(table, line + RUNENDS_AT) }), 0);
+    if !ends_here {
+        return Place::Far;
+    }
+    // SAFETY: the caller guarantees that the table has the line after the key's.
+    let (equal, more_below) = unsafe { slots.compare(line, rest) };
+    if equal != 0 {
+        return Place::Held;
+    }
+    let at = if first.at + below < SLOTS {
+        Slot { line: first.line, at: first.at + below }
+    } else {
+        Slot::of(line, more_below)
+    };
+    Place::At { first, at, occupied }
+}
 
 /// The content of the slot that moves from the end of a line to the beginning of the next.
 pub(super) struct Carried {
@@ -146,8 +150,7 @@ pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
 
 /// Moves adjacent `runends` in a line's word up by one. The first gets the carried bit, and the last bit is carried on.
 /// If the line is `pushed`, runs of earlier lines take one slot more of it, and its offset is incremented.
-#[inline]
-#[target_feature(enable = "bmi1")]
+#[inline(always)]
 pub(super) fn move_runends(
     metadata: u64,
     runends: u64,
@@ -155,7 +158,7 @@ pub(super) fn move_runends(
     carried: &mut Carried,
 ) -> u64 {
     let old = metadata >> RUNENDS_SHIFT & runends;
-    let incoming = _blsi_u64(runends) & carried.runend.wrapping_neg();
+    let incoming = runends & runends.wrapping_neg() & carried.runend.wrapping_neg();
     let up = old << 1 & runends | incoming;
     // The bit in the last slot that moves.
     let leaves = u64::from(old > runends >> 1);

@@ -1,9 +1,7 @@
-//! The fields of a cache line, and the position of a key in it, for all vector kernels.
+//! The fields of a cache line, for all kernels.
 
 use crate::geometry::Geometry;
-use crate::kernel::vectors::Column;
 use crate::layout::{Layout, LineBlock};
-use trommel_base::batch::Fetch;
 
 pub(super) use crate::layout::line_block::{
     LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
@@ -41,28 +39,5 @@ impl Byte {
     pub(super) const fn of(geometry: &Geometry) -> Self {
         let spare = 8 - geometry.remainder_bits;
         Self { keep: 0xFF << spare, mark: (1u8 << spare) >> 1 }
-    }
-}
-
-/// The positions and remainders of a block of keys.
-#[derive(Clone, Copy)]
-pub(super) struct LocatedBlock {
-    /// The byte of the table at which the line begins.
-    pub(super) line: Column,
-    pub(super) slot: Column,
-    /// The remainder's byte four times, because a broadcast of 32 bits from memory needs no shuffle.
-    pub(super) remainder: Column,
-}
-
-impl LocatedBlock {
-    pub(super) const NOWHERE: Self =
-        Self { line: Column::ZERO, slot: Column::ZERO, remainder: Column::ZERO };
-
-    /// Prefetches the keys' lines.
-    #[inline(always)]
-    pub(super) fn fetch<F: Fetch>(&self, table: &[u8]) {
-        for line in &self.line.0 {
-            F::line(table.as_ptr().wrapping_add(*line as usize));
-        }
     }
 }

@@ -3,7 +3,7 @@
 //! All reads are ordinary loads. Rejected: gathers. With them, a lookup in tables of 0.5 to 1.3 MiB took 1.5 times as
 //! long on a Cascade Lake core, mostly because of the gathers of remainders (8.3 ns instead of 6.0).
 
-use super::avx2;
+use super::bmi2;
 use super::places::Places;
 use crate::geometry::Geometry;
 use crate::kernel::vectors::{BLOCK, Column, GROUP, count_ones, pairs_of_words, words};
@@ -72,7 +72,7 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     let places = Places::of(geometry, table)
         .filter(|_| geometry.blocks * 64 <= u64::from(u32::MAX) && hashes.len() >= BLOCK);
     let Some(places) = places else {
-        return avx2::contains_batch(geometry, table, hashes, found);
+        return bmi2::contains_batch(geometry, table, hashes, found);
     };
     let window = Window::for_gathers(table.len());
     let ahead = if window.hint.is_none() { 0 } else { MAX_AHEAD };
@@ -119,7 +119,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
                 F::line(table.as_ptr().wrapping_add(places.remainders + *byte as usize));
             }
             for i in ones(far) {
-                let hit = avx2::contains(geometry, table, blocks[found_of][i]);
+                let hit = bmi2::contains(geometry, table, blocks[found_of][i]);
                 found[found_of] |= u64::from(hit) << i;
             }
         }
@@ -127,7 +127,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
             found[block] |= runs[block % (MAX_AHEAD + 1)].compare(places, table);
         }
     }
-    avx2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
+    bmi2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
 }
 
 /// Computes the blocks, slots and remainders of hashes, eight at a time. The sum of two products of 32-bit numbers has
