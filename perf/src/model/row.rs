@@ -55,7 +55,7 @@ pub(crate) struct Row {
     /// The upper end of this interval.
     #[serde(default)]
     pub(crate) ci_high: Option<f64>,
-    /// The speed relative to that of the same case on one thread.
+    /// The speed over that of the same subject on one thread.
     pub(crate) speedup: Option<f64>,
     /// The peak of the memory that became resident during one repetition, in bytes.
     pub(crate) peak_bytes: Option<u64>,
@@ -102,7 +102,7 @@ pub(crate) struct Facts {
 }
 
 impl Row {
-    /// Creates the row of a case that was timed, without event counts. Figures are rounded to five digits.
+    /// Creates the row of a case that was timed, without event counts. Figures are rounded to five digits, loads to two.
     pub(crate) fn new(case: Case, times: &Times, facts: Facts) -> Self {
         let rounded = |value: f64| round_significant(value, 5);
         let mops = 1e3 / times.median;
