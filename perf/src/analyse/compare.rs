@@ -1,5 +1,5 @@
-//! Compares two programs that were measured on one machine. The machine itself can be slower in one run than in another:
-//! this change is its drift, and it is separated from the differences between the programs.
+//! Compares two programs that were measured on one machine. The machine itself can be slower in one run than in
+//! another: this change is its drift, and it is separated from the differences between the programs.
 //!
 //! | module | content |
 //! |---|---|

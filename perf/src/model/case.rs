@@ -129,8 +129,8 @@ impl Case {
         }
     }
 
-    /// Returns the name of the filter's size. If a rival has the bytes of another kind's filter, the name begins with that
-    /// kind, because the false-positive rate in the name is that filter's and not the rival's.
+    /// Returns the name of the filter's size. If a rival has the bytes of another kind's filter, the name begins with
+    /// that kind, because the false-positive rate in the name is that filter's and not the rival's.
     pub(crate) fn size_name(&self) -> String {
         let taken = if self.takes_size { format!("as-{}-", self.filter) } else { String::new() };
         let mut name = format!("{taken}{}", self.sizing);
@@ -187,8 +187,8 @@ impl Case {
     }
 
     /// Whether both cases have the same operation, workload, keys and other conditions, so that their speeds can be
-    /// compared. The filters, their sizes, the calls, the numbers of threads and the distributions of generated keys can
-    /// differ.
+    /// compared. The filters, their sizes, the calls, the numbers of threads and the distributions of generated keys
+    /// can differ.
     pub(crate) fn shares_conditions_with(&self, other: &Self) -> bool {
         (self.op, self.workload, self.keys) == (other.op, other.workload, other.keys)
             && self.input_name() == other.input_name()

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use trommel::engine::Strategy;
 
-/// The times of both strategies for one operation, at one point of the map of strategies and with one number of threads:
-/// a line of `strategies.csv`.
+/// The times of both strategies for one operation, at one point of the map of strategies and with one number of
+/// threads: a line of `strategies.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     /// `insert` or `contains`.

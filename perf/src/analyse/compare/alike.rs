@@ -82,8 +82,8 @@ impl Alike {
     }
 
     /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
-    /// the case and the rivals have unequal numbers of rounds, or if fewer than [`FEWEST`] new rounds have enough matches,
-    /// in all rounds or in half of the resamples.
+    /// the case and the rivals have unequal numbers of rounds, or if fewer than [`FEWEST`] new rounds have enough
+    /// matches, in all rounds or in half of the resamples.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;
