@@ -18,13 +18,13 @@ pub(crate) struct Cli {
     pub(crate) verb: Option<Verb>,
 }
 
-/// The verbs; each has its own file in `cmd/`.
+/// The verbs. The files of `cmd/` run them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Measure, print tables, write results.csv, results.json, env.json and report.html.
     #[command(after_help = examples::MEASURE)]
     Measure(MeasureArgs),
-    /// Run every workload once on few keys and verify every answer; exit 1 if one is wrong.
+    /// Run every kind of case briefly on few keys, only to verify the answers. Exit with 1 if one is wrong.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower or its false-positive
@@ -39,12 +39,12 @@ pub(crate) enum Verb {
     /// density-based method compared with the standard one.
     #[command(after_help = examples::TEXTBOOK)]
     Textbook(TextbookArgs),
-    /// Advise which filter, with which parameters, has the lowest cost per probe. Lookup times are measured here, in
-    /// well under a minute, or read from a run.
+    /// Advise which filter, with which parameters, has the lowest cost per probe. Lookup times are measured, in about a
+    /// minute at most, or taken from the results of a run.
     #[command(after_help = examples::ADVISE)]
     Advise(AdviseArgs),
-    /// Measure the constants of the engine's cost model on this machine, in about half a minute; print them
-    /// and write calibration.json.
+    /// Measure the constants of the engine's cost model on this machine, in about a minute; print them and write
+    /// calibration.json.
     #[command(after_help = examples::CALIBRATE)]
     Calibrate(CalibrateArgs),
     /// Measure random 64-byte cache-line reads per second, by working-set size and prefetch hint.
@@ -82,8 +82,8 @@ pub(crate) struct MeasureArgs {
     /// End after about N seconds: groups get less time, down to three repetitions per case.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
-    /// Keep those results in the output directory that were measured on this machine, at this commit and with these
-    /// keys. Measure only the groups that are missing.
+    /// Continue the run in the output directory: keep its results, and measure only the groups that are missing. A run
+    /// on another machine, of another build or commit, or on other keys is refused.
     #[arg(long)]
     pub(crate) resume: bool,
     /// Let the engine choose strategies by the constants in this file, which `calibrate` wrote.
@@ -128,7 +128,7 @@ impl Default for MeasureArgs {
     }
 }
 
-/// When to simulate events that the hardware cannot count.
+/// When to simulate events on a machine without hardware counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Simulate {
     /// Only in a full run.
@@ -229,7 +229,7 @@ fn part(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.chars().all(is_name) {
         Ok(text.to_owned())
     } else {
-        Err("a name of small letters and digits is expected".to_owned())
+        Err("a name of lower-case letters and digits is expected".to_owned())
     }
 }
 
@@ -256,7 +256,7 @@ pub(crate) struct TextbookArgs {
     /// The directory for the CSV files.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// The directory for the plots; without it, they go to the directory of the CSV files.
+    /// The directory for the plots; by default, the directory of the CSV files.
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
     /// A Markdown file in which the regions `<!-- trommel-perf-textbook:NAME begin -->` to

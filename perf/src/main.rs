@@ -1,5 +1,5 @@
 //! `trommel-perf` measures how fast Trommel's filters are on this machine. The same run measures competing crates on
-//! the same keys, and the machine's roofline: the speed at which its memory can be read.
+//! the same keys, and the machine's roofline: the number of random cache lines that one core reads per second.
 //!
 //! The modules are in layers. A module imports only modules of its own layer and of lower ones, which `tests/layers.rs`
 //! checks.
@@ -13,8 +13,8 @@
 //! | [`run`] | a run: groups of cases, each verified, timed, and saved as soon as it ends |
 //! | [`analyse`] | the rival of a row, and the changes between two runs |
 //! | [`show`] | tables, plots, the report page, documents |
-//! | [`advise`], [`textbook`] | clients: the recommendation of a filter, the experiments of papers |
-//! | [`cli`], [`cmd`] | the command line; one file per verb |
+//! | [`advise`], [`textbook`] | uses of the layers above: the recommendation of a filter, and the experiments of papers |
+//! | [`cli`], [`cmd`] | the command line, and the verbs |
 
 mod advise;
 mod analyse;

@@ -52,8 +52,8 @@ pub(crate) struct AdviseArgs {
     /// Write the answer to FILE, for scripts.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Check the advice instead of giving it: compare the advised filter with the best of all measured filters in
-    /// 60 scenarios (15 with `--keys`). Takes some minutes.
+    /// Check the advice instead of giving it: in 60 scenarios (15 with `--keys`), compare the advised filter with the
+    /// best of all filters of the grid. Takes some minutes.
     #[arg(long, conflicts_with_all = ["miss_cost", "from"])]
     pub(crate) check: bool,
 }
@@ -101,7 +101,7 @@ const MOST_NS: f64 = 1e12;
 /// The largest `--memory` that is accepted: the 128 TiB that an x86-64 process can address.
 const MOST_BYTES: f64 = 140_737_488_355_328.0;
 
-/// Parses a number, with one of the units or without a unit. Returns `None` for any other text.
+/// Parses a number with one of the units, or without a unit. Returns `None` for any other text.
 fn parse_with(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let with_unit = |(unit, scale): &(&str, f64)| {
@@ -135,7 +135,11 @@ fn parse_share(text: &str) -> Result<f64, String> {
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
-    parse_number(text, |rate| rate > 0.0 && rate < 1.0, "a rate strictly between 0 and 1")
+    parse_number(
+        text,
+        |rate| rate > 0.0 && rate < 1.0,
+        "a false-positive rate strictly between 0 and 1",
+    )
 }
 
 fn parse_bits(text: &str) -> Result<f64, String> {

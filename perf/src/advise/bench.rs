@@ -1,5 +1,5 @@
-//! Measures lookups in the offered filters in the same way as the verb `measure`: each filter holds all its keys, every
-//! answer is verified, and a time is the median of short interleaved repetitions.
+//! Measures lookups in the offered filters in the same way as the verb `measure`: each filter is filled, its answers
+//! are verified, and a time is the median of short interleaved repetitions.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -19,16 +19,18 @@ use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Ke
 /// measured, with the same number of bits per key. Its lookup time is then multiplied by a ratio: the time of a random
 /// cache-line read in a table of the full size over the time in a table of the measured size.
 const MOST_KEYS: usize = 20_000_000;
-/// The size of the largest table in which cache-line reads are timed for the ratio at [`MOST_KEYS`].
+/// The largest table in which cache-line reads are timed for this ratio. For larger tables, the time in this one is
+/// used.
 const MOST_READ_BYTES: u64 = 2 << 30;
 /// Built filters are kept for later measurements up to this total size.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// The fewest probes per batch; [`MOST_PROBES`] is the upper bound. This number of probes fits into the second-level
-/// cache together with a small filter, yet is too large for the branch predictor to memorize.
+/// The bounds of the number of probes per batch; in general, it is the number of inserted keys. The fewest probes fit
+/// into the second-level cache together with a small filter, yet are too many for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 
+/// The length of a repetition.
 const LENGTH: Length = Length(Duration::from_millis(2));
 /// The first measurement of an offer, alone.
 const FIRST: Pace = Pace { budget: Duration::ZERO, min_rounds: 5, max_rounds: 5 };
@@ -43,14 +45,16 @@ pub(super) struct Bench {
     hashes: Vec<KeyHash>,
     lines: LineTimes,
     engine: Engine,
+    /// The filters that are kept, by the index of the offer.
     built: HashMap<usize, Rc<AnyFilter>>,
     built_bytes: u64,
+    /// The bytes of filters that may be kept in `built`.
     most_kept: u64,
     meter: Meter,
 }
 
 impl Bench {
-    /// Draws the keys. If the filters are measured at a reduced size, it also times cache-line reads.
+    /// Draws the keys. If the filters are measured at a reduced size, also times cache-line reads.
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
@@ -167,7 +171,7 @@ fn lookups<'a>(
             filter.contains_batch(black_box(probes), &mut answers);
             black_box(answers.as_words());
         });
-        ensure!(answers.count_ones() == expected, "answers differ from one time to the next");
+        ensure!(answers.count_ones() == expected, "answers differ from one repetition to the next");
         Ok(passes * probes.len() as u64)
     }))
 }

@@ -1,4 +1,4 @@
-//! Checks the advice: in many scenarios, measures all offers, interleaved, and compares the advised one with the best.
+//! Checks the advice: measures all offers interleaved and, in many scenarios, compares the advised one with the best.
 
 use super::Question;
 use super::bench::Bench;
@@ -33,14 +33,14 @@ impl Scenario {
         self.advised_ns / self.best_ns
     }
 
-    /// The ratio of the two costs without the part that is due to hits, which is the same for all filters.
+    /// The same ratio, of the costs without the part that is due to hits. This part is the same for all filters.
     fn own_over_best(&self) -> f64 {
         let own = |ns: f64| ns - self.asked.hits_ns();
         own(self.advised_ns) / own(self.best_ns)
     }
 }
 
-/// Measures the scenarios with `keys` keys, or with each number of [`KEYS`]; `say` prints the progress.
+/// Measures the scenarios with `keys` keys, or with each number in [`KEYS`]; `say` prints the progress.
 ///
 /// # Errors
 /// If a filter gives a wrong answer, or cannot be built.
@@ -64,8 +64,11 @@ pub(crate) fn check(
         let everything: Vec<usize> = (0..offers.len()).collect();
         let mut bench = Bench::new(keys, &offers)?.keeping_all();
         for hit_rate in HIT_RATES {
-            say(format!("{keys:e} keys, {hit_rate} of the probes keys: {} filters", offers.len()));
-            // All offers are measured before the search for advice in each scenario, and once more after it.
+            say(format!(
+                "{keys:e} keys, {hit_rate} of the probes are keys: {} filters",
+                offers.len()
+            ));
+            // All offers are measured twice: before the searches for advice, and after them.
             let before = bench.measure(&offers, &everything, hit_rate, true)?;
             let mut advised = Vec::new();
             for miss_ns in MISS_NS {
@@ -135,7 +138,7 @@ fn table(scenarios: &[Scenario]) -> Table {
         "hit rate",
         "advised",
         "best of all measured",
-        "a probe, ns",
+        "ns per probe",
         "best, ns",
         "× best",
         "× best without hits",

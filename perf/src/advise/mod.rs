@@ -1,7 +1,7 @@
 //! Advises which filter to take for a number of keys: the one with the lowest cost per probe on this machine.
 //!
-//! A filter stands before slow work, which takes the time `t_w`. A probe to which the filter answers "no" saves this
-//! work. If a share `σ` of probes are keys, and the false-positive rate is `f`, a probe costs
+//! A filter is asked before slow work, which takes the time `t_w`. The work is saved if the filter reports the probe as
+//! absent. If a share `σ` of the probes are keys, and the false-positive rate is `f`, a probe costs
 //!
 //! ```text
 //! ρ = t_l + (σ + (1 − σ)·f)·t_w         without a filter: ρ = t_w
@@ -11,11 +11,11 @@
 //! is in general neither the fastest nor the most exact one. Source: Lang, Neumann, Kemper and Boncz,
 //! "Performance-optimal filtering: Bloom overtakes cuckoo at high throughput", PVLDB 12 (2019).
 //!
-//! | module | idea |
+//! | module | content |
 //! |---|---|
 //! | [`arguments`] | the command line |
 //! | [`question`] | the question, and the equation |
-//! | [`offers`] | every filter that meets the question's constraints, sized by the library |
+//! | [`offers`] | a grid of filters that meet the question's constraints, sized by the library |
 //! | [`timings`] | lookup times, interpolated between the sizes that were measured |
 //! | [`mod@bench`] | measures lookups in the offered filters |
 //! | [`search`] | chooses which offers are measured: a few of each kind, then the best ones interleaved |

@@ -1,4 +1,4 @@
-//! Lists every filter that meets a question: a grid over kinds and parameters, each filter sized by the library. The
+//! Lists the filters that meet a question, from a grid over kinds and parameters. The library sizes each filter. The
 //! cost of a probe has several local minima, at the sizes of the caches, so a descent would not find the best.
 
 use super::{Need, Question};
@@ -31,7 +31,7 @@ pub(crate) struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Shape {
-    /// A Bloom filter: the number of bits that a key sets, and whether the counters are the compact ones.
+    /// A Bloom filter: the number of bits that a key sets, and whether it has counters of 2 bits.
     Bits { hashes: u32, compact: bool },
     /// A filter with slots: the bits of a remainder or fingerprint, and the share of slots that the keys occupy.
     Slots { width: u32, load: f64 },
@@ -85,17 +85,18 @@ const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16
 const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
 /// The loads for which filters with slots are planned, besides their default.
 const LOADS: [f64; 2] = [0.8, 0.5];
-/// The most bits per key of a filter that is sized for a cache or for the memory limit. No false-positive rate of the
-/// grid needs more.
+/// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
+/// false-positive rate can have more.
 const MOST_BITS: u128 = 48;
-/// The share that is added to the floor in the library's error, so that rounding does not make the floor unreachable.
+/// The lowest reachable false-positive rate in the library's error is increased by this share, so that rounding does
+/// not make it unreachable.
 const ROUNDING: f64 = 1e-6;
 /// Bits per hash.
 const HASH_BITS: u32 = 64;
 /// The share of a cache that a filter takes if it is sized for this cache. The rest is left to other data.
 const SHARE_OF_CACHE: f64 = 0.8;
 
-/// Returns all filters that meet a question, each once.
+/// Returns all filters of the grid that meet a question, each once.
 ///
 /// # Errors
 /// Bad input if no filter meets the question; the message names the nearest filter.
@@ -223,10 +224,11 @@ fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec>
     }
 }
 
-/// The load at which a filter that must be able to grow doubles its size.
+/// The load at which a filter that must be able to grow does so.
 const GROWN_AT: f64 = 0.96;
 
 /// The specs of Bloom filters: for each false-positive rate, for the size of each cache, and for the memory limit.
+/// Sizes of less than 2 bits per key are left out.
 fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let rates = RATES.into_iter().chain(asked.fpr);
     let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();
@@ -242,10 +244,12 @@ fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<Filte
     specs
 }
 
-/// The size of a cache line in bytes. The smallest filter takes one cache line.
+/// The size of a cache line in bytes. A filter for few keys may be sized for one cache line, even if that is more than
+/// [`MOST_BITS`] bits per key.
 const LINE_BYTES: u64 = 64;
 
-/// The specs of filters with slots: for each slot width, load and limit.
+/// The specs of filters with slots: for each slot width and load, for the requested false-positive rate, and for the
+/// memory limit.
 fn slot_specs(kind: FilterKind, spec: FilterSpec, asked: &Question) -> Vec<FilterSpec> {
     let mut specs = Vec::new();
     let with_loads = |specs: &mut Vec<FilterSpec>, spec: FilterSpec| {
@@ -281,7 +285,7 @@ fn is_same(a: &Offer, b: &Offer) -> bool {
     (a.kind, a.bytes, a.shape) == (b.kind, b.bytes, b.shape)
 }
 
-/// The kinds and filters that do not meet the question, and the filter that comes nearest.
+/// The kinds that do not meet the question, and the filter that comes nearest.
 #[derive(Default)]
 struct Refused {
     unable: Vec<(FilterKind, Vec<Need>)>,
@@ -330,8 +334,8 @@ impl Refused {
     }
 }
 
-/// Says how a false-positive rate could be reached that no filter has for the question's number of keys, or why it
-/// cannot be reached.
+/// Describes how to reach a false-positive rate that no filter of the grid has for the question's number of keys, or
+/// why it cannot be reached.
 fn advice_to_reach(rate: f64, asked: &Question) -> String {
     let refusals = |keys: usize| {
         let able = FilterKind::ALL.iter().copied().filter(|kind| asked.unmet(*kind).is_empty());

@@ -26,7 +26,7 @@ pub(crate) struct Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Need {
-    /// Remove keys. Filters with slots are multisets then, since in a set, removing a key also removes every key with
+    /// Remove keys. Filters with slots are multisets then, since removing a key from a set also removes every key with
     /// the same fingerprint.
     Delete,
     /// Insert all keys of another filter of the same shape.

@@ -37,7 +37,8 @@ fn timings_of(results: &Results) -> Timings {
     }
 }
 
-/// Turns a row into a sample, if it measures lookups in a filter of ours, in large batches and on one thread.
+/// Turns a row into a sample, if it measures lookups in a filter of ours, with hashes given, in large batches and on
+/// one thread.
 fn sample_of(row: &Row) -> Option<Sample> {
     let is_usual = row.case.rival.is_none()
         && (row.case.op, row.case.calls) == (Op::Contains, Calls::BATCH)
@@ -69,7 +70,7 @@ mod tests {
     use crate::model::example;
 
     #[test]
-    fn recorded_lookups_give_an_answer_that_says_what_was_interpolated() {
+    fn recorded_lookups_give_an_answer_that_names_the_interpolated_sizes() {
         let mut results = Results::new(Environment::observe(None));
         let asked = question(1_000_000, 10.0, 0.0);
         assert!(from_results(&asked, &results).unwrap_err().is::<BadInput>());

@@ -15,7 +15,7 @@ use trommel::{FilterKind, Isa};
 const SIZES: usize = 4;
 /// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;
-/// The maximum number of interleaved measurements. They end earlier once each of the best offers has taken part in one.
+/// The most interleaved measurements. They end earlier once each of the best offers has been part of one.
 const FINALS: usize = 3;
 /// No measurement begins after this time.
 const TIME: Duration = Duration::from_secs(45);
@@ -23,7 +23,7 @@ const TIME: Duration = Duration::from_secs(45);
 /// Measures the offers that could be the best one, and answers the question.
 ///
 /// # Errors
-/// Bad input if no filter meets the question; any other error if a filter gives a wrong answer.
+/// Bad input if no filter meets the question; another error if a filter gives a wrong answer or cannot be built.
 pub(crate) fn from_measurements(asked: &Question, isa: Option<Isa>) -> Result<Advice> {
     let caches = Environment::observe(isa).caches;
     let offers = offers(asked, &caches, isa)?;
@@ -32,7 +32,8 @@ pub(crate) fn from_measurements(asked: &Question, isa: Option<Isa>) -> Result<Ad
     let mut bench = Bench::new(asked.keys, &offers)?;
     let start = Instant::now();
     let estimates = search(asked, &offers, &LineTimes::default(), |indices, is_final| {
-        let what = if is_final { "the best ones".into() } else { offers[indices[0]].to_string() };
+        let what =
+            if is_final { "the best filters".into() } else { offers[indices[0]].to_string() };
         progress.say(format!("measuring {what}"));
         if start.elapsed() > TIME {
             return Ok(None);

@@ -1,9 +1,9 @@
 //! Estimates lookup times between and beyond the sizes that were measured.
 //!
-//! From cache to cache a lookup gets slower by about the logarithm of the filter's size, so the time between two
-//! measured sizes is interpolated linearly in that logarithm. Beyond the largest size, memory decides: the time grows
-//! by the same factor as the time of a random cache-line read. Between two shares of keys among the probes, the time is
-//! interpolated linearly.
+//! From one cache level to the next, the time of a lookup grows about linearly with the logarithm of the filter's size.
+//! So between two measured sizes it is interpolated linearly in that logarithm. Beyond the largest size, memory limits
+//! lookups: the time is multiplied by the factor by which a random cache-line read is slower there, if that is known.
+//! Between two shares of keys among the probes, the time is interpolated linearly.
 
 use crate::base::format::human_bytes;
 use crate::measure::built::is_near;
@@ -25,14 +25,14 @@ pub(crate) struct Sample {
     pub(crate) ns: f64,
 }
 
-/// An estimated lookup time, and the measurements that it rests on.
+/// An estimated lookup time, and the measurements from which it was derived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) ns: f64,
     pub(crate) basis: Basis,
 }
 
-/// The measurements that an estimate rests on.
+/// The measurements from which an estimate was derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Basis {
@@ -42,7 +42,7 @@ pub(crate) enum Basis {
     Between(u64, u64),
     /// The filter is smaller than the smallest measured one of the kind, whose time is used.
     Below(u64),
-    /// Scaled up from the largest measured size of the kind, by the time of a random cache-line read.
+    /// Scaled up from the largest measured size of the kind, in proportion to the time of a random cache-line read.
     Beyond(u64),
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Advice {
     pub(crate) no_filter: bool,
     /// The best filter of each kind, the best of all first. Take the first one, unless `no_filter` is set.
     pub(crate) kinds: Vec<Ranked>,
-    /// Kinds that meet the question but whose speed is not known.
+    /// Kinds that meet the question but whose lookup times are not known.
     pub(crate) unknown: Vec<String>,
     /// Kinds that lack a needed operation.
     pub(crate) unable: Vec<Unable>,
@@ -85,8 +85,8 @@ pub(crate) fn rank(asked: &Question, offers: &[Offer], estimates: &[Option<Estim
     }
     kinds.sort_by(|a, b| a.overhead_ns.total_cmp(&b.overhead_ns));
     let best = best_of(asked, &kinds.iter().collect::<Vec<_>>()).map(|best| best.offer);
-    if let Some(place) = kinds.iter().position(|one| Some(one.offer) == best) {
-        let best = kinds.remove(place);
+    if let Some(index) = kinds.iter().position(|one| Some(one.offer) == best) {
+        let best = kinds.remove(index);
         kinds.insert(0, best);
     }
     let without_ns = asked.overhead_without();
@@ -125,10 +125,11 @@ impl Advice {
     pub(crate) fn sentence(&self) -> String {
         let asked = &self.question;
         let Some(best) = self.kinds.first() else {
-            return "The speed of the filters that meet this is not known.".into();
+            return "The lookup times of the filters that meet the constraints are not known."
+                .into();
         };
         let parts = format!(
-            "{} ns to look up, {} ns for false positives, {} ns for keys",
+            "{} ns to look up, {} ns for false positives, {} ns for hits",
             figure(best.lookup_ns),
             figure(asked.false_ns(best.fpr)),
             figure(asked.hits_ns())
@@ -150,7 +151,7 @@ impl Advice {
                     next.times_best / best.times_best
                 )
             }
-            None => "no other kind is known to meet this".into(),
+            None => "no other kind is known to meet the constraints".into(),
         };
         format!(
             "Take a {} ({}, {}): a probe costs {} ns ({parts}) instead of {} ns without a filter; {next}.",
@@ -162,7 +163,8 @@ impl Advice {
         )
     }
 
-    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost.
+    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost. But the
+    /// filter to take precedes filters of about the same cost that are larger.
     pub(crate) fn table(&self) -> Table {
         let asked = &self.question;
         let least = self.kinds.iter().map(|one| one.overhead_ns).fold(self.without_ns, f64::min);
@@ -188,8 +190,8 @@ impl Advice {
         none[0] = "no filter".into();
         none[7] = figure(self.without_ns);
         none[8] = format!("{:.2}", self.without_ns / least);
-        let place = lines.iter().position(|(ns, _)| self.without_ns <= *ns).unwrap_or(lines.len());
-        lines.insert(place, (self.without_ns, Line { cells: none, is_rival: false }));
+        let index = lines.iter().position(|(ns, _)| self.without_ns <= *ns).unwrap_or(lines.len());
+        lines.insert(index, (self.without_ns, Line { cells: none, is_rival: false }));
         let header = [
             "filter",
             "parameters",
@@ -198,13 +200,14 @@ impl Advice {
             "FPR",
             "lookup, ns",
             "false positives, ns",
-            "a probe, ns",
+            "ns per probe",
             "× best",
         ];
         Table {
             name: "advice",
             title: format!(
-                "{:e} keys, {} ns per probe that is not rejected, {:.0} % of the probes keys: the best of each kind",
+                "{:e} keys, {} ns per probe that is not rejected, {:.0} % of the probes are keys: \
+                 the best of each kind",
                 asked.keys,
                 figure(asked.miss_ns),
                 asked.hit_rate * 100.0
@@ -219,7 +222,7 @@ impl Advice {
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.unknown.is_empty() {
-            notes.push(format!("no lookups were measured of {}", self.unknown.join(", ")));
+            notes.push(format!("lookup times are not known for {}", self.unknown.join(", ")));
         }
         for Unable { kind, needs } in &self.unable {
             let needs: Vec<String> = needs.iter().map(Need::to_string).collect();

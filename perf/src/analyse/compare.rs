@@ -1,11 +1,11 @@
-//! Compares two programs that were measured on one machine, and separates their differences from the drift of the
-//! machine.
+//! Compares two programs that were measured on one machine. The machine itself can be slower in one run than in
+//! another: this change is its drift, and it is separated from the differences between the programs.
 //!
-//! | module | idea |
+//! | module | content |
 //! |---|---|
 //! | [`runs`] | reads the runs, refuses runs that cannot be compared, and matches their cases |
-//! | [`drift`] | the drift of the machine, seen in the times of rivals and cache-line reads |
-//! | [`interleaved`] | the drift in the rounds of a case, seen in the times of the rivals interleaved with it |
+//! | [`drift`] | the drift between whole runs, measured by the times of rivals and cache-line reads |
+//! | [`interleaved`] | the drift in the rounds of a case, measured by the times of the rivals interleaved with it |
 //! | [`alike`] | matches rounds of two runs in which the rivals took the same time |
 //! | [`speed`] | decides which cases are slower, by how much, and with which confidence |
 //! | [`answers`] | finds changes of false-positive rates and bits per key, which should not change at all |
@@ -42,7 +42,7 @@ pub(crate) struct Comparison {
     pub(crate) attempts: Vec<Compared>,
     /// Cases that all runs have.
     pub(crate) cases: Vec<Case>,
-    /// Names of cases that only some runs have.
+    /// Cases that only some runs have.
     pub(crate) unmatched: Vec<Unmatched>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Unmatched {
     pub(crate) measured_in: MeasuredIn,
 }
 
-/// The runs that have a case which is missing in others.
+/// The runs in which a case was measured that is missing in others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MeasuredIn {
@@ -91,7 +91,7 @@ pub(crate) enum MeasuredIn {
 }
 
 impl Case {
-    /// Whether the case is ours and got worse: it is slower, or its filter differs from the one before.
+    /// Whether the case is ours and is a regression: it is slower, or its filter differs from the old one.
     pub(crate) fn is_regression(&self) -> bool {
         self.rival.is_none() && (self.speed.verdict == Verdict::Slower || !self.changes.is_empty())
     }
@@ -105,7 +105,7 @@ impl Case {
 }
 
 impl Comparison {
-    /// Compares the runs, case by case. Cases match if all columns that identify a case are equal.
+    /// Compares the runs, case by case. Cases match if their names, kinds of filter and instruction sets are equal.
     ///
     /// # Errors
     ///
@@ -160,12 +160,12 @@ impl Comparison {
         Ok(Self { min_effect, forced, notes, attempts: compared, cases, unmatched })
     }
 
-    /// Whether a case of ours got worse.
+    /// Whether a case of ours is a regression.
     pub(crate) fn has_regressions(&self) -> bool {
         self.cases.iter().any(Case::is_regression)
     }
 
-    /// The number of our cases that can be called neither a regression nor unchanged.
+    /// The number of our cases that are unsettled or have too few repetitions.
     pub(crate) fn count_unsure(&self) -> usize {
         let is_unsure = |case: &&Case| {
             let verdict = case.speed.verdict;

@@ -1,4 +1,4 @@
-//! What rows say about each other: the rival of a row, and the changes between two runs.
+//! Comparisons between rows: of a row with that of its rival, and of the runs of two programs.
 
 pub(crate) mod compare;
 pub(crate) mod rival;

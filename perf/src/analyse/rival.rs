@@ -2,10 +2,10 @@
 
 use crate::model::{Rival, Row};
 
-/// Returns the rival's row with which a row of ours is compared. The rival is a crate of the same family that was
-/// interleaved with our case, with the same sizing or, if there is none, the nearest size. In the sweep over loads, the
-/// rival is the fastest crate with the same number and width of slots and the same load. Returns `None` for a rival's
-/// row.
+/// Returns the rival's row with which a row of ours is compared; `None` for a rival's row. The rival is a crate of
+/// [`Rival::of_kind`] that was measured under the same conditions, with the same sizing or, if there is none, the
+/// nearest size. In the sweep over loads, it is the fastest crate with the same number and width of slots and the same
+/// load. The numbers of threads are not compared.
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.case.is_of_rival() {
         return None;

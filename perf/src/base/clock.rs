@@ -1,7 +1,7 @@
 //! Times sections by the thread's processor time, so that a section does not seem slower if another program runs on the
 //! same processor meanwhile. On a quiet machine processor time equals wall-clock time. The rest of the wall-clock time,
 //! in which the thread did not run, is reported separately. Cache misses that an interruption causes are part of the
-//! processor time; the median of the repetitions has to absorb them.
+//! processor time; the median of the repetitions suppresses them.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) struct Lap {
 }
 
 impl Stopwatch {
-    /// Starts to measure.
+    /// Starts a section.
     #[inline]
     pub(crate) fn start() -> Self {
         Self { on_processor: on_processor(), wall: Instant::now() }

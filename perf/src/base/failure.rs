@@ -4,9 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// An argument of the user cannot be used: a missing key file, an instruction set that the machine lacks, a directory
-/// without results, or an output that cannot be written, for example because the disk is full. The exit code is 2, like
-/// that of a command line that does not parse.
+/// The user's input cannot be used, or the output cannot be written: a key file is missing, the machine lacks the
+/// instruction set, a directory has no results, the disk is full. The exit code is 2, like that of a command line that
+/// does not parse.
 #[derive(Debug)]
 pub(crate) struct BadInput(pub(crate) String);
 

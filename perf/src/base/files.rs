@@ -1,4 +1,4 @@
-//! Writes files so that an interrupted run leaves the old ones whole.
+//! Writes files in such a way that an interrupted run leaves the old files complete.
 
 use crate::base::failure::bad_input;
 use anyhow::Result;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
-/// Writes records as CSV, with a header of the fields' names.
+/// Writes records as CSV, with a header of the fields' names if there is any record.
 pub(crate) fn csv_of<R: Serialize>(rows: &[R]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -43,12 +43,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let written = if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
         fs::write(&target, bytes)
     } else {
-        let mut beside = target.clone().into_os_string();
-        beside.push(".new");
-        let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &target));
+        let mut temporary = target.clone().into_os_string();
+        temporary.push(".new");
+        let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
         written.inspect_err(|_| {
             // The new file is incomplete, if it exists at all.
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&temporary);
         })
     };
     written.map_err(|error| bad_input(format!("cannot write {}: {error}", path.display())))

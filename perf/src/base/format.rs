@@ -1,4 +1,4 @@
-//! Formats figures, sizes and counts for people.
+//! Formats figures, sizes and counts for people, and lists distinct values.
 
 /// Formats a figure with no decimals from 100 on, one from 10 on, and two below.
 pub(crate) fn figure(value: f64) -> String {
@@ -25,7 +25,7 @@ pub(crate) fn short_count(count: u64) -> String {
     if exact.len() <= 5 { exact } else { format!("{:.1e}", count as f64) }
 }
 
-/// A size in the largest binary unit in which the number is at least one.
+/// Formats a size in the largest binary unit, up to GiB, in which the number is at least one.
 pub(crate) fn human_bytes(bytes: u64) -> String {
     const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (unit, shift) in UNITS {

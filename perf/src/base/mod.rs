@@ -1,4 +1,4 @@
-//! What every layer uses: files, formats, statistics, errors, the terminal.
+//! Functions that every layer uses: files, formats, statistics, errors, the terminal.
 
 pub(crate) mod bootstrap;
 pub(crate) mod clock;

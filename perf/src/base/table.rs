@@ -11,7 +11,7 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Line>,
-    /// The number of leading columns that hold words. The others hold figures and are aligned to the right.
+    /// The number of leading columns that hold words. The other columns hold figures and are aligned to the right.
     pub(crate) words: usize,
 }
 

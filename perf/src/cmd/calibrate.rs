@@ -13,7 +13,7 @@ use trommel::engine::CostModel;
 /// Measures the constants, prints them next to the defaults and as Rust code, and writes them to a file.
 pub(crate) fn run(arguments: &CalibrateArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
-    // If the directory cannot be used, this fails before half a minute is spent on measuring.
+    // A directory that cannot be used is refused before anything is measured.
     let _lock = lock(&arguments.out)?;
     prepare(&arguments.out)?;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! `check`: runs every workload once on few keys, only to verify the answers.
+//! `check`: runs every kind of case briefly on few keys, only to verify the answers.
 
 use super::usable_isa;
 use crate::base::console::say;
@@ -34,13 +34,13 @@ const TPCH_SCALE: f64 = 0.001;
 const SLOTS: usize = 4096;
 const LOADS: [u32; 3] = [1, 75, 95];
 
-/// Runs all cases; the first wrong answer ends the run with an error.
+/// Runs the cases and prints their number. The first wrong answer ends the run with an error.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let cases = check(usable_isa(arguments.isa)?)?;
     say!("{cases} cases checked: every answer right")
 }
 
-/// Runs all cases; returns their number.
+/// Runs the cases; returns the number of rows, strategies and figures of the textbook's experiments.
 fn check(isa: Option<Isa>) -> Result<usize> {
     let results = Results::new(Environment::observe(isa));
     let mut session = Session::new(

@@ -15,7 +15,7 @@ const REGRESSION: u8 = 3;
 /// The exit code if there is no regression, but some cases could not be decided.
 const UNDECIDED: u8 = 4;
 
-/// Prints the changes, and nothing if there are none. The exit code is 3 if a case of ours got worse, else 4 if a
+/// Prints the changes, and nothing if there are none. The exit code is 3 if a case of ours is a regression, else 4 if a
 /// case of ours could not be decided.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
@@ -54,7 +54,9 @@ fn pairs(arguments: &CompareArgs) -> Result<Vec<(&PathBuf, &PathBuf)>> {
     }
     if old.len() != new.len() {
         let (old, new) = (old.len(), new.len());
-        return Err(bad_input(format!("{old} old runs and {new} new ones: give as many of each")));
+        return Err(bad_input(format!(
+            "{old} old runs and {new} new ones: give the same number of each"
+        )));
     }
     Ok(old.iter().zip(new).collect())
 }

@@ -17,19 +17,19 @@ pub(crate) fn run(selection: &Selection) -> Result<()> {
     if names.is_empty() { Ok(()) } else { say!("{}", names.join("\n")) }
 }
 
-/// The number of cases that a selection contains.
+/// The number of cases that a selection contains. The points of the map of strategies are not cases.
 pub(crate) fn count_cases(selection: &Selection) -> usize {
     names_on_generated_keys(selection).len() + names_on_tpch(selection).len()
 }
 
-/// Whether a selection contains any case.
+/// Whether a selection contains any case, or any point of the map of strategies.
 pub(crate) fn selects_anything(selection: &Selection) -> bool {
     !names_on_generated_keys(selection).is_empty()
         || !selection.engine_places().is_empty()
         || !names_on_tpch(selection).is_empty()
 }
 
-/// The names of the cases on TPC-H, with a star in the place of the number of keys.
+/// The names of the cases on TPC-H, with a star instead of the number of keys.
 fn names_on_tpch(selection: &Selection) -> Vec<String> {
     let groups = groups_of_tpch(selection).into_iter();
     let cases = groups.flat_map(|group| selection.choose(group.cases(&subject_specs())));

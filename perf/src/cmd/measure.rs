@@ -1,4 +1,4 @@
-//! `measure`: describes the machine, measures its noise and roofline, then every workload.
+//! `measure`: describes the machine, measures its noise and roofline, and then the selected cases.
 
 use super::list::{count_cases, selects_anything};
 use super::{pin, report, usable_isa};
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Some(path) => Calibration::read(path)?.model(),
         None => CostModel::default(),
     };
-    // Read first, so that a file that cannot be used is refused before three minutes are spent.
+    // Read first, so that a file that cannot be used is refused before anything is measured.
     let own_input = own_keys(&arguments)?;
     let selection = arguments.selection;
     let when = arguments.simulate;
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     Ok(())
 }
 
-/// Says how many cases will be measured, and about how long that takes.
+/// Prints how many cases will be measured, and about how long that takes.
 fn say_what_is_planned(
     selection: &Selection,
     has_own_keys: bool,
@@ -155,7 +155,7 @@ fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
     let needed = (keys as u64).saturating_mul(chosen.len() as u64);
     if needed > memory {
         return Err(bad_input(format!(
-            "{keys:e} keys in {} filters need more than {}, this machine has {}",
+            "{keys:e} keys in {} filters need more than {}; this machine has {}",
             chosen.len(),
             human_bytes(needed),
             human_bytes(memory)
@@ -208,7 +208,7 @@ fn open_counters(results: &mut Results) -> Option<Counters> {
     }
 }
 
-/// Whether a run without hardware counters simulates events. If it does not, prints why or how it could.
+/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints why it does not.
 fn should_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
     match (when, valgrind) {
         (Simulate::Never, _) => false,
@@ -290,7 +290,8 @@ fn parts(selection: &Selection) -> Vec<Part> {
     let (mut parts, mut looked_up) = (Vec::new(), looked_up);
     for keys in &of_summary {
         if looked_up.contains(keys) {
-            // All of its groups are few, and to fill the filters once more would take longer than to measure them.
+            // This size has only a few groups, all of which are measured now: filling its filters a second time would
+            // take longer than measuring them.
             looked_up.retain(|other| other != keys);
             parts.push(Part::Generated(*keys));
         } else {
@@ -387,7 +388,7 @@ fn measure_parts(
         part.measure(session, thread_sets)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
-                "the time of the run was over at {part}: the cases not measured by then are left out \
+                "the time of the run was over at {part}: the remaining cases are left out \
                  (--seconds sets a longer time)"
             ));
         }

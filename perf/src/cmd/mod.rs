@@ -1,4 +1,4 @@
-//! The verbs, one per file.
+//! The verbs, one per file; `completions` and `man` share one.
 
 mod advise;
 mod calibrate;

@@ -9,7 +9,7 @@ use crate::show::tables;
 use crate::store::results::Results;
 use anyhow::Result;
 
-/// The largest working set, in bytes: far more than the part of any last-level cache that one core gets.
+/// The largest working set, in bytes: far more than the share of a last-level cache that one core gets.
 const LARGEST: usize = 1 << 30;
 
 /// Measures the roofline and prints it.

@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// Measures, prints the tables, writes CSV files and plots, and splices the tables into a document.
 pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
-    // A document or a directory that cannot be used is refused before minutes are spent.
+    // A document or a directory that cannot be used is refused before anything is measured.
     let document = arguments.splice.as_deref().map(read).transpose()?;
     let plots_to = arguments.plots.as_ref().unwrap_or(&arguments.out);
     let _lock = lock(&arguments.out)?;

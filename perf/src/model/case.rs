@@ -22,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) kernels: Option<Isa>,
     pub(crate) form: Form,
     pub(crate) op: Op,
-    /// The share of probes that are keys; `None` if the operation has no probes.
+    /// The rule that determines which probes are keys; `None` if the operation has no probes.
     pub(crate) workload: Option<Workload>,
     pub(crate) calls: Calls,
     /// The number of keys for which the filter is sized.
@@ -39,8 +39,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Returns a case of our filter `filter`, from which other cases are made: lookups by batches, on one thread, of
-    /// generated keys, for no keys.
+    /// Returns a case of our kind `filter` from which other cases are made: batched lookups on one thread, on generated
+    /// keys. The number of keys is 0, and there is no workload.
     pub(crate) fn of(filter: String, sizing: Sizing) -> Self {
         Self {
             filter,
@@ -129,8 +129,8 @@ impl Case {
         }
     }
 
-    /// Returns the name of the filter's size. It says if a rival takes the bytes of another kind's filter, because the
-    /// false-positive rate for which that filter is sized is not the rival's own.
+    /// Returns the name of the filter's size. If a rival has the bytes of another kind's filter, the name begins with
+    /// that kind, because the false-positive rate in the name is that filter's and not the rival's.
     pub(crate) fn size_name(&self) -> String {
         let taken = if self.takes_size { format!("as-{}-", self.filter) } else { String::new() };
         let mut name = format!("{taken}{}", self.sizing);
@@ -174,7 +174,8 @@ impl Case {
             && !self.is_of_engine()
     }
 
-    /// Whether the case was interleaved with the engine.
+    /// Whether the case belongs to the engine's groups, or to those of shared filters. Only these are timed by the wall
+    /// clock.
     pub(crate) fn is_of_engine(&self) -> bool {
         self.clock == Clock::Wall
     }
@@ -186,7 +187,8 @@ impl Case {
     }
 
     /// Whether both cases have the same operation, workload, keys and other conditions, so that their speeds can be
-    /// compared. The filters, their sizes and the calls can differ.
+    /// compared. The filters, their sizes, the calls, the numbers of threads and the distributions of generated keys
+    /// can differ.
     pub(crate) fn shares_conditions_with(&self, other: &Self) -> bool {
         (self.op, self.workload, self.keys) == (other.op, other.workload, other.keys)
             && self.input_name() == other.input_name()

@@ -3,14 +3,17 @@
 use serde::{Deserialize, Serialize};
 use trommel::engine::Strategy;
 
-/// One point of the map on one thread set, and a line of `strategies.csv`.
+/// The times of both strategies for one operation, at one point of the map of strategies and with one number of
+/// threads: a line of `strategies.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     /// `insert` or `contains`.
     pub(crate) op: String,
+    /// The size of the filter in bytes.
     pub(crate) bytes: u64,
     /// The number of keys in the batch.
     pub(crate) keys: u64,
+    /// Keys per cache line of the filter.
     pub(crate) keys_per_line: f64,
     pub(crate) threads: u32,
     /// Median wall-clock nanoseconds per key, with keys in the order of the batch.
@@ -29,13 +32,13 @@ impl Choice {
         picked / self.direct_ns.min(self.partitioned_ns) - 1.0
     }
 
-    /// The point of the map, and the number of threads.
+    /// The values that identify the choice: the operation, the point of the map, and the number of threads.
     pub(crate) fn place(&self) -> (&str, u64, u64, u32) {
         (&self.op, self.bytes, self.keys, self.threads)
     }
 }
 
-/// The word for a strategy in the files of a run.
+/// The name of a strategy in the files of a run.
 pub(crate) fn name_of_strategy(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Partitioned => "partitioned",

@@ -6,8 +6,8 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The columns that identify a case. `variant` is written for people, and read only in files of harnesses that had no
-/// other columns for what it says.
+/// The columns that identify a case. `variant` is written for people. It is read only in files of older harnesses,
+/// which had no separate columns for the properties that it names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct CaseColumns {
     pub(super) filter: String,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A design of filters. Filters of one family are compared with each other.
+/// A design of filters with slots. Filters of one family are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Family {
     /// Stores remainders in the order of their quotients. Such a filter is a set of fingerprints, which can be listed
@@ -26,7 +26,7 @@ impl Family {
         }
     }
 
-    /// Splits the letter of a family off the name of a size.
+    /// Splits the family's letter off the beginning of the name of a size.
     pub(super) fn split_off(size: &str) -> Option<(Self, &str)> {
         Self::ALL.into_iter().find_map(|family| Some((family, size.strip_prefix(family.letter())?)))
     }
@@ -41,14 +41,14 @@ impl fmt::Display for Family {
     }
 }
 
-/// The number and width of a filter's slots, and the share of the slots that is in use.
+/// The number and width of a filter's slots, and its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Filling {
     pub(crate) family: Family,
     pub(crate) slots: usize,
     /// Bits per slot, which holds a remainder or a fingerprint.
     pub(crate) bits: u32,
-    /// The share of slots in use, in per cent.
+    /// Keys per slot, in per cent. In a quotient filter, keys with the same fingerprint take one slot.
     pub(crate) load: u32,
 }
 
@@ -59,7 +59,7 @@ impl Filling {
     }
 }
 
-/// The number of keys that fills `load` per cent of the slots.
+/// The number of keys that fills `load` per cent of the slots, rounded down.
 pub(crate) fn keys_at(slots: usize, load: u32) -> usize {
     slots * load as usize / 100
 }

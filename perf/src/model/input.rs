@@ -21,7 +21,7 @@ pub(crate) enum Input {
 pub(crate) enum Distribution {
     /// Distinct keys, in no particular order.
     Plain,
-    /// Plain keys, this many per cache line of the table.
+    /// Plain keys or probes. A batch has this number of them per cache line of the table.
     PerLine(f64),
     /// Sorted by hash.
     Sorted,
@@ -32,11 +32,11 @@ pub(crate) enum Distribution {
 }
 
 impl Distribution {
-    /// The skewed distributions. They must not make the engine slower than the batch.
+    /// The skewed distributions. The engine must not be slower on them than the batch of one thread.
     pub(crate) const SKEWED: [Self; 3] = [Self::Sorted, Self::Equal, Self::Zipf];
 }
 
-/// The end of the word for [`Distribution::PerLine`], after the number of keys.
+/// The end of the text of [`Distribution::PerLine`], after the number of keys.
 const A_LINE: &str = "-a-line";
 
 impl fmt::Display for Distribution {

@@ -1,5 +1,5 @@
-//! The matrix: properties besides kind, keys and workload on which the speed of lookups depends. Each part of the
-//! matrix varies one property.
+//! The matrix: measurements of further properties on which the speed of lookups depends, besides kind, keys and
+//! workload. Each part of the matrix varies one property.
 
 use super::UnknownWord;
 use super::words::stored_as_text;

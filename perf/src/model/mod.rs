@@ -7,7 +7,7 @@
 //! | [`input`] | the keys and probes of a case |
 //! | [`matrix`] | the parts of the matrix, each of which varies one property |
 //! | [`case`] | a case and its name |
-//! | [`columns`], [`old_form`] | a case in the files of a run, also in those of older harnesses |
+//! | [`columns`], [`old_form`] | a case in the files of a run, and in those of older harnesses |
 //! | [`rival`] | the names of competing crates |
 //! | [`row`], [`events`] | a case and its figures; the events that are counted |
 //! | [`shortfall`] | a filter that was full too early |

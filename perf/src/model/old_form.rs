@@ -1,5 +1,5 @@
-//! Reads cases from files of older harnesses, in which the column `variant` was all that said how a filter was sized,
-//! on which input, and under which conditions.
+//! Reads cases from files of older harnesses. In these files only the column `variant` describes the size of the
+//! filter, the input, and the conditions.
 
 use super::{Calls, Case, Clock, Distribution, Form, Input, Matrix, Sizing, UnknownWord};
 

@@ -27,7 +27,7 @@ pub(crate) enum Rival {
 }
 
 impl Rival {
-    /// Returns the crates with which a kind of ours is compared. If there are several, the fastest one counts.
+    /// Returns the crates with which a kind of ours is compared. In the sweep over loads, the fastest of them counts.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {
             "bloom" | "counting-bloom" => &[Self::Fastbloom],
@@ -39,7 +39,8 @@ impl Rival {
         }
     }
 
-    /// Whether the crate has calls that take a hash. If not, every timed section includes its hashing.
+    /// Whether the crate is measured on hashes. If not, it is measured only in groups that hash keys inside the timed
+    /// section.
     pub(crate) fn takes_hashes(self) -> bool {
         self != Self::Parquet
     }
@@ -81,7 +82,7 @@ impl ParallelRival {
     pub(crate) const ALL: [Self; 5] =
         [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
 
-    /// Who passes keys to the rival's filter: one filter per thread, or one that threads share.
+    /// Returns how keys are passed to the rival: to one filter per thread, or to one that all threads share.
     pub(crate) fn api(self, threads: usize) -> Api {
         match self {
             Self::FastbloomAtomic => Api::Shared,

@@ -55,7 +55,7 @@ pub(crate) struct Row {
     /// The upper end of this interval.
     #[serde(default)]
     pub(crate) ci_high: Option<f64>,
-    /// The speed relative to that of the same case on one thread.
+    /// The speed over that of the same subject on one thread.
     pub(crate) speedup: Option<f64>,
     /// The peak of the memory that became resident during one repetition, in bytes.
     pub(crate) peak_bytes: Option<u64>,
@@ -102,7 +102,8 @@ pub(crate) struct Facts {
 }
 
 impl Row {
-    /// Creates the row of a case that was timed, without event counts. Figures are rounded to five digits.
+    /// Creates the row of a case that was timed, without event counts. Figures are rounded to five digits, loads to
+    /// two.
     pub(crate) fn new(case: Case, times: &Times, facts: Facts) -> Self {
         let rounded = |value: f64| round_significant(value, 5);
         let mops = 1e3 / times.median;
@@ -170,8 +171,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::{Api, old_form};
 
-    /// Returns a row of lookups of absent keys with plausible values, for tests. Its variant is read as that of an older
-    /// file, since that is short.
+    /// Returns a row of lookups of absent keys with plausible values, for tests. Its variant is read as that of an
+    /// older file, since that is short.
     pub(crate) fn example(filter: &str, variant: &str, rival: Option<&str>, ns_per_op: f64) -> Row {
         let api = if rival.is_some() { Api::Single } else { Api::Batch };
         let case = old_form::tests::old(filter, variant, rival, api);

@@ -14,11 +14,11 @@ pub(crate) enum Sizing {
     BitsPerKey(usize),
     /// The size that the filter's own equation gives for this false-positive rate.
     Fpr(f64),
-    /// This many bytes, whatever the number of keys.
+    /// This many bytes, a multiple of 1 MiB, whatever the number of keys.
     Bytes(usize),
     /// This many slots, filled to a load.
     Slots(Filling),
-    /// So many slots that the keys fill [`Self::FULL_LOAD`] of them.
+    /// As many slots as are needed for the keys to fill [`Self::FULL_LOAD`] of them.
     Full {
         family: Family,
         /// Bits per slot, which holds a remainder or a fingerprint.

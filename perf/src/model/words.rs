@@ -1,4 +1,4 @@
-//! Properties of a case that have a small set of values. Each value has one word, by which it is known on the command
+//! Properties of a case that have a small set of values. Each value has one word, which stands for it on the command
 //! line, in the files of a run and in tables.
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
-/// Lets a type stand in files as the text that it displays, and from which it is parsed.
+/// Stores values of a type in files as the text that they display and are parsed from.
 macro_rules! stored_as_text {
     ($type:ident) => {
         impl From<$type> for String {
@@ -97,12 +97,12 @@ words! {
 }
 
 impl Workload {
-    /// The workloads with which every filter is measured.
+    /// The workloads of every run. A quick run leaves out [`Self::Zipf`] unless `--filter` names it.
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
 words! {
-    /// Who passes keys to the filter, and how.
+    /// How keys are passed to the filter, and on which threads.
     Api {
         /// One call per key.
         Single = "single",
@@ -131,7 +131,7 @@ impl Calls {
     /// One call for all keys.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 
-    /// The calls of an api that are not split.
+    /// Calls of this kind, with no batch split into several.
     pub(crate) const fn by(api: Api) -> Self {
         Self { api, keys_per_call: None }
     }

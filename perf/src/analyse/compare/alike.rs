@@ -3,7 +3,7 @@
 //! A shared machine has noise regimes that last for seconds. While a neighbour keeps the other half of a core busy,
 //! lookups that are bound by the core's units take 1.55 times as long, and lookups that wait for memory take 1.1 times
 //! as long. So no single factor can be divided out, and the medians of two runs in different noise regimes differ by
-//! the full effect. But rivals were interleaved with our filters, and no change of ours makes them slower. So each
+//! these factors. But rivals were interleaved with our filters, and no change of ours makes them slower. So each
 //! round of the new run is compared with the rounds of the old run in which the rivals took the same time.
 //!
 //! This was tested with the same program as old and new on such a machine: twenty comparisons of three attempts, with
@@ -26,7 +26,7 @@ use crate::base::bootstrap::{FEWEST, Interval};
 use crate::base::stats::median;
 
 /// Two rounds match if the times of the rivals differ by at most this share, averaged over the rivals.
-const LIKE: f64 = 0.05;
+const MAX_DIFFERENCE: f64 = 0.05;
 
 /// Each round of the new run is compared with the median of this number of matched rounds of the old run.
 const NEIGHBOURS: usize = 3;
@@ -74,7 +74,7 @@ impl Alike {
         let of_new = (0..new_rounds).map(|new| {
             let mut near: Vec<(f64, usize)> =
                 (0..old_rounds).map(|old| (distance(old, new), old)).collect();
-            near.retain(|(distance, _)| *distance <= LIKE.ln_1p());
+            near.retain(|(distance, _)| *distance <= MAX_DIFFERENCE.ln_1p());
             near.sort_by(|a, b| a.0.total_cmp(&b.0));
             near.into_iter().map(|(_, old)| old).collect()
         });
@@ -82,7 +82,8 @@ impl Alike {
     }
 
     /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
-    /// the case was not measured in the same rounds, or if fewer than [`FEWEST`] of its new rounds have enough matches.
+    /// the case and the rivals have unequal numbers of rounds, or if fewer than [`FEWEST`] new rounds have enough
+    /// matches, in all rounds or in half of the resamples.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;
@@ -93,7 +94,7 @@ impl Alike {
         Some((ratio, interval))
     }
 
-    /// The median ratio over the drawn rounds. The second slice of each pair says how often each round was drawn.
+    /// The median ratio over the drawn rounds. The second slice of each pair holds how often each round was drawn.
     fn ratio_of_drawn(&self, old: (&[f64], &[u32]), new: (&[f64], &[u32])) -> Option<f64> {
         let mut ratios = Vec::with_capacity(new.0.len());
         let drawn = new.0.iter().zip(new.1).zip(&self.of_new);

@@ -13,7 +13,7 @@ pub(crate) struct Change {
     pub(crate) new: f64,
 }
 
-/// The values that are compared besides speed.
+/// The values of a filter that are compared besides its speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum What {
@@ -27,7 +27,8 @@ pub(crate) enum What {
 /// Counted false-positive rates that differ by more than this number of standard deviations have changed.
 const DEVIATIONS: f64 = 5.0;
 
-/// One unit of the last of the five digits to which rows are rounded, as a share.
+/// Slightly more than one unit of the last of the five digits to which rows are rounded, as a share of the smallest
+/// number with five digits.
 const ROUNDING: f64 = 1.0001e-4;
 
 /// Returns the changes that every attempt shows.

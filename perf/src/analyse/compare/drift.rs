@@ -1,6 +1,6 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
 //! change of ours makes them slower, so a factor that their times have in common is due to the machine. The factor is
-//! reported for every attempt, and divided out of the times of cases that were interleaved with no rival.
+//! computed for every attempt, and divided out of the times of cases that were interleaved with no rival.
 
 use super::runs::Pair;
 use crate::base::bootstrap;
@@ -31,7 +31,7 @@ pub(crate) struct Common {
     pub(crate) count: usize,
 }
 
-/// The smallest distance from 1 of a common factor that counts as drift. The median of a single case is no more
+/// A common factor counts as drift if it differs from 1 by at least this. The median of a single case is not more
 /// precise.
 const LEAST: f64 = 0.01;
 
@@ -57,7 +57,7 @@ impl Drift {
         Self { rivals: Common::of(&rivals), roofline: Common::of(&lines), factor }
     }
 
-    /// Whether the machine as a whole was slower or faster.
+    /// Whether the machine as a whole was significantly slower or faster in the new run.
     pub(crate) fn is_established(&self) -> bool {
         self.factor != 1.0
     }

@@ -1,4 +1,5 @@
-//! Divides the drift of the machine out of cases that were interleaved with rivals in both runs of an attempt.
+//! Adjusts the times of cases for the drift of the machine, if they were interleaved with rivals in both runs of an
+//! attempt.
 //!
 //! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
@@ -27,7 +28,7 @@ pub(super) struct Interleaved<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Source {
-    /// The ratio is taken between matched rounds, in which rivals took the same time.
+    /// The ratio is the median of the ratios between matched rounds, in which rivals took the same time.
     AlikeRounds,
     /// The ratio of the medians of all rounds is divided by the median ratio of the rivals that were interleaved with
     /// the case.
@@ -74,7 +75,7 @@ fn groups_of(groups_by_name: &[HashMap<&str, usize>; 2], name: &str) -> Option<G
     Some((*old.get(name)?, *new.get(name)?))
 }
 
-/// The drift of the machine, measured by rivals that were interleaved with each other.
+/// The drift of the machine in one interleaved group, measured by the group's rivals.
 #[derive(Clone, Debug)]
 pub(super) struct Rivals {
     alike: Option<Alike>,

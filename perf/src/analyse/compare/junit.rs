@@ -5,7 +5,7 @@ use super::{Case, Comparison};
 use anyhow::Result;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// Writes one suite. Regressions fail; cases that cannot be decided are skipped.
+/// Writes one test suite. Regressions fail; cases that are unsettled or have too few repetitions are skipped.
 pub(crate) fn to_junit(comparison: &Comparison) -> Result<String> {
     let mut report = Report::new("trommel-perf compare");
     let mut suite = TestSuite::new("compare");

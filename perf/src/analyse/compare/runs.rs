@@ -49,7 +49,8 @@ const CONDITIONS: [&str; 9] = [
     "rivals",
 ];
 
-/// Facts that are allowed to differ: they can be the subject of the comparison, or explain a difference in speed.
+/// Facts that are allowed to differ, but whose differences are noted: they can be the purpose of the comparison, or
+/// explain a difference in speed.
 const CIRCUMSTANCES: [&str; 2] = ["rustc", "kernel"];
 
 impl Run {
@@ -90,8 +91,11 @@ fn first_and_others(attempts: &[Attempt]) -> impl Iterator<Item = (&Run, &Run)> 
     runs.filter_map(move |other| Some((first?, other)))
 }
 
-/// Checks that all runs were made under the conditions of the first run. If `is_forced`, returns the differences
-/// instead of refusing.
+/// Checks that all runs were made under the conditions of the first run. Returns the differences if `is_forced`.
+///
+/// # Errors
+///
+/// Bad input if there is a difference and `is_forced` is false.
 pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<String>> {
     let mut differences = Vec::new();
     for (first, other) in first_and_others(attempts) {
@@ -157,7 +161,8 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     notes
 }
 
-/// What identifies a case: its name, the kind with which a rival competes, and the instruction set.
+/// The values that identify a case: its name, its kind of filter or the kind with which a rival competes, and its
+/// instruction set.
 type Key = (String, String, Option<String>);
 
 fn key(row: &Row) -> Key {
@@ -165,6 +170,10 @@ fn key(row: &Row) -> Key {
 }
 
 /// Returns the cases that all runs have, in the order of the first run, and the cases that only some runs have.
+///
+/// # Errors
+///
+/// Bad input if the runs have no case in common.
 pub(super) fn matched(attempts: &[Attempt]) -> Result<(Vec<Matched<'_>>, Vec<Unmatched>)> {
     let rows: Vec<[HashMap<Key, &Row>; 2]> =
         attempts.iter().map(|attempt| [by_key(&attempt.old), by_key(&attempt.new)]).collect();

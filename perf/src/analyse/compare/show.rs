@@ -38,14 +38,14 @@ impl Comparison {
         parts.join("\n")
     }
 
-    /// Says how many of our cases have each verdict.
+    /// States how many of our cases have each verdict.
     pub(crate) fn summary(&self) -> String {
         let ours = || self.cases.iter().filter(|case| case.rival.is_none());
         let count = |verdict| ours().filter(|case| case.speed.verdict == verdict).count();
         let changed = ours().filter(|case| !case.changes.is_empty()).count();
         format!(
             "{} cases of ours compared in {}: {} slower, {} faster, {} unsettled, {} with too few repetitions, \
-             {changed} with other rates or bits, {} missing",
+             {changed} with another false-positive rate or size, {} missing",
             ours().count(),
             self.count_attempts(),
             count(Verdict::Slower),
@@ -170,7 +170,7 @@ impl fmt::Display for Compared {
             None => write!(f, ", no {what}"),
         };
         common(f, "rivals", rivals)?;
-        common(f, "line reads", roofline)
+        common(f, "cache-line reads", roofline)
     }
 }
 
