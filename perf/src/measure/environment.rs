@@ -117,7 +117,8 @@ impl Environment {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }
 
-    /// The names of the facts that differ, so that rows of the two runs must not be mixed.
+    /// The names of the facts in [`IDENTITY`] that differ. If there are any, the rows of the two
+    /// runs must not be mixed.
     pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
         IDENTITY.into_iter().filter(|name| self.get(name) != other.get(name)).collect()
     }

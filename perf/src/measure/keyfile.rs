@@ -12,7 +12,7 @@ use trommel::Bitmap;
 /// lines are skipped.
 ///
 /// # Errors
-/// Bad input if the file cannot be read or has no keys.
+/// Bad input if the file is a character device, cannot be read, or has no keys.
 pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
     let shown = path.display();
     if is_endless(path) {

@@ -13,7 +13,7 @@ use crate::measure::keys::{Column, KeyStream, as_hashes};
 use crate::measure::lanes;
 use crate::measure::rivals::Parallel;
 use crate::measure::roofline::Arena;
-use crate::measure::subject::ensure_no_key_denied;
+use crate::measure::subject::ensure_no_false_negatives;
 use crate::model::{Distribution, Facts, Op, Row, Workload};
 use crate::run::progress::Progress;
 use crate::store::results::Results;
@@ -92,7 +92,7 @@ impl Truth {
         let hashes = as_hashes(&values);
         let mut answers = Bitmap::new(0);
         self.filter.contains_batch(&hashes, &mut answers);
-        ensure_no_key_denied(&probes.members, &answers, &group.to_string())?;
+        ensure_no_false_negatives(&probes.members, &answers, &group.to_string())?;
         for (i, hash) in hashes.iter().take(KEYS_CHECKED_ONE_BY_ONE).enumerate() {
             let single = self.filter.contains_hash(*hash);
             ensure!(
@@ -282,7 +282,7 @@ impl<'a> Section<'a> {
         let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
-            ensure_no_key_denied(self.members, &answers, "it")?;
+            ensure_no_false_negatives(self.members, &answers, "it")?;
             // A sharded rival has no single call to compare with. It must give the same answers in every repetition,
             // without a false negative.
             answers.clone()

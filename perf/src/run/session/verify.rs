@@ -1,6 +1,6 @@
 //! Verifies the answers of a case before it is timed.
 
-use crate::measure::subject::{Subject, ensure_no_key_denied};
+use crate::measure::subject::{Subject, ensure_no_false_negatives};
 use anyhow::{Result, ensure};
 use trommel::{Bitmap, KeyHash};
 
@@ -15,7 +15,7 @@ pub(super) fn reference_answers(
     subject.answer_single(hashes, &mut single);
     subject.answer_batch(hashes, &mut batch);
     ensure!(single == batch, "{name}: the batch and single calls answer differently");
-    ensure_no_key_denied(members, &single, name)?;
+    ensure_no_false_negatives(members, &single, name)?;
     Ok(single)
 }
 
