@@ -46,11 +46,11 @@ pub(crate) struct Session {
     meter: Meter,
     /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
-    /// Returns the line that is printed as soon as the first group has been measured.
+    /// Returns the line that is printed once, after the first group for which there is a line.
     headline: Option<Headline>,
 }
 
-/// Says in one line what the first rows of a run show.
+/// Describes the first rows of a run in one line; `None` if there is nothing to describe yet.
 pub(crate) type Headline = fn(&Results) -> Option<String>;
 
 /// Saves results to a directory, if there is one.
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// Prints this line as soon as the first group has been measured.
+    /// Sets the function that returns the headline of the run.
     pub(crate) fn with_headline(self, headline: Headline) -> Self {
         Self { headline: Some(headline), ..self }
     }
@@ -124,7 +124,8 @@ impl Session {
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
-    /// The time after which no group begins. Full runs have none, nor have usual runs whose cases the user has selected.
+    /// The time after which no group begins. Full runs have none, nor have usual runs whose cases
+    /// the user has selected, nor quick runs for which the user names loads.
     fn deadline(&self) -> Option<Duration> {
         let is_of_all = self.selection.filter.is_none() && self.selection.includes_all();
         let has_deadline = match self.selection.scope() {
@@ -178,7 +179,7 @@ impl Session {
         self.plain(place.groups.clone(), &place.specs, stream, place.keys)
     }
 
-    /// Measures groups without hashing.
+    /// Measures groups of cases that take hashes.
     fn plain(
         &mut self,
         groups: Vec<Group>,
@@ -437,7 +438,8 @@ impl Session {
         self.time_lookups(group, cases, &section, &hashes, &probes.members)
     }
 
-    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows.
+    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows. A
+    /// session with a ledger only runs each repetition once in marked sections.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
@@ -538,10 +540,11 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 /// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but at most
-/// [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the L2 cache. With hashing
-/// included, a case has at least [`FEW_PROBES`]. Filters above [`LARGE_FILTER_BYTES`] have [`MOST_PROBES`], which read
-/// most of their cache lines.
+/// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but
+/// at most [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the
+/// L2 cache. With hashing included, a case has at least [`FEW_PROBES`]. If the largest filter of a
+/// section is above [`LARGE_FILTER_BYTES`], all cases of the section have [`MOST_PROBES`], because
+/// fewer probes would read only a small part of its cache lines.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

@@ -35,8 +35,8 @@ pub(crate) struct Bench<'a> {
 /// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up to verify a filter after it was filled. To look more keys up in a rival's filter
-/// would take as long as to fill it.
+/// The most keys that are looked up to verify a filter after it was filled. Looking up more keys in
+/// a rival's filter would take as long as filling it.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
 /// The number of probes whose batched answers are compared with the answers of single calls.
@@ -283,8 +283,8 @@ impl<'a> Section<'a> {
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_false_negatives(self.members, &answers, "it")?;
-            // A sharded rival has no single call to compare with. It must give the same answers in every repetition,
-            // without a false negative.
+            // A rival has no other calls to compare with. It must give the same answers in every
+            // repetition, without a false negative.
             answers.clone()
         } else {
             self.answers.clone()
@@ -294,7 +294,7 @@ impl<'a> Section<'a> {
                 filter.answer(probes, &mut answers);
             }
             wall::time(meter, threads, || filter.answer(probes, &mut answers));
-            ensure!(answers == expected, "answers differ from those of one thread");
+            ensure!(answers == expected, "answers differ from the expected ones");
             Ok(probes.len() as u64)
         });
         Ok(Ready { facts, repetition })
@@ -322,7 +322,7 @@ fn inserted(distribution: Distribution, stream: KeyStream, keys: usize) -> Vec<K
     as_hashes(&values)
 }
 
-/// Orders or overwrites drawn values as the distribution demands.
+/// Sorts values, or makes them equal, as the distribution requires.
 fn arrange(values: &mut [u64], distribution: Distribution) {
     use Distribution::{Equal, PerLine, Plain, Sorted, Zipf};
     match (distribution, values) {
@@ -352,7 +352,12 @@ fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Resul
     let mut answers = Bitmap::new(0);
     filter.answer(keys, &mut answers);
     let found = answers.count_ones();
-    ensure!(found == keys.len(), "{} of {} inserted keys denied", keys.len() - found, keys.len());
+    ensure!(
+        found == keys.len(),
+        "{} of {} inserted keys are reported absent",
+        keys.len() - found,
+        keys.len()
+    );
     Ok(())
 }
 
@@ -389,7 +394,8 @@ fn row(
     Row::new(case, &timing.times(), facts)
 }
 
-/// Sets the speedup of each row over the same participant on one thread.
+/// Sets the speedup of each row over the same participant on one thread, except for a filter's own
+/// batch.
 fn fill_in_speedups(rows: &mut [Row], runners: &[Runner]) {
     let alone = |participant: Participant| {
         runners.iter().position(|one| *one == Runner { participant, threads: 1 })

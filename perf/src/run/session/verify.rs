@@ -19,10 +19,10 @@ pub(super) fn reference_answers(
     Ok(single)
 }
 
-/// The number of answers of calls for a part of the keys that are compared with the reference.
+/// The most probes that are looked up again by calls with a fixed number of keys.
 const VERIFIED_IN_CALLS: usize = 100_000;
 
-/// Checks that calls for `keys` keys each give the reference's answers.
+/// Checks that calls with `keys` keys each give the answers of the reference.
 pub(super) fn ensure_same_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],
