@@ -44,7 +44,7 @@ const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
 /// The keys of several groups, and our filter filled with them on one thread. All other filters of ours have to equal
 /// this one.
-pub(crate) struct Truth {
+pub(crate) struct Reference {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
     frozen: Vec<u8>,
@@ -54,8 +54,8 @@ pub(crate) struct Truth {
     made: RefCell<Vec<(Runner, Rc<dyn Parallel>)>>,
 }
 
-impl Truth {
-    /// Creates the truth for a group, and for all other groups with the same filter and keys.
+impl Reference {
+    /// Creates the reference of a group. Groups with the same filter and keys share it.
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
         let keys = inserted(group.inserted(), stream, group.keys);
@@ -121,21 +121,21 @@ impl Bench<'_> {
     ) -> Result<()> {
         let threads: Vec<usize> =
             self.thread_sets.iter().map(|thread_set| thread_set.threads).collect();
-        let share_truth = |a: &Group, b: &Group| {
+        let share_reference = |a: &Group, b: &Group| {
             (a.sized_filter, a.keys, a.inserted()) == (b.sized_filter, b.keys, b.inserted())
         };
-        for groups in groups.chunk_by(share_truth) {
-            let mut truth = None;
+        for groups in groups.chunk_by(share_reference) {
+            let mut reference = None;
             for group in groups {
                 let runners = group.runners(&threads);
                 let is_late = self.deadline.is_some_and(|deadline| progress.elapsed() > deadline);
                 if !is_late && !runners.iter().all(|one| results.has(&group.case_name(*one))) {
                     progress.say(group.to_string());
-                    if truth.is_none() {
-                        truth = Some(Truth::of(group, self.isa, self.effort.absent)?);
+                    if reference.is_none() {
+                        reference = Some(Reference::of(group, self.isa, self.effort.absent)?);
                     }
-                    if let Some(truth) = &truth {
-                        self.group(group, &runners, truth, results, progress)?;
+                    if let Some(reference) = &reference {
+                        self.group(group, &runners, reference, results, progress)?;
                     }
                     save(results)?;
                 }
@@ -149,24 +149,24 @@ impl Bench<'_> {
         &self,
         group: &Group,
         runners: &[Runner],
-        truth: &Truth,
+        reference: &Reference,
         results: &mut Results,
         progress: &Progress,
     ) -> Result<()> {
         let (probes, members, answers) = match group.op {
-            Op::Contains => truth.probes(group)?,
+            Op::Contains => reference.probes(group)?,
             _ => (Vec::new(), Bitmap::new(0), Bitmap::new(0)),
         };
         let (probes, members, answers) = (&*probes, &members, &answers);
-        let section = Section { group, truth, probes, members, answers };
-        let bytes = truth.filter.memory_bytes();
+        let section = Section { group, reference, probes, members, answers };
+        let bytes = reference.filter.memory_bytes();
         let arena = Arena::new(bytes)?;
         let mut measured = Vec::new();
         let mut repetitions = Vec::new();
         for runner in runners {
             let thread_set = self.thread_set(runner.threads);
             thread_set.release_memory();
-            let maker = Maker::new(group, *runner, &truth.filter, thread_set, self.isa);
+            let maker = Maker::new(group, *runner, &reference.filter, thread_set, self.isa);
             let ready = section.prepare(maker).with_context(|| group.case_name(*runner))?;
             measured.push(ready.facts);
             repetitions.push(ready.repetition);
@@ -193,7 +193,7 @@ impl Bench<'_> {
             .zip(&measured)
             .zip(timings)
             .map(|((runner, facts), timing)| {
-                let mut row = row(group, *runner, truth, facts, timing, limit);
+                let mut row = row(group, *runner, reference, facts, timing, limit);
                 row.regime = results.environment.caches.regime(row.bytes).map(Into::into);
                 row
             })
@@ -219,7 +219,7 @@ struct Ready<'a> {
 /// The data that all runners of a group use.
 struct Section<'a> {
     group: &'a Group,
-    truth: &'a Truth,
+    reference: &'a Reference,
     probes: &'a [KeyHash],
     /// A bitmap of the probes that are keys.
     members: &'a Bitmap,
@@ -238,46 +238,46 @@ impl<'a> Section<'a> {
     }
 
     fn prepare_build(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
-        let (truth, threads) = (self.truth, maker.runner.threads);
-        let (built, peak_bytes) = peak::during(|| maker.build(&truth.keys));
+        let (reference, threads) = (self.reference, maker.runner.threads);
+        let (built, peak_bytes) = peak::during(|| maker.build(&reference.keys));
         let built = built?;
-        verify(&*built, truth)?;
+        verify(&*built, reference)?;
         let facts = Self::facts(&*built, peak_bytes);
         let repetition: Repetition<'a> = Box::new(move |meter| {
-            if truth.keys.len() <= WARMED_UP_TO {
-                maker.build(&truth.keys)?;
+            if reference.keys.len() <= WARMED_UP_TO {
+                maker.build(&reference.keys)?;
             }
-            let built = wall::time(meter, threads, || maker.build(&truth.keys))?;
-            verify_sample(&*built, truth)?;
-            Ok(truth.keys.len() as u64)
+            let built = wall::time(meter, threads, || maker.build(&reference.keys))?;
+            verify_sample(&*built, reference)?;
+            Ok(reference.keys.len() as u64)
         });
         Ok(Ready { facts, repetition })
     }
 
     fn prepare_insert(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
-        let (truth, threads) = (self.truth, maker.runner.threads);
+        let (reference, threads) = (self.reference, maker.runner.threads);
         let mut filter = maker.empty()?;
         filter.clear();
-        let (inserted, peak_bytes) = peak::during(|| filter.insert(&truth.keys));
+        let (inserted, peak_bytes) = peak::during(|| filter.insert(&reference.keys));
         inserted?;
-        verify(&*filter, truth)?;
+        verify(&*filter, reference)?;
         let facts = Self::facts(&*filter, peak_bytes);
         let repetition: Repetition<'a> = Box::new(move |meter| {
-            if truth.keys.len() <= WARMED_UP_TO {
+            if reference.keys.len() <= WARMED_UP_TO {
                 filter.clear();
-                filter.insert(&truth.keys)?;
+                filter.insert(&reference.keys)?;
             }
             filter.clear();
-            wall::time(meter, threads, || filter.insert(&truth.keys))?;
-            verify_sample(&*filter, truth)?;
-            Ok(truth.keys.len() as u64)
+            wall::time(meter, threads, || filter.insert(&reference.keys))?;
+            verify_sample(&*filter, reference)?;
+            Ok(reference.keys.len() as u64)
         });
         Ok(Ready { facts, repetition })
     }
 
     fn prepare_lookup(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
         let (probes, threads) = (self.probes, maker.runner.threads);
-        let filter = self.truth.made(maker)?;
+        let filter = self.reference.made(maker)?;
         let mut answers = Bitmap::new(0);
         let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
         let facts = Self::facts(&*filter, peak_bytes);
@@ -334,21 +334,21 @@ fn arrange(values: &mut [u64], distribution: Distribution) {
 
 /// Checks that the filter finds its keys and, if it is ours, that it equals the filter that one thread filled, to the
 /// byte.
-fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
+fn verify(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
-        ensure!(frozen == truth.frozen, "the filter differs from that of one thread");
+        ensure!(frozen == reference.frozen, "the filter differs from that of one thread");
     }
-    ensure_holds(filter, truth, MOST_KEYS_FOUND)
+    ensure_holds(filter, reference, MOST_KEYS_FOUND)
 }
 
 /// Checks, untimed, that some keys of a repetition are found.
-fn verify_sample(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
-    ensure_holds(filter, truth, 4096)
+fn verify_sample(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
+    ensure_holds(filter, reference, 4096)
 }
 
 /// Checks that the first `most_keys` keys are found.
-fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Result<()> {
-    let keys = &truth.keys[..truth.keys.len().min(most_keys)];
+fn ensure_holds(filter: &dyn Parallel, reference: &Reference, most_keys: usize) -> Result<()> {
+    let keys = &reference.keys[..reference.keys.len().min(most_keys)];
     let mut answers = Bitmap::new(0);
     filter.answer(keys, &mut answers);
     let found = answers.count_ones();
@@ -364,23 +364,23 @@ fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Resul
 fn row(
     group: &Group,
     runner: Runner,
-    truth: &Truth,
+    reference: &Reference,
     filter: &FilterFacts,
     timing: &Timing,
     limit: f64,
 ) -> Row {
     let case = group.case(runner);
     let ours = !case.is_of_rival();
-    let fpr = truth.filter.expected_fpr();
-    let hashes = truth.filter.hash_count();
+    let fpr = reference.filter.expected_fpr();
+    let hashes = reference.filter.hash_count();
     let facts = Facts {
         bytes: filter.bytes,
         regime: None,
         load_factor: filter.load_factor,
-        isa: ours.then(|| truth.filter.isa().to_string()),
+        isa: ours.then(|| reference.filter.isa().to_string()),
         fpr_expected: ours.then_some(fpr),
-        fpr_measured: ours.then_some(truth.fpr_measured),
-        absent_keys: ours.then_some(truth.absent_keys as u64),
+        fpr_measured: ours.then_some(reference.fpr_measured),
+        absent_keys: ours.then_some(reference.absent_keys as u64),
         peak_bytes: filter.peak_bytes,
         lines_per_op: lines_of(
             group.sized_filter.kind,
