@@ -15,7 +15,7 @@ use trommel_textbook::cuckoo_hashing::{
 /// buckets.
 const FINGERPRINT_BITS: u32 = 20;
 
-/// The loads that tables of one variant reached, as shares of their places in use.
+/// The loads, shares of places in use, that the tables of one variant reached.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
