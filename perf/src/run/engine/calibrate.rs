@@ -264,7 +264,7 @@ fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     Some(median(&times))
 }
 
-/// The memory that is available without swapping, in bytes, if the system tells.
+/// The memory that is available without swapping, in bytes, if the system reports it.
 fn available_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

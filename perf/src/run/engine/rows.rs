@@ -42,8 +42,8 @@ const MOST_KEYS_FOUND: usize = 10_000_000;
 /// The number of probes whose batched answers are compared with the answers of single calls.
 const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
-/// The keys of several groups, and our filter filled with them on one thread. All other filters of ours have to equal
-/// this one.
+/// The keys of several groups, and our filter filled with them on one thread. The filters that
+/// batches and engines fill must equal this one.
 pub(crate) struct Reference {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
@@ -158,7 +158,7 @@ impl Bench<'_> {
             _ => (Vec::new(), Bitmap::new(0), Bitmap::new(0)),
         };
         let (probes, members, answers) = (&*probes, &members, &answers);
-        let section = Section { group, reference, probes, members, answers };
+        let data = GroupData { group, reference, probes, members, answers };
         let bytes = reference.filter.memory_bytes();
         let arena = Arena::new(bytes)?;
         let mut measured = Vec::new();
@@ -167,7 +167,7 @@ impl Bench<'_> {
             let thread_set = self.thread_set(runner.threads);
             thread_set.release_memory();
             let maker = Maker::new(group, *runner, &reference.filter, thread_set, self.isa);
-            let ready = section.prepare(maker).with_context(|| group.case_name(*runner))?;
+            let ready = data.prepare(maker).with_context(|| group.case_name(*runner))?;
             measured.push(ready.facts);
             repetitions.push(ready.repetition);
         }
@@ -217,7 +217,7 @@ struct Ready<'a> {
 }
 
 /// The data that all runners of a group use.
-struct Section<'a> {
+struct GroupData<'a> {
     group: &'a Group,
     reference: &'a Reference,
     probes: &'a [KeyHash],
@@ -227,7 +227,7 @@ struct Section<'a> {
     answers: &'a Bitmap,
 }
 
-impl<'a> Section<'a> {
+impl<'a> GroupData<'a> {
     /// Runs and verifies a runner once, measures its peak memory, and returns its repetition.
     fn prepare(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
         match self.group.op {
@@ -332,8 +332,8 @@ fn arrange(values: &mut [u64], distribution: Distribution) {
     }
 }
 
-/// Checks that the filter finds its keys and, if it is ours, that it equals the filter that one thread filled, to the
-/// byte.
+/// Checks that the filter finds its keys and, if its bytes must not depend on the number of
+/// threads, that it equals the reference.
 fn verify(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
         ensure!(frozen == reference.frozen, "the filter differs from that of one thread");

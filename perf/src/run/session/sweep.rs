@@ -1,7 +1,7 @@
 //! The sweep over loads: filters with slots are filled from one load to the next and measured at each load.
 
 use super::verify::reference_answers;
-use super::{Section, Session, largest};
+use super::{FilledFilters, Session, largest};
 use crate::base::stats::round_significant;
 use crate::measure::built::Built;
 use crate::measure::factory::create_slots;
@@ -210,20 +210,20 @@ impl Session {
             return Ok(());
         }
         let arena = Arena::new(largest(&filled.built))?;
-        let section = Section { keys, built: &filled.built, arena: &arena };
+        let filters = FilledFilters { keys, built: &filled.built, arena: &arena };
         let specs: Vec<SubjectSpec> = filled.built.iter().map(|built| built.spec).collect();
         for group in groups {
             let cases = self.missing(group, &specs);
             if !cases.is_empty() {
                 self.progress.say(format!("{} at {} %", group.name(), load));
                 if group.op == Op::Contains {
-                    self.slot_lookups(group, &cases, &section, stream)?;
+                    self.slot_lookups(group, &cases, &filters, stream)?;
                 } else {
                     let repetitions = cases
                         .iter()
                         .map(|case| self.slot_repetition(group, case, filled))
                         .collect::<Result<_>>()?;
-                    self.time_interleaved(group, &cases, &section, repetitions)?;
+                    self.time_interleaved(group, &cases, &filters, repetitions)?;
                 }
             }
             self.progress.step_done();
@@ -235,11 +235,11 @@ impl Session {
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'_, dyn Slots>,
+        filters: &FilledFilters<'_, dyn Slots>,
         stream: KeyStream,
     ) -> Result<()> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
-        let probes = stream.probes(workload, section.keys, self.probe_count(section));
+        let probes = stream.probes(workload, filters.keys, self.probe_count(filters));
         let Column::Integers(values) = probes.column else {
             unreachable!("generated keys are integers")
         };
@@ -250,7 +250,7 @@ impl Session {
         let length = self.effort.length;
         let mut repetitions = Vec::new();
         for case in cases {
-            let subject: &dyn Subject = &*section.find(&case.spec).subject;
+            let subject: &dyn Subject = &*filters.find(&case.spec).subject;
             let (hashes, members) = match case.spec.rival {
                 Some(Rival::TextbookQuotient) => (&hashes[..few], &first_members),
                 _ => (&*hashes, &probes.members),
@@ -258,7 +258,7 @@ impl Session {
             let reference = reference_answers(subject, hashes, members, &case.name)?;
             repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
         }
-        self.time_interleaved(group, cases, section, repetitions)
+        self.time_interleaved(group, cases, filters, repetitions)
     }
 
     /// Returns the repetition of a case other than lookups.
