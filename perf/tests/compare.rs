@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 const SLOW_CASE: &str = "contains/miss/1e6/split-block-bloom/12-bit/batch";
 
-/// The contents of a run's folder: synthetic rows of our filters and of rivals, whose repetitions hardly differ.
+/// The contents of a run's folder: made-up rows of our filters and of rivals. The repetitions of
+/// each row hardly differ.
 struct Run {
     results: Value,
     samples: Value,
@@ -77,7 +78,8 @@ impl Run {
         &mut self.results["rows"][index]
     }
 
-    /// Multiplies the time of a row by `factor`, and replaces its repetitions by 41 that lie around the new time.
+    /// Multiplies the time of a row by `factor`, and replaces its repetitions by 41 times close to
+    /// the new time.
     fn scale_time(&mut self, index: usize, factor: f64) {
         let row = self.row(index);
         let ns_per_op = row["ns_per_op"].as_f64().unwrap() * factor;
@@ -88,8 +90,8 @@ impl Run {
         self.samples["ns_per_op"][name] = json!(repetitions);
     }
 
-    /// Marks all cases of an operation as interleaved. Multiplies each of their repetitions by `factor`, which gets the
-    /// index of the row and the round.
+    /// Marks all cases of an operation as interleaved. Multiplies each of their repetitions by the
+    /// result of `factor` for the index of the row and the round.
     fn interleave(&mut self, op: &str, factor: impl Fn(usize, usize) -> f64) {
         let mut names = Vec::new();
         for (index, row) in self.results["rows"].as_array_mut().unwrap().iter_mut().enumerate() {
@@ -275,8 +277,8 @@ fn an_undecided_comparison_exits_with_4_unless_that_is_allowed() {
 
 #[test]
 fn rounds_disturbed_by_other_programs_are_no_regression() {
-    // The disturbance slows our filters more than the rivals. It is in most rounds of the new run, and in few of the
-    // old.
+    // Other programs slow our filters more than the rivals, in most rounds of the new run and in
+    // few rounds of the old one.
     let runs = |folders: &Folders, effect: f64| {
         for (name, effect, is_busy) in [
             ("old", 1.0, (|round| round % 4 == 0) as fn(usize) -> bool),

@@ -1,4 +1,4 @@
-//! Runs that are interrupted, or find the disk full: the files of an earlier run stay complete.
+//! Runs that are interrupted, and runs on a full disk: the files of an earlier run stay complete.
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The arguments of a short run: six cases on few keys.
+/// The arguments of a short run: six groups of cases on few keys.
 const SELECTED: [&str; 8] =
     ["measure", "--keys", "500", "--filter", "split-block-bloom", "--no-rivals", "--seconds", "1"];
 
@@ -20,8 +20,8 @@ fn measure(out: &Path) -> Command {
     command
 }
 
-/// The same run, whose files can have only some blocks. The shell ignores the signal of the limit, so that writing more
-/// is an error, as on a full disk.
+/// The same run with files of at most four blocks of the shell. The signal of this limit is
+/// ignored, so that writing more is an error, as on a full disk.
 fn limited(out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script =
@@ -55,7 +55,7 @@ fn unfinished(out: &Path) -> Vec<String> {
 fn a_run_on_a_full_disk_keeps_the_rows_of_the_run_before() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
-    // Into an empty directory, the run leaves no file of results that cannot be read.
+    // In an empty directory, the run leaves no incomplete file of results.
     let first = limited(&out, &[]).output().unwrap();
     assert_eq!(first.status.code(), Some(2), "{}", said(&first));
     assert!(!out.join("results.json").exists() && unfinished(&out).is_empty());
@@ -85,7 +85,8 @@ fn an_interrupted_run_keeps_its_rows_and_is_resumed() {
             has_ended = child.try_wait().unwrap().is_some();
         }
         if !has_ended {
-            // Nobody has waited for the process yet, so no other process has its number, even if it has just ended.
+            // The process has not been waited for, so no other process has its id, even if it has
+            // just ended.
             let id = child.id().to_string();
             Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap();
         }

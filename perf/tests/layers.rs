@@ -25,7 +25,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A module: its layer, and the file or folder in it. Small layers are one module.
+/// A module: its layer, and the file or folder in it. The second name is empty for a layer's own
+/// file.
 type Module = (String, String);
 
 /// Returns the modules that a file names: the first two words of each path that begins with `crate::`. The file's unit
@@ -66,7 +67,7 @@ fn graph() -> BTreeMap<Module, BTreeSet<Module>> {
         let imports = imports(&fs::read_to_string(&path).unwrap());
         graph.entry(module).or_default().extend(imports);
     }
-    // What is named may also be an item of the layer itself, such as `crate::model::Case`.
+    // A name may also be that of an item of the layer itself, such as `crate::model::Case`.
     let modules: BTreeSet<Module> = graph.keys().cloned().collect();
     for imported in graph.values_mut() {
         *imported = std::mem::take(imported)
@@ -111,7 +112,8 @@ fn no_modules_import_each_other_in_a_circle() {
     }
 }
 
-/// Visits whatever `module` imports. `path` is how it was reached, and `done` are modules without a circle behind them.
+/// Visits all modules that `module` imports. `path` holds the modules on the way from the start to
+/// `module`, and `done` holds the modules from which no circle can be reached.
 fn visit(
     module: &Module,
     graph: &BTreeMap<Module, BTreeSet<Module>>,

@@ -39,7 +39,8 @@ fn assert_refused(output: &Output, word: &str) {
     assert!(text.lines().count() == 1 && text.contains(word), "{word}: {text}");
 }
 
-/// Returns command lines that only print and take no time. Some of them read the folder of a run.
+/// Returns command lines that print without measuring. Some of them read or write the folder of a
+/// run.
 fn verbs(directory: &Path) -> Vec<Vec<String>> {
     let folder = directory.to_str().unwrap();
     let manual = directory.join("man1");

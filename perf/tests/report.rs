@@ -14,7 +14,7 @@ fn trommel_perf<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
 type Case =
     (&'static str, u64, &'static str, &'static str, &'static str, Option<&'static str>, u32);
 
-/// One case of each part of a run.
+/// Cases of all parts of a run except the matrix.
 const CASES: [Case; 16] = [
     ("contains/miss", 1_000_000, "split-block-bloom", "12-bit", "batch", None, 1),
     ("contains/hit", 1_000_000, "bloom", "fpr-1%", "single", None, 1),
@@ -196,7 +196,7 @@ fn a_history_is_plotted() {
     assert!(page.contains("id=\"history\"") && page.contains("-10.00 %"));
     assert!(
         page.contains("0123abc\n") && page.contains("4567def\n"),
-        "the commits are labels of the plot"
+        "the plot has no labels for the commits"
     );
 }
 

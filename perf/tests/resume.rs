@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The arguments of a short run: six cases on few keys.
+/// The arguments of a short run: six groups of cases on few keys.
 const SELECTED: [&str; 8] =
     ["measure", "--keys", "500", "--filter", "split-block-bloom", "--no-rivals", "--seconds", "1"];
 
@@ -84,7 +84,8 @@ fn a_run_on_other_keys_is_not_resumed() {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let lines = |keys: std::ops::Range<u32>| keys.map(|key| format!("{key}\n")).collect::<String>();
     fs::write(path("keys"), lines(0..300)).unwrap();
-    // Each of the other files leaves the numbers of keys, probes and matches as they are, so only the digest differs.
+    // With each of the other files, the numbers of keys, probes and matches stay the same, so only
+    // the digest differs.
     fs::write(path("other keys"), [lines(100..300), lines(600..700)].concat()).unwrap();
     fs::write(path("probes"), lines(100..500)).unwrap();
     fs::write(path("other probes"), [lines(100..300), lines(600..800)].concat()).unwrap();

@@ -51,10 +51,11 @@ fn only_the_timed_sections_of_cases_are_counted() {
     assert_eq!((plain.len(), full.len()), (3, 2));
     for (name, ops, part) in plain.iter().chain(&full) {
         let per_op = |count: Option<u64>| count.unwrap() as f64 / *ops as f64;
-        // If the filling of the filters were counted too, the counts would exceed these limits.
+        // The limits are wide, because the counts depend on the compiler.
         let instructions = per_op(part.instructions());
         assert!((5.0..5000.0).contains(&instructions), "{name}: {instructions}");
-        // The tables have a few KiB and were just filled, so they are in the cache.
+        // The tables have a few KiB and were just filled, so most of their cache lines are in the
+        // cache.
         assert!(per_op(part.d1_misses()) < 2.0, "{name}");
         assert!(part.ll_misses().unwrap() <= part.d1_misses().unwrap() + 200, "{name}");
         assert!(per_op(part.branch_misses()) < 20.0, "{name}");

@@ -2,7 +2,7 @@
 
 use crate::measure::keys::Probes;
 use crate::measure::plan::{Group, Planned, SubjectSpec};
-use crate::measure::subject::{Subject, ensure_no_key_denied};
+use crate::measure::subject::{Subject, ensure_no_false_negatives};
 use crate::model::{Matrix, Op, Workload};
 use anyhow::Result;
 use trommel::{Bitmap, FilterKind};
@@ -27,11 +27,10 @@ impl Built {
         probes: &Probes,
         answers: &Bitmap,
     ) -> Result<Self> {
-        ensure_no_key_denied(&probes.members, answers, &case.name)?;
-        let (passed, matches) = (answers.count_ones(), probes.members.count_ones());
+        ensure_no_false_negatives(&probes.members, answers, &case.name)?;
+        let (found, matches) = (answers.count_ones(), probes.members.count_ones());
         let absent_keys = probes.column.len() - matches;
-        let fpr_measured =
-            (absent_keys > 0).then(|| (passed - matches) as f64 / absent_keys as f64);
+        let fpr_measured = (absent_keys > 0).then(|| (found - matches) as f64 / absent_keys as f64);
         let fpr_expected = subject.expected_fpr(keys);
         Ok(Self { spec: case.spec, subject, fpr_expected, fpr_measured, absent_keys })
     }
@@ -59,8 +58,8 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
     sizes
 }
 
-/// The number of cache lines that one operation of the group must read (see [`crate::measure::roofline`]); `None` if it is not
-/// known.
+/// The number of cache lines that one operation of the group must access (see
+/// [`crate::measure::roofline`]); `None` if it is not known.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
     // If probes are skewed, the cache lines of frequent probes stay in the caches. With small filters, one probe is
     // looked up in several filters.

@@ -22,7 +22,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// A quick run: at most four seconds per group.
+    /// A quick run: about four seconds per group.
     pub(crate) const QUICK: Self = Self {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
@@ -31,7 +31,7 @@ impl Effort {
         limit: Duration::from_secs(125),
     };
 
-    /// A usual run: at most five seconds per group.
+    /// A usual run: about five seconds per group.
     pub(crate) const USUAL: Self = Self {
         length: Length(Duration::from_millis(4)),
         pace: Pace { budget: Duration::from_secs(5), min_rounds: 7, max_rounds: 301 },
@@ -49,7 +49,8 @@ impl Effort {
         limit: Duration::from_secs(3600),
     };
 
-    /// The verb `check`: each case is run twice and as briefly as possible, only to verify its answers.
+    /// The command `check`: each case is run twice, as briefly as possible, only to verify its
+    /// answers.
     pub(crate) const CHECK: Self = Self {
         length: Length(Duration::from_micros(1)),
         pace: Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 },
@@ -91,8 +92,9 @@ impl Effort {
         self.limit.min(self.pace.budget * u32::try_from(steps).unwrap_or(u32::MAX))
     }
 
-    /// The pace of the next group after the time `passed`, with `steps_left` steps left. A step is a group, or the
-    /// filling of the filters of a group.
+    /// The pace of the next group after the time `passed`, with `steps_left` steps left. A step is
+    /// a group, or the filling of the filters of a group. If the steps left have less time than
+    /// usual, [`FEWEST_ROUNDS`] are enough.
     pub(crate) fn pace_within(&self, passed: Duration, steps_left: usize) -> Pace {
         let share = self.limit.saturating_sub(passed) / steps_left.max(1) as u32;
         let min_rounds = if share < self.pace.budget {

@@ -1,5 +1,6 @@
-//! Describes the conditions on which the figures depend: the processor, its caches, the kernel's settings, the
-//! compiler. These conditions are read and never changed; a fact is `unknown` if the system does not tell it.
+//! Describes the conditions on which the figures depend: the processor, its caches, the kernel's
+//! settings, the compiler. These conditions are read and never changed; a fact is `unknown` if the
+//! system does not report it.
 
 use crate::base::format::human_bytes;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub(crate) struct Fact {
     pub(crate) value: String,
 }
 
-/// The size of each cache level in bytes, if the system tells.
+/// The size of each cache level in bytes, if the system reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Caches {
     /// First-level data cache of a core.
@@ -117,7 +118,8 @@ impl Environment {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }
 
-    /// The names of the facts that differ, so that rows of the two runs must not be mixed.
+    /// The names of the facts in [`IDENTITY`] that differ. If there are any, the rows of the two
+    /// runs must not be mixed.
     pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
         IDENTITY.into_iter().filter(|name| self.get(name) != other.get(name)).collect()
     }
@@ -145,7 +147,7 @@ fn cache_file(index: usize, file: &str) -> Option<String> {
     sys_file(&format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{file}"))
 }
 
-/// The number of cache lines per set in the data cache of a level, if the system tells.
+/// The number of cache lines per set in the data cache of a level, if the system reports it.
 pub(crate) fn cache_ways(level: u32) -> Option<u64> {
     let is_wanted = |index: &usize| {
         cache_file(*index, "level") == Some(level.to_string())
@@ -221,7 +223,7 @@ fn flags_hypervisor(cpuinfo: &BTreeMap<String, String>) -> Option<String> {
     )
 }
 
-/// The size of the memory in bytes, if the system tells.
+/// The size of the memory in bytes, if the system reports it.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let text = sys_file("/proc/meminfo")?;
     let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;

@@ -9,20 +9,21 @@ use crate::model::{Form, Sizing};
 use anyhow::{Context as _, Result, bail};
 use trommel::Isa;
 
-/// Creates the empty filter of a subject for `keys` keys. A rival gets the number of bytes and, if it is configurable,
-/// the number of hashes of our filter of the same kind and sizing.
+/// Creates the empty filter of a subject for `keys` keys. A rival gets the bits per key or the
+/// false-positive rate of the case, and the bytes and number of hashes of our filter of the same
+/// kind and sizing. The rival's crate determines which of these it uses.
 pub(crate) fn create(
     spec: &SubjectSpec,
     keys: usize,
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
-    let kind = spec.kind.context("the rival has no kind of ours whose size it takes")?;
+    let kind = spec.kind.context("the rival is sized by slots, not by a kind of ours")?;
     let is_tree = spec.form == Form::Tree;
     let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
     let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
     let Some(rival) = spec.rival else { return Ok(ours) };
     let bytes = ours.memory_bytes();
-    // In a tree, `bytes` is the size of one filter.
+    // In a tree, `Size::bytes` is the size of one filter.
     let bytes = if is_tree { bytes / tree::FILTERS } else { bytes };
     let size = Size {
         keys,

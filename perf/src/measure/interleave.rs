@@ -76,7 +76,7 @@ impl Meter {
     /// costs system calls.
     fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
         let stopwatch = Stopwatch::start();
-        // An error of either call is ignored: the counts then show that the counters did not run.
+        // An error is ignored: if the counters did not run, `take` returns no counts.
         let _ = self.counters.as_mut().map(|counters| counters.start(group));
         let value = section();
         let _ = self.counters.as_mut().map(|counters| counters.stop(group));
@@ -142,9 +142,9 @@ pub(crate) struct Pace {
     pub(crate) max_rounds: usize,
 }
 
-/// The fewest rounds of a group, however long they take. They are enough for a median.
+/// The minimum number of rounds of a group that runs out of time. It is enough for a median.
 pub(crate) const FEWEST_ROUNDS: usize = 3;
-/// A group with [`FEWEST_ROUNDS`] ends once it has taken this many times its budget.
+/// A group with [`FEWEST_ROUNDS`] rounds ends when it has taken this multiple of its budget.
 const MOST_BUDGETS: u32 = 3;
 
 impl Pace {
@@ -201,8 +201,9 @@ impl Timing {
     }
 }
 
-/// A first round of at least this length counts like the others: warming caches is a small part of its time. To discard
-/// such a round would cost one round in four.
+/// A first round of at least this length counts like the others, because warming caches is a small
+/// part of its time. With such long rounds, a group often has only three, so discarding another one
+/// would be expensive.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
 /// Times all subjects interleaved. An extra round at the start warms caches and lets subjects calibrate themselves;

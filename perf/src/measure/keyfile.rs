@@ -12,7 +12,7 @@ use trommel::Bitmap;
 /// lines are skipped.
 ///
 /// # Errors
-/// Bad input if the file cannot be read or has no keys.
+/// Bad input if the file is a character device, cannot be read, or has no keys.
 pub(crate) fn read(path: &Path) -> Result<Vec<Box<[u8]>>> {
     let shown = path.display();
     if is_endless(path) {
@@ -48,7 +48,8 @@ fn is_endless(path: &Path) -> bool {
     }
 }
 
-/// Returns the distinct keys to insert, sorted, and the probes with a bitmap of those that are keys.
+/// Returns the distinct keys to insert, sorted, and the probes with a bitmap that marks the keys
+/// among them.
 pub(crate) fn prepare(keys: Vec<Box<[u8]>>, probes: Vec<Box<[u8]>>) -> (Column, Probes) {
     let distinct: HashSet<Box<[u8]>> = keys.into_iter().collect();
     let mut members = Bitmap::new(probes.len());

@@ -1,4 +1,4 @@
-//! Generated keys and probes. A bitmap says which probes are keys.
+//! Generated keys and probes. A bitmap marks the probes that are keys.
 
 use crate::model::Workload;
 use trommel::{Bitmap, KeyHash};
@@ -7,8 +7,9 @@ use xxhash_rust::xxh3::Xxh3;
 /// A sequence of distinct, uniform 64-bit values with random access, so that a filter of 700 million keys needs no
 /// array of keys. A value serves as a key and, for calls that take hashes, directly as a hash.
 ///
-/// The value at an index is the finaliser of SplitMix64 applied to the index. That is a bijection, so values at
-/// different indices differ, and values at indices beyond the keys are absent for certain.
+/// The values are the outputs of SplitMix64: its finaliser is applied to the seed plus the index
+/// times an odd constant. This is a bijection, so values at different indices differ, and values at
+/// indices beyond the keys are absent for certain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyStream {
     seed: u64,
@@ -99,7 +100,8 @@ impl KeyStream {
         Probes { column: Column::Integers(values), members }
     }
 
-    /// Draws `count` probes for a workload against the first `keys` keys, in random order.
+    /// Draws `count` random probes for a workload. Probes that are keys are drawn from the first
+    /// `keys` keys.
     pub(crate) fn probes(self, workload: Workload, keys: usize, count: usize) -> Probes {
         if workload == Workload::Zipf {
             return self.zipf(keys, count);

@@ -67,7 +67,8 @@ impl Ledger {
     }
 }
 
-/// Returns the simulated events of a section. Callgrind simulates no TLB and counts no cycles.
+/// Returns the simulated events of one or several sections. Callgrind simulates no TLB and counts
+/// no cycles.
 fn events_of(part: &Part) -> Counts {
     let mut counts = Counts::default();
     for (event, count) in [
@@ -124,8 +125,8 @@ mod tests {
 
     #[test]
     fn an_error_names_its_case() {
-        let mut wrong: Repetition<'_> = Box::new(|_| anyhow::bail!("2 keys denied"));
+        let mut wrong: Repetition<'_> = Box::new(|_| anyhow::bail!("2 false negatives"));
         let error = Ledger::default().run("a case", &mut wrong).unwrap_err();
-        assert_eq!(format!("{error:#}"), "a case: 2 keys denied");
+        assert_eq!(format!("{error:#}"), "a case: 2 false negatives");
     }
 }

@@ -17,7 +17,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A filter, with properties that its type has but the traits do not offer.
+/// A filter, and properties of it that the traits do not offer.
 #[derive(Clone, Debug)]
 pub(crate) struct Ours<F> {
     filter: F,
@@ -87,8 +87,8 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // The filter is sized for half as many keys as slots at a load of one half. This gives exactly the wanted
-        // number of slots in spite of rounding.
+        // The filter is sized for half as many keys as slots at a load of one half, so that the
+        // number of slots is rounded at most to whole cache lines.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             set_width(&mut spec, filling.family, filling.bits);

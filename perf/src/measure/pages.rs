@@ -1,8 +1,9 @@
-//! Keeps the memory of this process out of huge pages, whatever the system's setting.
+//! Keeps new memory of this process out of huge pages, whatever the system's setting.
 
-/// While this value exists, Linux gives this process no new huge pages; on other systems this value has no effect.
-/// Memory that is already in huge pages stays there. A system that always uses huge pages can later join small pages to
-/// huge ones in the background.
+/// While this value exists, Linux gives this process no new huge pages. Memory that is already in
+/// huge pages stays there. After the value is dropped, a system that always uses huge pages can
+/// merge the small pages into huge ones in the background. On other systems, the value has no
+/// effect.
 #[derive(Debug)]
 pub(crate) struct SmallPages;
 

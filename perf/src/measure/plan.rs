@@ -73,7 +73,6 @@ impl SubjectSpec {
     }
 }
 
-/// A false-positive rate of 1 %, at which register-blocked and standard filters are compared.
 const ONE_PERCENT: Sizing = Sizing::Fpr(0.01);
 const TWELVE_BITS: Sizing = Sizing::BitsPerKey(12);
 const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
@@ -81,8 +80,8 @@ const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 /// The number of keys for filters of 1 GiB: 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
-/// Returns the filters that are measured at every key count. A kind without its own entry in this list is measured at
-/// a false-positive rate of 1 %, so that a new kind is never forgotten.
+/// Returns the filters that are measured on generated keys. A kind without its own entry here is
+/// measured at a false-positive rate of 1 %, so that a new kind is never forgotten.
 pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let mut all = Vec::new();
@@ -95,7 +94,8 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
         all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
     }
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
-    // This rival has the bytes of the register-blocked filter for 1 %, so that this filter too has a rival of its size.
+    // This rival has the bytes of the register-blocked filter for 1 %, so that this filter also has
+    // a rival of its size.
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
@@ -184,8 +184,9 @@ impl Group {
         })
     }
 
-    /// The calls with which a subject is measured. No rival has a call for many keys. Builds, and lookups that hash
-    /// keys or take them from an input, use only the calls that a user would choose: batches.
+    /// The calls with which a subject is measured. Rivals have only single calls, because none of
+    /// them has a batched call that is more than a loop over keys. Our builds, and our lookups that
+    /// hash keys or take them from an input, use only the calls that a user would choose: batches.
     fn calls(&self, spec: &SubjectSpec) -> &'static [Calls] {
         if let Some(matrix) = self.matrix {
             return matrix::calls_of(matrix, spec.rival.is_some());
@@ -221,8 +222,9 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     groups
 }
 
-/// Above this number of keys, a short run measures only lookups, because repeatedly filling filters takes too long.
-const CHANGED_BRIEFLY: usize = 1_000_000;
+/// Above this number of keys, a brief run measures only lookups, because repeatedly filling filters
+/// takes too long.
+const ONLY_LOOKUPS_ABOVE: usize = 1_000_000;
 
 /// Above this number of keys, only the engine's groups measure builds, unless the user names the number: with a hundred
 /// million keys, one build of each kind and rival takes two minutes.
@@ -269,7 +271,8 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
 
 /// Returns the key counts of a selection.
 pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
-    // If the user names loads, only the sweep is measured. If the user names numbers of threads, only the engine is.
+    // If the user names numbers of threads, only the engine is measured. If the user names loads
+    // but no key counts, only the sweep is measured.
     if selection.threads.is_some() {
         return Vec::new();
     }
@@ -303,8 +306,9 @@ pub(crate) fn is_of_summary(group: &Group) -> bool {
     is_shown && !group.hashed
 }
 
-/// Returns the filters that are measured at a key count: all of [`subject_specs`], or only the first size of each kind,
-/// with its rival, if filling them all would take a large part of a short run.
+/// Returns the filters that are measured at a key count: all of [`subject_specs`], or only the
+/// first size of each kind, with its rivals, if filling them all would take a large part of a brief
+/// run.
 pub(crate) fn subject_specs_of(keys: usize, selection: &Selection) -> Vec<SubjectSpec> {
     let mut all = subject_specs();
     if selection.only_looks_up(keys) {
@@ -324,18 +328,19 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
-    /// Whether the run is short. A run for which the user names loads is not: it measures them with all filters that
-    /// have slots.
+    /// Whether the run is brief: a quick run for which the user names no loads. Named loads are
+    /// measured with all filters that have slots.
     pub(crate) fn is_brief(&self) -> bool {
         self.quick && self.load.is_none()
     }
 
     /// Whether filters of `keys` keys are measured with lookups only.
     pub(crate) fn only_looks_up(&self, keys: usize) -> bool {
-        self.is_brief() && self.keys.is_none() && keys > CHANGED_BRIEFLY
+        self.is_brief() && self.keys.is_none() && keys > ONLY_LOOKUPS_ABOVE
     }
 
-    /// Whether all parts of a run are included. They are unless the user names key counts, loads or numbers of threads.
+    /// Whether all parts of a run are included: the user names no key counts, loads or numbers of
+    /// threads.
     pub(crate) fn includes_all(&self) -> bool {
         self.keys.is_none() && self.load.is_none() && self.threads.is_none()
     }
@@ -355,8 +360,9 @@ impl Selection {
         groups.into_iter().filter(is_selected).collect()
     }
 
-    /// Returns the selected cases: those whose name matches `--filter` and, if one of these cases is ours, all cases of
-    /// rivals too. With `no_rivals`, the latter are left out.
+    /// Returns the selected cases: those whose name matches `--filter` and, if one of these cases
+    /// is ours, all cases of rivals too. With `no_rivals`, cases of rivals are selected only by
+    /// their names.
     pub(crate) fn choose(&self, cases: Vec<Planned>) -> Vec<Planned> {
         let Some(filter) = &self.filter else { return cases };
         let is_named = |case: &Planned| filter.is_match(&case.name);
@@ -378,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_only_looks_up_in_large_filters_unless_they_are_named() {
+    fn a_brief_run_only_looks_up_in_large_filters_unless_they_are_named() {
         let ops = |selection: &Selection| -> Vec<Op> {
             groups_of(10_000_000, selection).iter().map(|group| group.op).collect()
         };

@@ -47,7 +47,7 @@ pub(crate) trait FingerprintSet {
     fn digest(&self) -> Digest;
 }
 
-/// Whether an insert failed because the filter was full. Any other error means a wrong answer.
+/// Whether an insert failed because the filter was full. Any other error ends the run.
 pub(crate) fn is_full(error: &Error) -> bool {
     error.chain().any(|cause| cause.is::<Full>())
 }

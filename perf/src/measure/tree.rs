@@ -2,8 +2,9 @@
 //! of keys, and each part of a level has a filter. A key is stored in one level. A lookup asks the filters of the key's
 //! part, level by level, until one of them reports the key as present.
 //!
-//! In a real tree, the part and level of a key are independent of its hash. So here they are drawn from a product of
-//! the hash, because filters use the high bits of the hash itself as positions.
+//! In a real tree, the part and level of a key are independent of its hash. Since filters use the
+//! high bits of the hash as positions, the part and level are drawn here from a product of the
+//! hash.
 //!
 //! Source of the arrangement: O'Neil, Cheng, Gawlick and O'Neil, "The log-structured merge-tree (LSM-tree)", Acta
 //! Informatica 33 (1996).
@@ -70,8 +71,8 @@ impl<F: Subject> Tree<F> {
         self.of_part(part).iter().any(|filter| filter.count_single(slice::from_ref(hash)) != 0)
     }
 
-    /// Splits probes among parts, looks all probes of a part up in every level, and stores the answers in the probes'
-    /// order.
+    /// Splits probes among parts, looks all probes of a part up in every level, and stores the
+    /// answers in the probes' order. `first` is the index of the first probe's answer.
     fn answer_split(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
         let mut starts = [0usize; PARTS + 1];
         let parts: Vec<usize> = hashes.iter().map(|hash| part_and_level(*hash).0).collect();
@@ -203,8 +204,8 @@ mod tests {
             assert_eq!(single, batch, "{spec:?}");
             tree.answer_batch(&keys, &mut batch);
             assert_eq!(batch.count_ones(), KEYS);
-            // A probe queries ten filters of about twenty keys, so the tree's rate is about ten times that of one
-            // filter.
+            // A probe queries ten filters, so the tree's false-positive rate is about ten times
+            // that of one filter.
             let fpr = single.count_ones() as f64 / absent.len() as f64;
             assert!(fpr <= 0.2, "{spec:?}: {fpr}");
         }

@@ -36,7 +36,8 @@ impl Progress {
         Self { bar: ProgressBar::hidden(), steps: 0, done: 0, has_lines: false }
     }
 
-    /// Shows the current activity beside the bar or, without a terminal, in a line on standard error.
+    /// Shows the current activity next to the bar or, without a terminal, in a line on standard
+    /// error.
     pub(crate) fn say(&self, what: impl Into<String>) {
         let what = what.into();
         if self.has_lines {

@@ -46,11 +46,11 @@ pub(crate) struct Session {
     meter: Meter,
     /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
-    /// Returns the line that is printed as soon as the first group has been measured.
+    /// Returns the line that is printed once, after the first group for which there is a line.
     headline: Option<Headline>,
 }
 
-/// Says in one line what the first rows of a run show.
+/// Describes the first rows of a run in one line; `None` if there is nothing to describe yet.
 pub(crate) type Headline = fn(&Results) -> Option<String>;
 
 /// Saves results to a directory, if there is one.
@@ -58,8 +58,9 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// The number of keys, the filled filters and the memory for the roofline, which the cases of one section share.
-struct Section<'a, S: Subject + ?Sized = dyn Subject> {
+/// Filled filters that several groups of cases share, the number of keys in each, and the memory
+/// for the roofline.
+struct FilledFilters<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
     arena: &'a Arena,
@@ -89,7 +90,7 @@ impl Session {
         }
     }
 
-    /// Prints this line as soon as the first group has been measured.
+    /// Sets the function that returns the headline of the run.
     pub(crate) fn with_headline(self, headline: Headline) -> Self {
         Self { headline: Some(headline), ..self }
     }
@@ -124,7 +125,8 @@ impl Session {
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
-    /// The time after which no group begins. Full runs have none, nor have usual runs whose cases the user has selected.
+    /// The time after which no group begins. Full runs have none, nor have usual runs whose cases
+    /// the user has selected, nor quick runs for which the user names loads.
     fn deadline(&self) -> Option<Duration> {
         let is_of_all = self.selection.filter.is_none() && self.selection.includes_all();
         let has_deadline = match self.selection.scope() {
@@ -178,7 +180,7 @@ impl Session {
         self.plain(place.groups.clone(), &place.specs, stream, place.keys)
     }
 
-    /// Measures groups without hashing.
+    /// Measures groups of cases that take hashes.
     fn plain(
         &mut self,
         groups: Vec<Group>,
@@ -205,16 +207,16 @@ impl Session {
         drop(absent);
         self.progress.step_done();
         let arena = Arena::new(largest(&built))?;
-        let section = Section { keys, built: &built, arena: &arena };
+        let filters = FilledFilters { keys, built: &built, arena: &arena };
         let inserted = stream.hashes(0, keys.min(INSERTED_AT_MOST));
         for group in &groups {
             let cases = self.missing(group, specs);
             if !cases.is_empty() {
                 self.progress.say(group.name());
                 match group.op {
-                    Op::Contains => self.lookups(group, &cases, &section, stream)?,
-                    Op::Insert => self.inserts(group, &cases, &section, &inserted)?,
-                    Op::Build => self.builds(group, &cases, &section, &inserted)?,
+                    Op::Contains => self.lookups(group, &cases, &filters, stream)?,
+                    Op::Insert => self.inserts(group, &cases, &filters, &inserted)?,
+                    Op::Build => self.builds(group, &cases, &filters, &inserted)?,
                     Op::Remove | Op::Merge | Op::Enumerate => {
                         unreachable!("{} is measured by slots only", group.op)
                     }
@@ -253,16 +255,16 @@ impl Session {
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'_>,
+        filters: &FilledFilters<'_>,
         stream: KeyStream,
     ) -> Result<()> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
-        let probes = stream.probes(workload, section.keys, self.probe_count(section));
+        let probes = stream.probes(workload, filters.keys, self.probe_count(filters));
         let Column::Integers(values) = probes.column else {
             unreachable!("generated keys are integers")
         };
         let hashes = as_hashes(&values);
-        self.time_lookups(group, cases, section, &hashes, &probes.members)
+        self.time_lookups(group, cases, filters, &hashes, &probes.members)
     }
 
     /// Verifies and times lookups of hashes.
@@ -270,46 +272,46 @@ impl Session {
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'_>,
+        filters: &FilledFilters<'_>,
         hashes: &[KeyHash],
         members: &Bitmap,
     ) -> Result<()> {
         let length = self.effort.length;
         let mut repetitions = Vec::new();
         for case in cases {
-            let subject = &*section.find(&case.spec).subject;
+            let subject = &*filters.find(&case.spec).subject;
             let reference = reference_answers(subject, hashes, members, &case.name)?;
             if let Some(keys) = case.case.calls.keys_per_call {
                 ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
             repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
         }
-        self.time_interleaved(group, cases, section, repetitions)
+        self.time_interleaved(group, cases, filters, repetitions)
     }
 
     fn inserts(
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'_>,
+        filters: &FilledFilters<'_>,
         keys: &[KeyHash],
     ) -> Result<()> {
         let mut repetitions = Vec::new();
         for case in cases {
-            let empty = create(&case.spec, section.keys, self.isa)?;
+            let empty = create(&case.spec, filters.keys, self.isa)?;
             repetitions.push(lanes::inserts(empty, case.case.calls.api, keys, self.effort.length));
         }
-        self.time_interleaved(group, cases, section, repetitions)
+        self.time_interleaved(group, cases, filters, repetitions)
     }
 
     fn builds(
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'_>,
+        filters: &FilledFilters<'_>,
         keys: &[KeyHash],
     ) -> Result<()> {
-        let (isa, count) = (self.isa, section.keys);
+        let (isa, count) = (self.isa, filters.keys);
         let peaks = cases
             .iter()
             .map(|case| {
@@ -328,7 +330,7 @@ impl Session {
                 lanes::builds(move || create(&spec, count, isa), keys, self.effort.length)
             })
             .collect();
-        self.time_interleaved(group, cases, section, repetitions)?;
+        self.time_interleaved(group, cases, filters, repetitions)?;
         for (case, peak) in cases.iter().zip(peaks) {
             self.results.put_peak(&case.name, peak);
         }
@@ -353,7 +355,8 @@ impl Session {
         Ok(())
     }
 
-    /// Measures lookups on given keys and probes, once with hashing before the timed section, once with hashing in it.
+    /// Measures lookups on given keys and probes: once with hashing before the timed section, and
+    /// once with hashing within it.
     pub(crate) fn input(
         &mut self,
         name: &str,
@@ -409,7 +412,7 @@ impl Session {
         self.time_interleaved(
             group,
             cases,
-            &Section { keys: keys.len(), built: &built, arena: &arena },
+            &FilledFilters { keys: keys.len(), built: &built, arena: &arena },
             repetitions,
         )
     }
@@ -433,28 +436,29 @@ impl Session {
             built.push(Built::verified(case, subject, keys.len(), probes, &answers)?);
         }
         let arena = Arena::new(largest(&built))?;
-        let section = Section { keys: keys.len(), built: &built, arena: &arena };
-        self.time_lookups(group, cases, &section, &hashes, &probes.members)
+        let filters = FilledFilters { keys: keys.len(), built: &built, arena: &arena };
+        self.time_lookups(group, cases, &filters, &hashes, &probes.members)
     }
 
-    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows.
+    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows. A
+    /// session with a ledger only runs each repetition once in marked sections.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'a, S>,
+        filters: &FilledFilters<'a, S>,
         mut repetitions: Vec<Repetition<'a>>,
     ) -> Result<()> {
         if let Some(ledger) = &mut self.ledger {
             let mut cases = cases.iter().zip(&mut repetitions);
             return cases.try_for_each(|(case, repetition)| ledger.run(&case.name, repetition));
         }
-        let sizes = working_sets(section.built, group.op);
+        let sizes = working_sets(filters.built, group.op);
         for bytes in &sizes {
             // Three short rounds cannot tell for certain which of the two best ways is faster, so both are measured.
-            let ways = section.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
+            let ways = filters.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
-                lanes::line_reads(section.arena, *bytes, access, self.effort.length)
+                lanes::line_reads(filters.arena, *bytes, access, self.effort.length)
             }));
         }
         let progress = &self.progress;
@@ -467,7 +471,7 @@ impl Session {
         let (timings, limits) = timings.split_at(cases.len());
         let mut rows = Vec::new();
         for (case, timing) in cases.iter().zip(timings) {
-            let built = section.find(&case.spec);
+            let built = filters.find(&case.spec);
             let bytes = working_set(built, group.op);
             let limit = sizes
                 .iter()
@@ -520,13 +524,14 @@ impl Session {
     }
 }
 
-impl<'a, S: Subject + ?Sized> Section<'a, S> {
+impl<'a, S: Subject + ?Sized> FilledFilters<'a, S> {
     fn find(&self, spec: &SubjectSpec) -> &'a Built<S> {
         self.built.iter().find(|built| built.spec == *spec).expect("every needed subject was built")
     }
 }
 
-/// Returns the number of progress steps of a section with `groups` groups. Filling the filters is one step more.
+/// Returns the number of progress steps of `groups` groups that share filters. Filling these
+/// filters is one step more.
 pub(crate) const fn steps_of(groups: usize) -> usize {
     const FILLING: usize = 1;
     if groups == 0 { 0 } else { FILLING + groups }
@@ -538,21 +543,22 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 /// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but at most
-/// [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the L2 cache. With hashing
-/// included, a case has at least [`FEW_PROBES`]. Filters above [`LARGE_FILTER_BYTES`] have [`MOST_PROBES`], which read
-/// most of their cache lines.
+/// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but
+/// at most [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the
+/// L2 cache. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the
+/// filters that groups share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`],
+/// because fewer probes would read only a small part of its cache lines.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;
 const LARGE_FILTER_BYTES: usize = 64 << 20;
 
 impl Session {
-    fn probe_count<S: Subject + ?Sized>(&self, section: &Section<'_, S>) -> usize {
-        let count = if largest(section.built) > LARGE_FILTER_BYTES {
+    fn probe_count<S: Subject + ?Sized>(&self, filters: &FilledFilters<'_, S>) -> usize {
+        let count = if largest(filters.built) > LARGE_FILTER_BYTES {
             MOST_PROBES
         } else {
-            section.keys.clamp(1, MANY_PROBES)
+            filters.keys.clamp(1, MANY_PROBES)
         };
         count.min(self.effort.most_probes)
     }

@@ -51,7 +51,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Bad input if the file cannot be read, lacks a column, has a line that cannot be parsed, or has no counts.
+    /// Bad input if the file cannot be read, lacks a column, has an unknown column, has a line that
+    /// cannot be parsed, states 0 instructions, or has no counts.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
         let bytes = fs::read(path)
@@ -89,7 +90,8 @@ impl History {
         distinct(self.entries.iter().map(|entry| &*entry.commit))
     }
 
-    /// For each bench and instruction set, one entry per commit. If a commit has several, the latest is taken.
+    /// For each bench and instruction set, one entry per commit: the latest, if the commit has
+    /// several.
     fn lines(&self) -> Vec<Vec<&Entry>> {
         let identity = |entry: &Entry| (entry.bench.clone(), entry.isa.clone());
         let lines = distinct(self.entries.iter().map(identity)).into_iter().map(|key| {
@@ -105,8 +107,8 @@ impl History {
         lines.collect()
     }
 
-    /// A line for each bench and instruction set. It shows the change of the instructions in per cent since the first
-    /// commit of the line, over the index of the commit.
+    /// A line for each bench and instruction set: the change of the instructions since the first
+    /// commit of the line, in per cent, over the index of the commit.
     pub(crate) fn series(&self) -> Vec<Series> {
         let commits = self.commits();
         let lines = self.lines();
@@ -155,8 +157,8 @@ impl History {
             "bench",
             "isa",
             "first commit",
-            "latest",
-            "of",
+            "latest commit",
+            "date",
             "instructions",
             "since the first",
             "first-level misses",

@@ -1,5 +1,5 @@
-//! Writes `report.html`: a single file that can be opened from disk, fetches nothing, and is readable without its
-//! script.
+//! Writes `report.html`: a single file that can be opened from disk, loads no other files, and is
+//! readable without its script.
 
 mod cases;
 mod charts;

@@ -54,8 +54,9 @@ impl Series {
     }
 }
 
-/// Returns the series of the rows for which `is_wanted` is true: million operations per second over bytes. Looks depend
-/// on the whole run, so that a filter looks the same in all its plots.
+/// Returns the series of the rows for which `is_wanted` is true: million operations per second over
+/// bytes. The looks are chosen from all rows of the run, so that a filter looks the same in all its
+/// plots.
 pub(crate) fn throughput_series(
     results: &Results,
     is_wanted: impl Fn(&Row) -> bool,

@@ -10,6 +10,7 @@ use anyhow::Result;
 /// A plot: the name of its file, and its SVG text.
 pub(crate) type Plot = (&'static str, String);
 
+/// The operation of a plot: the name of the file, the title, and whether a row belongs to it.
 type Task = (&'static str, &'static str, fn(&Row) -> bool);
 
 const TASKS: [Task; 4] = [
@@ -56,7 +57,8 @@ pub(crate) fn figures(results: &Results) -> Vec<Figure> {
 
 /// The figures as separate SVG files.
 pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
-    let plot = |it: Figure| Ok((it.file, plots::by_threads(Some(&it.title), &it.series)?));
+    let plot =
+        |figure: Figure| Ok((figure.file, plots::by_threads(Some(&figure.title), &figure.series)?));
     figures(results).into_iter().map(plot).collect()
 }
 

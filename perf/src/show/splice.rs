@@ -5,14 +5,14 @@
 //! <!-- trommel-perf:inserts end -->
 //! ```
 //!
-//! The word before the colon names the owner of a region: the command whose results fill it. So a document can show the
-//! results of several commands.
+//! The word before the colon is the owner of a region: it identifies the command whose results fill
+//! the region. So a document can show the results of several commands.
 
 use crate::base::failure::bad_input;
 use anyhow::Result;
 
-/// The owner of regions of `measure`. If a document shows several runs, the owner of the regions of one run is this
-/// text, a hyphen and the name of a part.
+/// The owner of regions of `measure`. If a document shows several runs, each run has its own owner:
+/// this text, a hyphen and the name of a part of the document.
 pub(crate) const MEASURE: &str = "trommel-perf";
 /// The owner of regions of `textbook`.
 pub(crate) const TEXTBOOK: &str = "trommel-perf-textbook";

@@ -180,7 +180,8 @@ fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
     ]
 }
 
-/// Shows the rows on given keys, without and with hashing next to each other.
+/// Shows the rows on given keys. A line has the speeds with hashing before the timed section and
+/// within it.
 fn inputs(results: &Results) -> Table {
     let mut lines = Vec::new();
     for input in &results.inputs {

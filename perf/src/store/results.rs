@@ -49,7 +49,7 @@ pub(crate) struct Results {
     /// The engine's choices of strategies.
     #[serde(default)]
     pub(crate) strategies: Vec<Choice>,
-    /// The reason why cache misses were not counted, if they were not.
+    /// The reason why hardware events were not counted, if they were not.
     #[serde(default)]
     pub(crate) no_counters: Option<String>,
 }
@@ -94,7 +94,7 @@ impl Timed {
     }
 }
 
-/// A description of a given column of keys and a given column of probes, with the exact number of probes that are keys.
+/// A description of given keys and probes, with the exact number of probes that are keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Input {
     /// The name in the variant column: `tpch-0.1`, `file`.
@@ -196,11 +196,11 @@ impl Results {
         self.shortfalls.iter().any(|known| known.is_of(case))
     }
 
-    /// Appends an input, unless the same input is there from an earlier run.
+    /// Appends an input, unless the same input is already there.
     ///
     /// # Errors
     ///
-    /// Bad input if an earlier run had an input of this name with other keys or probes.
+    /// Bad input if there is an input of this name with other keys or probes.
     pub(crate) fn put_input(&mut self, input: Input) -> Result<()> {
         match self.inputs.iter().find(|old| old.name == input.name) {
             Some(old) if old.differs_from(&input) => Err(bad_input(format!(
@@ -234,7 +234,7 @@ impl Results {
         replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
     }
 
-    /// Reads the `results.json` of a directory, and the `samples.json` if there is one.
+    /// Reads the `results.json` of a directory, and its `samples.json` if there is one.
     ///
     /// # Errors
     ///
@@ -252,8 +252,9 @@ impl Results {
         Ok(Self { samples: Samples::load(directory)?, indices, ..results })
     }
 
-    /// Checks that all times and speeds are positive and all false-positive rates between 0 and 1. Other values can be
-    /// neither plotted nor compared. The error describes the first wrong value.
+    /// Checks that times and speeds, also those of the roofline, are positive, and that
+    /// false-positive rates are between 0 and 1. Other values can be neither plotted nor compared.
+    /// The error describes the first wrong value.
     fn check(&self) -> Result<(), String> {
         for row in &self.rows {
             let case = row.name();
@@ -281,8 +282,12 @@ impl Results {
         Ok(())
     }
 
-    /// Returns the results with which a run continues: those of an earlier run in the directory on the same machine and
-    /// build, or empty ones if there was no earlier run.
+    /// Returns the results with which a run continues: those of an earlier run in the directory, or
+    /// empty ones if there was no earlier run.
+    ///
+    /// # Errors
+    ///
+    /// Bad input if the earlier results are damaged, or if their machine, build or schema differs.
     pub(crate) fn resume(directory: &Path, environment: Environment) -> Result<Self> {
         if !directory.join("results.json").exists() {
             return Ok(Self::new(environment));
@@ -303,7 +308,8 @@ impl Results {
     }
 }
 
-/// The columns of `results.csv`, in order. Columns are only appended, so that a reader by position goes on to work.
+/// The columns of `results.csv`, in order. New columns are appended, so that programs that find
+/// columns by their position keep working.
 const COLUMNS: [&str; 44] = [
     "filter",
     "variant",

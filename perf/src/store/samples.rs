@@ -13,8 +13,9 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
-    /// For each interleaved measurement, the names of its cases. Repetitions of these cases with the same index were
-    /// made in the same round. The list is empty in older files.
+    /// For each interleaved measurement, the names of its cases. Repetitions of these cases with
+    /// the same index were made in the same round, unless repetitions without operations were left
+    /// out. The list is empty in older files.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }
@@ -22,7 +23,7 @@ pub(crate) struct Samples {
 /// The name of the file in a run's directory.
 pub(crate) const FILE: &str = "samples.json";
 
-/// The number of significant decimal digits that are kept. It is the same as for the median in the row.
+/// The number of significant decimal digits that are kept: as many as of the median in the row.
 const DIGITS: i32 = 5;
 
 impl Samples {

@@ -56,7 +56,7 @@ impl Point {
     }
 }
 
-/// Inserts every number of keys at every load, with the two methods interleaved.
+/// Inserts each number of keys at each load with both methods, which are interleaved.
 pub(super) fn measure(effort: &Effort, say: &mut impl FnMut(&str)) -> Result<Vec<Point>> {
     let mut points = Vec::new();
     for load_percent in LOADS {
@@ -112,9 +112,9 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
 /// The most rounds of both methods on one order. There are fewer if a round is long.
 const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills several copies of
-/// an empty set, which behave identically. There are enough of them for all rounds together to reach the number of timed
-/// inserts.
+/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round
+/// fills several copies of an empty set, which behave identically. The number of copies is chosen
+/// so that all rounds together reach the number of timed inserts.
 fn fill(
     keys: &[u64],
     load_percent: u32,

@@ -15,7 +15,7 @@ use trommel_textbook::cuckoo_hashing::{
 /// buckets.
 const FINGERPRINT_BITS: u32 = 20;
 
-/// The loads that tables of one variant reached, as shares of their places.
+/// The loads, shares of places in use, that the tables of one variant reached.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
@@ -149,8 +149,9 @@ fn fill_filter(bucket_bits: u32, b: u32, max_kicks: u32, seed: u64) -> Result<(u
     Ok((filter.capacity() as u64, filter.load()))
 }
 
-/// Fills a set until an insert finds no place in the original tables. Then the insert is refused, or the memory grows,
-/// because the tables grow or the key is the first in an overflow chain.
+/// Fills a set until an insert finds no place in the original tables. Such an insert is refused, or
+/// it increases the memory, because the tables grow or the key is the first in an overflow chain.
+/// Returns the number of places and the load before this insert.
 fn fill_set(mut set: impl CuckooSet, seed: u64) -> Result<(u64, f64)> {
     let (places, memory_bytes) = (set.places() as u64, set.memory_bytes());
     let mut inserted = 0;

@@ -1,6 +1,7 @@
-//! Repeats the experiments of the papers on cuckoo filters and cuckoo hash tables with the implementations in
-//! `trommel-textbook`. The experiments measure the load at which each variant becomes full, and the benefit of looking
-//! ahead on the cuckoo graph. As in that crate, a *place* is a slot of a table for one key.
+//! Repeats the experiments of the papers on cuckoo filters and cuckoo hash tables with the
+//! implementations in `trommel-textbook`. The experiments measure the load at which each variant
+//! becomes full, and compare the density-based method of inserting with the standard one. As in
+//! that crate, a *place* is a slot of a table for one key.
 //!
 //! | file | content |
 //! |---|---|
@@ -31,7 +32,8 @@ pub(crate) struct Effort {
     keys: Vec<u64>,
     /// The number of random orders of the keys, each with its own hash functions.
     orders: u64,
-    /// The least number of timed inserts per order. Small tables are filled repeatedly to reach this number.
+    /// The minimum number of timed inserts per method and order. Small tables are filled repeatedly
+    /// to reach this number.
     timed_inserts: u64,
 }
 
@@ -64,7 +66,7 @@ pub(crate) struct Measured {
 /// Runs all experiments. Calls `say` with a description before each step.
 ///
 /// # Errors
-/// If an inserted key is not found, or if a table cannot be created.
+/// If a table gives a wrong answer or cannot be created.
 pub(crate) fn measure(effort: &Effort, mut say: impl FnMut(&str)) -> Result<Measured> {
     let limits = loads::measure(effort, &mut say)?;
     let points = density::measure(effort, &mut say)?;

@@ -1,4 +1,4 @@
-//! Explains why an event cannot be counted, and what to do about it.
+//! Explains why an event cannot be counted.
 
 use crate::model::Event;
 use rustix::io::Errno;

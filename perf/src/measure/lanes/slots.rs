@@ -1,5 +1,6 @@
-//! The repetitions of cases for filters with slots: inserts of a band of keys just below a load, removals, builds,
-//! merges and enumerations. Each timed section works on a fresh copy of its filter, made while no clock runs.
+//! The repetitions of cases for filters with slots: inserts of a band of keys just below a load,
+//! removals, builds, merges and enumerations. Each timed insert, removal and merge changes a fresh
+//! copy of its filter, which is made outside the timed section.
 
 use super::{Length, ensure_contains_all};
 use crate::measure::interleave::Repetition;

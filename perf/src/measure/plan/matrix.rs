@@ -1,13 +1,13 @@
-//! The filters and groups of each part of the matrix. A part interleaves subjects that differ only in the property that
-//! it varies.
+//! The filters and groups of each part of the matrix (see [`Matrix`]). A part interleaves subjects
+//! that differ in the property that it varies.
 
 use super::{Group, ONE_PERCENT, Scope, Selection, SubjectSpec, TWELVE_BITS};
 use crate::measure::environment::Caches;
 use crate::model::{Calls, Form, Level, Matrix, Op, Rival, Sizing, Workload};
 use trommel::FilterKind;
 
-/// The size, in bytes, of a filter for a level: half of the cache or, for DRAM, twice the last-level cache. `None` if
-/// the system does not report the cache's size.
+/// The size, in bytes, of a filter for a level of the memory hierarchy: half of the cache or, for
+/// DRAM, twice the last-level cache. `None` if the system does not report the cache's size.
 fn bytes_for(level: Level, caches: &Caches) -> Option<u64> {
     match level {
         Level::L1 => caches.l1d.map(|bytes| bytes / 2),
@@ -24,11 +24,12 @@ fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
     usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
 }
 
-/// The most keys for a level. Levels that need more are left out, because filters of every kind with these keys are in
-/// memory at once.
+/// The most keys for a level. Levels that need more are left out, because filters of all kinds are
+/// in memory at the same time.
 const MOST_KEYS: usize = 200_000_000;
 
-/// The substrings of which the user's `--filter` must contain one for a part to be measured.
+/// If the user gives `--filter`, a part is measured only if the filter contains one of these
+/// substrings.
 fn marks(matrix: Matrix) -> &'static [&'static str] {
     match matrix {
         Matrix::BatchSizes => &["by-"],
@@ -94,7 +95,7 @@ impl Place {
     }
 }
 
-/// Returns a filter of every kind, and the rivals that have calls for single hashes.
+/// Returns a filter of every kind, and the rivals of the split-block and the standard Bloom filter.
 fn every_kind() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let sizing = |kind: Kind| match kind {
@@ -109,7 +110,7 @@ fn every_kind() -> Vec<SubjectSpec> {
     ours.chain(rivals).collect()
 }
 
-/// Returns Bloom filters of each size in [`BITS`].
+/// Returns Bloom filters of each size in [`BITS`], and their rivals.
 fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
@@ -122,7 +123,8 @@ fn bloom_filters() -> Vec<SubjectSpec> {
     all
 }
 
-/// Returns a filter of every kind with huge pages and one without them.
+/// Returns a filter of every kind with huge pages and one without them, and the rivals, whose
+/// allocator chooses their pages.
 fn by_pages() -> Vec<SubjectSpec> {
     let small = |spec: SubjectSpec| SubjectSpec { form: Form::SmallPages, ..spec };
     let all = every_kind().into_iter().flat_map(|spec| match spec.rival {
@@ -132,7 +134,7 @@ fn by_pages() -> Vec<SubjectSpec> {
     all.collect()
 }
 
-/// Returns a tree of small filters for every kind.
+/// Returns a tree of small filters for every kind and for the rivals.
 fn as_trees() -> Vec<SubjectSpec> {
     let tree = |spec| SubjectSpec { form: Form::Tree, ..spec };
     every_kind().into_iter().map(tree).collect()
@@ -163,7 +165,8 @@ pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
     all.filter(|(matrix, _)| selection.includes(marks(*matrix))).map(|(_, place)| place).collect()
 }
 
-/// The substring that the user's `--filter` must contain for Zipf-distributed probes to be measured.
+/// If the user gives `--filter`, Zipf-distributed probes are measured only if the filter contains
+/// this substring.
 const ZIPF: &[&str] = &["zipf"];
 
 impl Selection {

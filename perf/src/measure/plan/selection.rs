@@ -9,14 +9,16 @@ pub(crate) const MAX_THREADS: usize = 1024;
 /// Selects cases.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// Measure every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 % load, and TPC-H at
-    /// scale 0.1, each with its fastest rival, in about three minutes. Without --quick and --full, a run takes a
-    /// quarter of an hour and adds: inserts and builds at 1e7 keys, all loads, widths and rivals at 2^20 slots, the
-    /// fastest at 2^24, the matrix of further influences on lookups, and the engine with 1e6 keys.
+    /// Measure every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 %
+    /// load, and TPC-H at scale 0.1, each with its fastest rival, in about three minutes. Without
+    /// --quick and --full, a run takes a quarter of an hour. It adds inserts and builds at 1e7
+    /// keys, Zipf-distributed probes, all loads, widths and rivals at 2^20 slots, the fastest rival
+    /// at 2^24 slots, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Measure everything at 1e5 to 1e8 keys, filters of 1 GiB, TPC-H at scale 1, all loads, widths and rivals of
-    /// filters with slots, loads of 75 and 95 % at 2^27 slots, and all of the engine.
+    /// Measure everything at 1e5 to 1e8 keys (1e8 keys are built only by the engine), filters of 1
+    /// GiB, TPC-H at scale 1, all loads, widths and rivals of filters with slots, loads of 75 and
+    /// 95 % at 2^27 slots, and all of the engine.
     #[arg(long)]
     pub(crate) full: bool,
     /// Select only the cases whose name (see `list`) matches.
@@ -33,7 +35,7 @@ pub(crate) struct Selection {
     /// with one thread and with one per core.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
     pub(crate) threads: Option<Vec<usize>>,
-    /// Leave out the rivals of the cases that --filter selects, unless --filter names them.
+    /// With --filter, leave out the rivals of the selected cases, unless --filter matches them too.
     #[arg(long)]
     pub(crate) no_rivals: bool,
 }

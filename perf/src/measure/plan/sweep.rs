@@ -13,9 +13,10 @@ const fn kinds_of(family: Family, bits: u32) -> &'static [FilterKind] {
     }
 }
 
-/// The rivals of a family that have slots of `bits` bits, beginning with the one that is fastest at most loads. Rivals
-/// that would take too long at `slots` slots are left out: the textbook filter above [`SMALL`] slots, and
-/// `AutoscaleCuckoo` for the reason given in its file.
+/// The rivals of a family that have slots of `bits` bits, beginning with the one that is fastest at
+/// most loads. Rivals that would take too long at `slots` slots are left out: the textbook filter
+/// above [`SMALL`] slots, and `AutoscaleCuckoo` with 8 bits above [`MEDIUM`] slots (see
+/// `rivals/autoscale_cuckoo.rs`).
 fn rivals_of(family: Family, bits: u32, slots: usize) -> Vec<Rival> {
     let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
     let all: &[(Rival, bool)] = match (family, bits) {
@@ -50,8 +51,8 @@ pub(crate) struct Loads {
     pub(crate) loads: Vec<u32>,
 }
 
-/// Three numbers of slots. A small table fits in the L2 cache, a medium one only in the last-level cache, and a large
-/// one in neither.
+/// Three numbers of slots. On most machines, a small table with slots of 8 bits fits in the L2
+/// cache, a medium one only in the last-level cache, and a large one in neither.
 const SMALL: usize = 1 << 20;
 const MEDIUM: usize = 1 << 24;
 const LARGE: usize = 1 << 27;
@@ -103,9 +104,10 @@ impl Loads {
 
 /// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
 ///
-/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and the usual run on tables
-/// larger than [`SMALL`], measure only slots of 8 bits and the fastest rival. The other runs also measure AVX2 kernels,
-/// if the run's own kernels use a better instruction set.
+/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and the
+/// usual run on tables larger than [`SMALL`], measure only slots of 8 bits and the fastest rival.
+/// The other runs also measure AVX2 kernels, if the run's own kernels use a better instruction set
+/// and the user has not chosen one (`run_isa`).
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_measures_each_family_with_only_its_fastest_rival() {
+    fn a_brief_run_measures_each_family_with_only_its_fastest_rival() {
         let selection = Selection { quick: true, ..Selection::default() };
         for entry in sweep_of(&selection) {
             let all = swept_specs(entry.family, entry.slots, &selection, None);

@@ -141,7 +141,7 @@ impl Hasher for KeyOrFingerprint {
         self.0 = offset_of(fingerprint as u64);
     }
 
-    /// Overwrites the state, which at this time is the length of the slice: `Hash` writes the length before the bytes.
+    /// Overwrites the state, since `Hash` writes the length of a slice before its bytes.
     #[inline]
     fn write(&mut self, fingerprint: &[u8]) {
         self.0 = offset_of(fingerprint.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));

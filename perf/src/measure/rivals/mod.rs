@@ -39,8 +39,8 @@ pub(crate) struct Size {
     pub(crate) hash_count: Option<u32>,
 }
 
-/// Creates an empty filter of this crate. With `is_tree`, creates a tree of filters if the matrix has trees of this
-/// crate.
+/// Creates an empty filter of the rival's crate. With `is_tree`, creates a tree of filters if the
+/// matrix has trees of this crate.
 pub(crate) fn create(rival: Rival, size: &Size, is_tree: bool) -> Result<Box<dyn Subject>> {
     Ok(match rival {
         Rival::SbbfRs => boxed(is_tree, || sbbf_rs::SbbfRs::new(size))?,
@@ -55,7 +55,7 @@ pub(crate) fn create(rival: Rival, size: &Size, is_tree: bool) -> Result<Box<dyn
     })
 }
 
-/// Creates an empty filter of this crate with the number and width of slots of `filling`.
+/// Creates an empty filter of the rival's crate with the number and width of slots of `filling`.
 pub(crate) fn create_slots(rival: Rival, filling: &Filling) -> Result<Box<dyn Slots>> {
     Ok(match rival {
         Rival::Qfilter => Box::new(qfilter::Qfilter::with_slots(filling)?),

@@ -27,7 +27,7 @@ pub(crate) trait Parallel {
     /// Empties the filter and keeps its memory, whose pages have then all been written.
     fn clear(&mut self);
 
-    /// Returns the filter's bytes, if these do not depend on the order in which keys were inserted.
+    /// Returns the filter's bytes, if they must be the same with any number of threads.
     fn frozen(&self) -> Option<Vec<u8>> {
         None
     }

@@ -1,5 +1,6 @@
-//! `qfilter`: a rank-and-select quotient filter. Its methods `insert_fingerprint`, `contains_fingerprint` and so on
-//! accept a whole hash, and use only its low bits. The number of slots is a power of two. The filter fills at most 95 % of its slots.
+//! `qfilter`: a rank-and-select quotient filter. Its methods `insert_fingerprint`,
+//! `contains_fingerprint` and so on accept a whole hash, and use only its low bits. The number of
+//! slots is a power of two. The filter fills at most 95 % of its slots.
 
 use super::Size;
 use super::parallel::Shard;

@@ -9,7 +9,9 @@
 //! The fastest repetition counts, since other programs make work slower and never faster. All constants are measured in
 //! several passes, since a disturbance can last longer than all repetitions of one constant.
 //!
-//! The *start* cost is the wall-clock time until all threads of a pool have woken up, each on its own core.
+//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that groups
+//! keys by itself. The *start* cost is the wall-clock time until all threads of a pool have woken
+//! up.
 
 use super::calibration::{AccessCosts, Calibration};
 use super::threads::ThreadSet;
@@ -29,24 +31,28 @@ use trommel::{
 /// The numbers of repetitions and the sizes of tables of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// The number of memory accesses in a direct batch. It is larger than the number of cache lines in all caches.
+    /// The number of memory accesses in a direct batch. In a full calibration, it is larger than
+    /// the number of cache lines in the caches of most machines.
     accesses: usize,
     /// The number of passes over all constants.
     passes: usize,
     /// The number of repetitions of each measurement per pass.
     rounds: usize,
-    /// The size of the table for which keys are grouped: larger than most caches, yet small enough for an engine to
-    /// keep the scratch memory for all keys.
+    /// The size, in bytes, of the table for which keys are grouped. In a full calibration, it is
+    /// larger than most caches, yet small enough for an engine to keep the scratch memory for all
+    /// keys.
     grouped_bytes: usize,
-    /// The size of the largest table in which accesses are measured. For larger tables, the cost measured for the next
-    /// smaller table is multiplied by the ratio of the default costs of the two tables.
+    /// The size, in bytes, of the largest table in which accesses are measured. For larger tables,
+    /// the cost for the next smaller table is multiplied by the ratio of the default costs of the
+    /// two tables.
     largest_bytes: usize,
     /// The number of times that sleeping threads are woken up.
     starts: usize,
 }
 
 impl Extent {
-    /// The extent of a real calibration: about a minute, and at most half of the available memory.
+    /// The extent of a real calibration: about a minute, with tables of at most half of the
+    /// available memory.
     pub(crate) fn full() -> Self {
         let largest_bytes = available_bytes().map_or(1 << 30, |bytes| bytes / 2);
         Self {
@@ -74,7 +80,7 @@ impl Extent {
 }
 
 const LINE_BYTES: usize = 64;
-/// Bits per key of the standard filter whose inserts are measured. Each key sets seven bits.
+/// Bits per key of the filters. With these, each key sets seven bits of the standard filter.
 const BITS_PER_KEY: usize = 10;
 /// The time for which threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
@@ -217,7 +223,8 @@ impl Bench<'_> {
         Ok(self.isa.map_or(spec, |isa| spec.isa(isa)).build()?)
     }
 
-    /// Measures the nanoseconds per key in a bulk insert of a filter that groups keys by itself.
+    /// Measures the nanoseconds per key in a batch of inserts into a filter that groups keys by
+    /// itself.
     fn bulk(&self) -> Result<f64> {
         let keys = KeyStream::new(1).hashes(0, self.extent.accesses);
         let builder = CacheLineQuotient::builder().keys(keys.len()).fpr(0.01);
@@ -257,7 +264,7 @@ fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     Some(median(&times))
 }
 
-/// The memory that is available without swapping, in bytes, if the system tells.
+/// The memory that is available without swapping, in bytes, if the system reports it.
 fn available_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -1,14 +1,14 @@
-//! Measures the speedup by several threads. The engine is compared with a filter's own batch, and with the usual
-//! alternative crates on the same numbers of threads.
+//! Measures the speedup by several threads. The engine is compared with a filter's own batch, and
+//! with rivals on the same numbers of threads.
 //!
 //! | module | idea |
 //! |---|---|
 //! | [`plan`] | lists the cases and their names |
-//! | [`threads`] | starts engines, and threads for rivals, before this thread is pinned |
+//! | [`threads`] | starts engines, and threads for rivals and shared filters |
 //! | [`runner`] | builds and calls our filters and rivals through one trait |
 //! | [`rows`] | verifies the cases of a group and times them interleaved |
-//! | [`strategies`] | times both strategies by size, density and threads, and checks which one the cost model picks |
-//! | [`mod@calibrate`], [`calibration`] | measures the constants of the cost model on this machine |
+//! | [`strategies`] | times both strategies by size, density and threads, and records which one the cost model picks |
+//! | [`mod@calibrate`], [`calibration`] | measure and store the constants of the cost model |
 //! | [`shared`] | Bloom filters into which several threads insert |
 //! | [`wall`], [`peak`] | measure wall-clock time and peak memory |
 

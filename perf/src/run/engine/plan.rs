@@ -101,7 +101,7 @@ impl SizedFilter {
     }
 }
 
-/// Sizes a filter so that its keys take this share of slots of `bits` bits.
+/// Sizes a filter with slots of `bits` bits, so that its keys take the share `load` of the slots.
 fn with_slots(spec: FilterSpec, family: Family, bits: u32, load: f64) -> FilterSpec {
     match family {
         Family::Quotient => spec.load(load).remainder_bits(bits),
@@ -234,9 +234,10 @@ fn sized_filters() -> [SizedFilter; 7] {
     ]
 }
 
-/// The groups of a key count, ordered by filter. Above 1e7 keys, where an insert of all keys takes minutes, inserts are
-/// left out and only builds are measured. The two differ little: inserts of 1e8 keys into an empty filter whose memory
-/// had been written before took 0.72 to 1.05 times as long as a build.
+/// The groups of a key count, ordered by filter. Above 1e7 keys, where filling the filters takes
+/// minutes, only builds are measured and inserts are left out. The two differ little: inserts of
+/// 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05 times as
+/// long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -312,9 +313,10 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 }
 
 impl Selection {
-    /// Whether the engine is measured. It is if `--filter` contains "engine", if `--threads` is given, or in a run that
-    /// is not quick. With any other `--filter`, a usual run leaves out the engine, of which it has few cases, while a
-    /// full run measures the cases of the engine that match.
+    /// Whether the engine is measured. It always is if `--filter` contains "engine" or if
+    /// `--threads` is given. Otherwise, a quick run leaves it out. A usual run measures it only
+    /// without `--filter`, `--keys` and `--load`, because it has few cases of the engine. A full
+    /// run leaves it out only with `--load`.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {
             _ if self.full => self.load.is_none(),

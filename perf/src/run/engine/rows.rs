@@ -13,7 +13,7 @@ use crate::measure::keys::{Column, KeyStream, as_hashes};
 use crate::measure::lanes;
 use crate::measure::rivals::Parallel;
 use crate::measure::roofline::Arena;
-use crate::measure::subject::ensure_no_key_denied;
+use crate::measure::subject::ensure_no_false_negatives;
 use crate::model::{Distribution, Facts, Op, Row, Workload};
 use crate::run::progress::Progress;
 use crate::store::results::Results;
@@ -35,16 +35,16 @@ pub(crate) struct Bench<'a> {
 /// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up to verify a filter after it was filled. To look more keys up in a rival's filter
-/// would take as long as to fill it.
+/// The most keys that are looked up to verify a filter after it was filled. Looking up more keys in
+/// a rival's filter would take as long as filling it.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
 /// The number of probes whose batched answers are compared with the answers of single calls.
 const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
-/// The keys of several groups, and our filter filled with them on one thread. All other filters of ours have to equal
-/// this one.
-pub(crate) struct Truth {
+/// The keys of several groups, and our filter filled with them on one thread. The filters that
+/// batches and engines fill must equal this one.
+pub(crate) struct Reference {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
     frozen: Vec<u8>,
@@ -54,8 +54,8 @@ pub(crate) struct Truth {
     made: RefCell<Vec<(Runner, Rc<dyn Parallel>)>>,
 }
 
-impl Truth {
-    /// Creates the truth for a group, and for all other groups with the same filter and keys.
+impl Reference {
+    /// Creates the reference of a group. Groups with the same filter and keys share it.
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
         let keys = inserted(group.inserted(), stream, group.keys);
@@ -92,7 +92,7 @@ impl Truth {
         let hashes = as_hashes(&values);
         let mut answers = Bitmap::new(0);
         self.filter.contains_batch(&hashes, &mut answers);
-        ensure_no_key_denied(&probes.members, &answers, &group.to_string())?;
+        ensure_no_false_negatives(&probes.members, &answers, &group.to_string())?;
         for (i, hash) in hashes.iter().take(KEYS_CHECKED_ONE_BY_ONE).enumerate() {
             let single = self.filter.contains_hash(*hash);
             ensure!(
@@ -121,21 +121,21 @@ impl Bench<'_> {
     ) -> Result<()> {
         let threads: Vec<usize> =
             self.thread_sets.iter().map(|thread_set| thread_set.threads).collect();
-        let share_truth = |a: &Group, b: &Group| {
+        let share_reference = |a: &Group, b: &Group| {
             (a.sized_filter, a.keys, a.inserted()) == (b.sized_filter, b.keys, b.inserted())
         };
-        for groups in groups.chunk_by(share_truth) {
-            let mut truth = None;
+        for groups in groups.chunk_by(share_reference) {
+            let mut reference = None;
             for group in groups {
                 let runners = group.runners(&threads);
                 let is_late = self.deadline.is_some_and(|deadline| progress.elapsed() > deadline);
                 if !is_late && !runners.iter().all(|one| results.has(&group.case_name(*one))) {
                     progress.say(group.to_string());
-                    if truth.is_none() {
-                        truth = Some(Truth::of(group, self.isa, self.effort.absent)?);
+                    if reference.is_none() {
+                        reference = Some(Reference::of(group, self.isa, self.effort.absent)?);
                     }
-                    if let Some(truth) = &truth {
-                        self.group(group, &runners, truth, results, progress)?;
+                    if let Some(reference) = &reference {
+                        self.group(group, &runners, reference, results, progress)?;
                     }
                     save(results)?;
                 }
@@ -149,25 +149,25 @@ impl Bench<'_> {
         &self,
         group: &Group,
         runners: &[Runner],
-        truth: &Truth,
+        reference: &Reference,
         results: &mut Results,
         progress: &Progress,
     ) -> Result<()> {
         let (probes, members, answers) = match group.op {
-            Op::Contains => truth.probes(group)?,
+            Op::Contains => reference.probes(group)?,
             _ => (Vec::new(), Bitmap::new(0), Bitmap::new(0)),
         };
         let (probes, members, answers) = (&*probes, &members, &answers);
-        let section = Section { group, truth, probes, members, answers };
-        let bytes = truth.filter.memory_bytes();
+        let data = GroupData { group, reference, probes, members, answers };
+        let bytes = reference.filter.memory_bytes();
         let arena = Arena::new(bytes)?;
         let mut measured = Vec::new();
         let mut repetitions = Vec::new();
         for runner in runners {
             let thread_set = self.thread_set(runner.threads);
             thread_set.release_memory();
-            let maker = Maker::new(group, *runner, &truth.filter, thread_set, self.isa);
-            let ready = section.prepare(maker).with_context(|| group.case_name(*runner))?;
+            let maker = Maker::new(group, *runner, &reference.filter, thread_set, self.isa);
+            let ready = data.prepare(maker).with_context(|| group.case_name(*runner))?;
             measured.push(ready.facts);
             repetitions.push(ready.repetition);
         }
@@ -193,7 +193,7 @@ impl Bench<'_> {
             .zip(&measured)
             .zip(timings)
             .map(|((runner, facts), timing)| {
-                let mut row = row(group, *runner, truth, facts, timing, limit);
+                let mut row = row(group, *runner, reference, facts, timing, limit);
                 row.regime = results.environment.caches.regime(row.bytes).map(Into::into);
                 row
             })
@@ -217,9 +217,9 @@ struct Ready<'a> {
 }
 
 /// The data that all runners of a group use.
-struct Section<'a> {
+struct GroupData<'a> {
     group: &'a Group,
-    truth: &'a Truth,
+    reference: &'a Reference,
     probes: &'a [KeyHash],
     /// A bitmap of the probes that are keys.
     members: &'a Bitmap,
@@ -227,7 +227,7 @@ struct Section<'a> {
     answers: &'a Bitmap,
 }
 
-impl<'a> Section<'a> {
+impl<'a> GroupData<'a> {
     /// Runs and verifies a runner once, measures its peak memory, and returns its repetition.
     fn prepare(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
         match self.group.op {
@@ -238,53 +238,53 @@ impl<'a> Section<'a> {
     }
 
     fn prepare_build(&self, maker: Maker<'a>) -> Result<Ready<'a>> {
-        let (truth, threads) = (self.truth, maker.runner.threads);
-        let (built, peak_bytes) = peak::during(|| maker.build(&truth.keys));
+        let (reference, threads) = (self.reference, maker.runner.threads);
+        let (built, peak_bytes) = peak::during(|| maker.build(&reference.keys));
         let built = built?;
-        verify(&*built, truth)?;
+        verify(&*built, reference)?;
         let facts = Self::facts(&*built, peak_bytes);
         let repetition: Repetition<'a> = Box::new(move |meter| {
-            if truth.keys.len() <= WARMED_UP_TO {
-                maker.build(&truth.keys)?;
+            if reference.keys.len() <= WARMED_UP_TO {
+                maker.build(&reference.keys)?;
             }
-            let built = wall::time(meter, threads, || maker.build(&truth.keys))?;
-            verify_sample(&*built, truth)?;
-            Ok(truth.keys.len() as u64)
+            let built = wall::time(meter, threads, || maker.build(&reference.keys))?;
+            verify_sample(&*built, reference)?;
+            Ok(reference.keys.len() as u64)
         });
         Ok(Ready { facts, repetition })
     }
 
     fn prepare_insert(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
-        let (truth, threads) = (self.truth, maker.runner.threads);
+        let (reference, threads) = (self.reference, maker.runner.threads);
         let mut filter = maker.empty()?;
         filter.clear();
-        let (inserted, peak_bytes) = peak::during(|| filter.insert(&truth.keys));
+        let (inserted, peak_bytes) = peak::during(|| filter.insert(&reference.keys));
         inserted?;
-        verify(&*filter, truth)?;
+        verify(&*filter, reference)?;
         let facts = Self::facts(&*filter, peak_bytes);
         let repetition: Repetition<'a> = Box::new(move |meter| {
-            if truth.keys.len() <= WARMED_UP_TO {
+            if reference.keys.len() <= WARMED_UP_TO {
                 filter.clear();
-                filter.insert(&truth.keys)?;
+                filter.insert(&reference.keys)?;
             }
             filter.clear();
-            wall::time(meter, threads, || filter.insert(&truth.keys))?;
-            verify_sample(&*filter, truth)?;
-            Ok(truth.keys.len() as u64)
+            wall::time(meter, threads, || filter.insert(&reference.keys))?;
+            verify_sample(&*filter, reference)?;
+            Ok(reference.keys.len() as u64)
         });
         Ok(Ready { facts, repetition })
     }
 
     fn prepare_lookup(&self, maker: &Maker<'a>) -> Result<Ready<'a>> {
         let (probes, threads) = (self.probes, maker.runner.threads);
-        let filter = self.truth.made(maker)?;
+        let filter = self.reference.made(maker)?;
         let mut answers = Bitmap::new(0);
         let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
-            ensure_no_key_denied(self.members, &answers, "it")?;
-            // A sharded rival has no single call to compare with. It must give the same answers in every repetition,
-            // without a false negative.
+            ensure_no_false_negatives(self.members, &answers, "it")?;
+            // A rival has no other calls to compare with. It must give the same answers in every
+            // repetition, without a false negative.
             answers.clone()
         } else {
             self.answers.clone()
@@ -294,7 +294,7 @@ impl<'a> Section<'a> {
                 filter.answer(probes, &mut answers);
             }
             wall::time(meter, threads, || filter.answer(probes, &mut answers));
-            ensure!(answers == expected, "answers differ from those of one thread");
+            ensure!(answers == expected, "answers differ from the expected ones");
             Ok(probes.len() as u64)
         });
         Ok(Ready { facts, repetition })
@@ -322,7 +322,7 @@ fn inserted(distribution: Distribution, stream: KeyStream, keys: usize) -> Vec<K
     as_hashes(&values)
 }
 
-/// Orders or overwrites drawn values as the distribution demands.
+/// Sorts values, or makes them equal, as the distribution requires.
 fn arrange(values: &mut [u64], distribution: Distribution) {
     use Distribution::{Equal, PerLine, Plain, Sorted, Zipf};
     match (distribution, values) {
@@ -332,50 +332,55 @@ fn arrange(values: &mut [u64], distribution: Distribution) {
     }
 }
 
-/// Checks that the filter finds its keys and, if it is ours, that it equals the filter that one thread filled, to the
-/// byte.
-fn verify(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
+/// Checks that the filter finds its keys and, if its bytes must not depend on the number of
+/// threads, that it equals the reference.
+fn verify(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
-        ensure!(frozen == truth.frozen, "the filter differs from that of one thread");
+        ensure!(frozen == reference.frozen, "the filter differs from that of one thread");
     }
-    ensure_holds(filter, truth, MOST_KEYS_FOUND)
+    ensure_holds(filter, reference, MOST_KEYS_FOUND)
 }
 
 /// Checks, untimed, that some keys of a repetition are found.
-fn verify_sample(filter: &dyn Parallel, truth: &Truth) -> Result<()> {
-    ensure_holds(filter, truth, 4096)
+fn verify_sample(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
+    ensure_holds(filter, reference, 4096)
 }
 
 /// Checks that the first `most_keys` keys are found.
-fn ensure_holds(filter: &dyn Parallel, truth: &Truth, most_keys: usize) -> Result<()> {
-    let keys = &truth.keys[..truth.keys.len().min(most_keys)];
+fn ensure_holds(filter: &dyn Parallel, reference: &Reference, most_keys: usize) -> Result<()> {
+    let keys = &reference.keys[..reference.keys.len().min(most_keys)];
     let mut answers = Bitmap::new(0);
     filter.answer(keys, &mut answers);
     let found = answers.count_ones();
-    ensure!(found == keys.len(), "{} of {} inserted keys denied", keys.len() - found, keys.len());
+    ensure!(
+        found == keys.len(),
+        "{} of {} inserted keys are reported absent",
+        keys.len() - found,
+        keys.len()
+    );
     Ok(())
 }
 
 fn row(
     group: &Group,
     runner: Runner,
-    truth: &Truth,
+    reference: &Reference,
     filter: &FilterFacts,
     timing: &Timing,
     limit: f64,
 ) -> Row {
     let case = group.case(runner);
     let ours = !case.is_of_rival();
-    let fpr = truth.filter.expected_fpr();
-    let hashes = truth.filter.hash_count();
+    let fpr = reference.filter.expected_fpr();
+    let hashes = reference.filter.hash_count();
     let facts = Facts {
         bytes: filter.bytes,
         regime: None,
         load_factor: filter.load_factor,
-        isa: ours.then(|| truth.filter.isa().to_string()),
+        isa: ours.then(|| reference.filter.isa().to_string()),
         fpr_expected: ours.then_some(fpr),
-        fpr_measured: ours.then_some(truth.fpr_measured),
-        absent_keys: ours.then_some(truth.absent_keys as u64),
+        fpr_measured: ours.then_some(reference.fpr_measured),
+        absent_keys: ours.then_some(reference.absent_keys as u64),
         peak_bytes: filter.peak_bytes,
         lines_per_op: lines_of(
             group.sized_filter.kind,
@@ -389,7 +394,8 @@ fn row(
     Row::new(case, &timing.times(), facts)
 }
 
-/// Sets the speedup of each row over the same participant on one thread.
+/// Sets the speedup of each row over the same participant on one thread, except for a filter's own
+/// batch.
 fn fill_in_speedups(rows: &mut [Row], runners: &[Runner]) {
     let alone = |participant: Participant| {
         runners.iter().position(|one| *one == Runner { participant, threads: 1 })

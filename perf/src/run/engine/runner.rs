@@ -20,7 +20,7 @@ pub(super) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Creates the maker for a runner of the group. A rival gets the size of `like`, our filter.
+    /// Creates the maker for a runner of the group. A rival is sized like `like`, our filter.
     pub(super) fn new(
         group: &Group,
         runner: Runner,

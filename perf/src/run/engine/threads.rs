@@ -1,7 +1,8 @@
-//! Starts the threads of the engine and of its rivals. They are started before the measuring thread is pinned to a
-//! core, since new threads inherit its pinning. Each of the rivals' threads is pinned to its own core: the measuring
-//! thread waits for them, and Linux often wakes two of them on the same core. The engine does not need this, since its
-//! caller works too instead of waiting.
+//! Starts the threads of the engine, and a pool of threads for rivals and shared filters. They are
+//! started before the measuring thread is pinned to a core, since new threads inherit its pinning.
+//! If there are enough cores, each thread of the pool is pinned to its own core: the measuring
+//! thread waits for them, and Linux often wakes two of them on the same core. The engine does not
+//! need this, since its caller works too instead of waiting.
 
 use crate::base::failure::bad_input;
 use crate::measure::plan::MAX_THREADS;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use trommel::Engine;
 use trommel::engine::{CostModel, Strategy};
 
-/// Three engines with `threads` threads each, and a pool of as many threads for rivals. One engine chooses its
+/// Three engines with `threads` threads each, and a pool of as many threads. One engine chooses its
 /// strategy; each of the other two is forced to one strategy.
 #[derive(Debug)]
 pub(crate) struct ThreadSet {
@@ -21,7 +22,8 @@ pub(crate) struct ThreadSet {
     pub(crate) engine: Engine,
     pub(crate) direct: Engine,
     pub(crate) partitioned: Engine,
-    /// The threads for rivals; `None` if `threads` is 1, since rivals then run on the calling thread.
+    /// The threads for rivals and shared filters; `None` if `threads` is 1, since these then run on
+    /// the calling thread.
     pub(crate) pool: Option<Arc<ThreadPool>>,
 }
 

@@ -1,7 +1,7 @@
 //! The sweep over loads: filters with slots are filled from one load to the next and measured at each load.
 
 use super::verify::reference_answers;
-use super::{Section, Session, largest};
+use super::{FilledFilters, Session, largest};
 use crate::base::stats::round_significant;
 use crate::measure::built::Built;
 use crate::measure::factory::create_slots;
@@ -17,18 +17,19 @@ use crate::model::{Op, Rival, Shortfall, Workload, keys_at};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// A band is the range of keys that the cases of one load insert or remove. It ends at the load. It begins at a load
-/// that is this number of percentage points lower, or at the previous load of the sweep if that is higher.
+/// The percentage points between the loads at the start and at the end of a band. A band is the
+/// range of keys that the cases of one load insert or remove. It ends at this load. If the previous
+/// load of the sweep is within the band, the band begins there.
 const BAND: u32 = 2;
-/// The most keys of a band, so that the repetitions of slow filters stay short. If a band is larger, only the keys in
-/// its middle are used.
+/// The most keys of a band, so that the repetitions of slow filters stay short. A larger band is
+/// reduced to the keys in its middle.
 const BAND_KEYS: usize = 1 << 20;
 
-/// The number of probes for the textbook filter, which scans whole clusters: at high loads, each lookup takes
-/// microseconds.
+/// The most probes for the textbook filter, which scans whole clusters: at high loads, each lookup
+/// takes microseconds.
 const FEW_PROBES: usize = 1 << 12;
 
-/// The most keys that are looked up after the removals, out of those that were not removed.
+/// The most keys that are looked up after removals of other keys.
 const KEPT_KEYS: usize = 1 << 20;
 
 /// A filter that is filled from load to load.
@@ -40,7 +41,7 @@ struct GrowingFilter {
 }
 
 impl GrowingFilter {
-    /// Fills the filter up to the first `keys` of `hashes`.
+    /// Inserts keys until the filter holds the first `keys` of `hashes`.
     fn fill_up_to(&mut self, hashes: &[KeyHash], keys: usize) -> Result<()> {
         let more = &hashes[self.keys..keys];
         if self.keys == 0 {
@@ -185,7 +186,7 @@ impl Session {
         Ok(Filled { built, around_band, hashes, point })
     }
 
-    /// Prints and records that a filter was full before it reached these loads.
+    /// Prints and records that a filter was full before it reached the loads of `points`.
     fn record_shortfall(&mut self, spec: &SubjectSpec, points: &[LoadPoint], load_reached: f64) {
         let subject = spec.subject_name();
         let name = format!("{subject} {}", spec.sizing);
@@ -209,20 +210,20 @@ impl Session {
             return Ok(());
         }
         let arena = Arena::new(largest(&filled.built))?;
-        let section = Section { keys, built: &filled.built, arena: &arena };
+        let filters = FilledFilters { keys, built: &filled.built, arena: &arena };
         let specs: Vec<SubjectSpec> = filled.built.iter().map(|built| built.spec).collect();
         for group in groups {
             let cases = self.missing(group, &specs);
             if !cases.is_empty() {
                 self.progress.say(format!("{} at {} %", group.name(), load));
                 if group.op == Op::Contains {
-                    self.slot_lookups(group, &cases, &section, stream)?;
+                    self.slot_lookups(group, &cases, &filters, stream)?;
                 } else {
                     let repetitions = cases
                         .iter()
                         .map(|case| self.slot_repetition(group, case, filled))
                         .collect::<Result<_>>()?;
-                    self.time_interleaved(group, &cases, &section, repetitions)?;
+                    self.time_interleaved(group, &cases, &filters, repetitions)?;
                 }
             }
             self.progress.step_done();
@@ -234,11 +235,11 @@ impl Session {
         &mut self,
         group: &Group,
         cases: &[Planned],
-        section: &Section<'_, dyn Slots>,
+        filters: &FilledFilters<'_, dyn Slots>,
         stream: KeyStream,
     ) -> Result<()> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
-        let probes = stream.probes(workload, section.keys, self.probe_count(section));
+        let probes = stream.probes(workload, filters.keys, self.probe_count(filters));
         let Column::Integers(values) = probes.column else {
             unreachable!("generated keys are integers")
         };
@@ -249,7 +250,7 @@ impl Session {
         let length = self.effort.length;
         let mut repetitions = Vec::new();
         for case in cases {
-            let subject: &dyn Subject = &*section.find(&case.spec).subject;
+            let subject: &dyn Subject = &*filters.find(&case.spec).subject;
             let (hashes, members) = match case.spec.rival {
                 Some(Rival::TextbookQuotient) => (&hashes[..few], &first_members),
                 _ => (&*hashes, &probes.members),
@@ -257,7 +258,7 @@ impl Session {
             let reference = reference_answers(subject, hashes, members, &case.name)?;
             repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
         }
-        self.time_interleaved(group, cases, section, repetitions)
+        self.time_interleaved(group, cases, filters, repetitions)
     }
 
     /// Returns the repetition of a case other than lookups.

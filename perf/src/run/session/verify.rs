@@ -1,6 +1,6 @@
 //! Verifies the answers of a case before it is timed.
 
-use crate::measure::subject::{Subject, ensure_no_key_denied};
+use crate::measure::subject::{Subject, ensure_no_false_negatives};
 use anyhow::{Result, ensure};
 use trommel::{Bitmap, KeyHash};
 
@@ -15,14 +15,14 @@ pub(super) fn reference_answers(
     subject.answer_single(hashes, &mut single);
     subject.answer_batch(hashes, &mut batch);
     ensure!(single == batch, "{name}: the batch and single calls answer differently");
-    ensure_no_key_denied(members, &single, name)?;
+    ensure_no_false_negatives(members, &single, name)?;
     Ok(single)
 }
 
-/// The number of answers of calls for a part of the keys that are compared with the reference.
+/// The most probes that are looked up again by calls with a fixed number of keys.
 const VERIFIED_IN_CALLS: usize = 100_000;
 
-/// Checks that calls for `keys` keys each give the reference's answers.
+/// Checks that calls with `keys` keys each give the answers of the reference.
 pub(super) fn ensure_same_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],

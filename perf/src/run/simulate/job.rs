@@ -48,8 +48,9 @@ pub(super) fn simulated_name(row: &Row) -> String {
     Case { kernels: None, ..row.case.clone() }.name()
 }
 
-/// Returns the jobs that count the events of rows without counts. Rows for several threads, for keys from files or
-/// TPC-H, for the matrix, and for filters above [`MOST_KEYS`] are left out.
+/// Returns the jobs that count the events of rows without counts. Rows of the engine's groups and
+/// the matrix, rows on keys from files or TPC-H, and rows of filters above [`MOST_KEYS`] keys or
+/// slots are left out.
 pub(crate) fn jobs_of(rows: &[Row]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for row in rows {

@@ -47,7 +47,7 @@ pub(super) fn section(results: &Results) -> String {
     heading(&mut html, "cases", "All cases, and how to measure each again");
     html.push_str(
         "<p class=\"note\">A command measures its case interleaved with its rivals; \
-         <code>list</code> in the place of <code>measure</code> shows which cases the command selects.</p>\
+         <code>list</code> instead of <code>measure</code> shows which cases the command selects.</p>\
          <div class=\"scroll long\" tabindex=\"0\" role=\"region\" aria-label=\"All cases\"><table><thead><tr>\
          <th scope=\"col\">case</th><th scope=\"col\">command</th>",
     );

@@ -37,8 +37,8 @@ fn figure(html: &mut String, title: &str, svg: &str) {
     figure_of(html, title, "", svg);
 }
 
-/// Adds a plot with its title, unless it is empty. The label for screen readers also contains `subject`. The page shows
-/// this subject in the heading of the section, and not again with the plot.
+/// Adds a plot with its title, unless it is empty. The label for screen readers also contains
+/// `subject`, which the page shows only in the heading of the section.
 fn figure_of(html: &mut String, title: &str, subject: &str, svg: &str) {
     if svg.is_empty() {
         return;
@@ -82,9 +82,8 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
         "The heavy line is the machine's limit: the random 64-byte cache lines that one core reads per second in as \
-         much memory. Where memory sets the pace, a filter that reads one line per lookup cannot exceed the limit. In \
-         the caches, filters that end misses early or compute in registers exceed it. Dotted lines: sizes of the \
-         caches.",
+         much memory. A filter in memory that reads one line per lookup cannot exceed the limit. Filters in the caches \
+         can exceed it, if they end misses early or compute in registers. Dotted lines: sizes of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
@@ -217,15 +216,15 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     let mut section = Section::new("rates", "False-positive rate by bits per key");
     section.note(&format!(
         "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
-         filters are sized. For Bloom filters they use the best number of hashes. For filters with slots they are at \
-         {:.0} % load, and each slot width is a corner of the line; for the layout with a single width, the load goes \
+         filters are sized. Lines of Bloom filters assume the best number of hashes. Lines of filters with slots assume \
+         {:.0} % load and have a corner at each slot width; for the layout with a single width, the load goes \
          from 50 to 95 %. Counting filters, most of whose bits are counters, are not shown.",
         RATES_AT_LOAD * 100.0
     ));
     let is_ours = |line: &&Series| !line.look.is_rival();
     let parts: [(&str, Vec<Series>); 2] = [
         ("Ours", curves.iter().chain(points.iter().filter(is_ours)).cloned().collect()),
-        ("Beside the rivals", curves.iter().chain(&points).cloned().collect()),
+        ("With the rivals", curves.iter().chain(&points).cloned().collect()),
     ];
     legend(&mut section.html, &points)?;
     section.html.push_str("<div class=\"plots\">");
@@ -250,7 +249,7 @@ const EVENTS: [Events; 3] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Plots cache misses per operation, or adds a note that says why they could not be counted.
+/// Plots cache misses per lookup, or adds a note that says why they could not be counted.
 pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     if results.rows.is_empty() {
         return Ok(None);

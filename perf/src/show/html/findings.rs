@@ -75,12 +75,12 @@ impl<'a> Rows<'a> {
                 .max_by(|a, b| a.1.mops.total_cmp(&b.1.mops))
         };
         let say = |(index, row): IndexedRow<'_>| {
-            let rate = row.fpr_measured.map_or_else(String::new, |rate| {
-                format!(", {:.2} % false positives", rate * 100.0)
-            });
+            let fpr = row
+                .fpr_measured
+                .map_or_else(String::new, |fpr| format!(", {:.2} % false positives", fpr * 100.0));
             let speed = linked(index, &format!("{} M/s", figure(row.mops)));
             format!(
-                "<b>{}</b> ({speed} at {} keys{rate})",
+                "<b>{}</b> ({speed} at {} keys{fpr})",
                 escape(&label(row)),
                 short_count(row.case.keys)
             )
@@ -133,7 +133,7 @@ impl<'a> Rows<'a> {
             return Some(format!("Batched lookups reach {}.", say(best)));
         }
         Some(format!(
-            "Compared with the rival of the same family, {count} kinds of batched lookups reach from {} to {}; the \
+            "Compared with the rival of the same family, {count} cases of batched lookups reach from {} to {}; the \
              median is {middle:.1} times.",
             say(worst),
             say(best)
@@ -158,7 +158,7 @@ impl<'a> Rows<'a> {
         let of_limit = NEAR_LIMIT * 100.0;
         let Some((index, row)) = near.first() else {
             return Some(format!(
-                "Memory does not set the pace: none of {all} batched lookups beyond the second-level cache \
+                "Memory is not the limit: none of {all} batched lookups beyond the second-level cache \
                  reads {of_limit:.0} % of the cache lines that the machine can read."
             ));
         };
@@ -200,8 +200,8 @@ impl<'a> Rows<'a> {
             format!("{speed} at {} %", filling.load)
         };
         Some(format!(
-            "Of the filters with slots, <b>{}</b> of {} slots loses most speed as it fills: batches of absent keys \
-             from {} to {}.",
+            "Of the filters with slots, <b>{}</b> of {} slots loses the most speed as it fills: from {} to {} in \
+             batches of absent keys.",
             escape(&label(emptiest.1.1)),
             short_slots(emptiest.0.slots),
             say(emptiest),

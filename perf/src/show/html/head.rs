@@ -26,12 +26,12 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
         fact("commit")
     );
     page.push_str(
-        "<p>All rows are measured on one thread, except those of the engine, which are wall-clock times. Every \
+        "<p>All times are processor times of one thread, except those of the engine, which are wall-clock times. Every \
          figure is a median of short repetitions, in which our filters, the rivals and the machine&rsquo;s limit were \
-         interleaved; &plusmn; is the median absolute deviation. The answers of every repetition were verified. \
+         interleaved; &plusmn; is the median absolute deviation. The answers of every case were verified. \
          &ldquo;Of limit&rdquo; is the cache lines read per second over the random cache lines that one core reads \
-         per second in as much memory. Below the size of the second-level cache, computing and not memory sets the \
-         pace, and the ratio can exceed 1.</p>",
+         per second in as much memory. This ratio can exceed 1 for filters that fit into the second-level cache, \
+         whose speed is limited by computation and not by memory.</p>",
     );
     if let Some(noise) = results.noise {
         let is_noisy = noise.is_noisy() || results.timed.is_disturbed();

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The way in which an axis maps values to positions, and the values that it labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scale {
-    /// The position is the logarithm. The integral powers of this base are labelled.
+    /// The position is the logarithm. Integral powers of this base are labelled.
     Powers(f64),
     /// The position is the value. Multiples of 1, 2 or 5 times a power of ten are labelled.
     Linear,
@@ -42,7 +42,7 @@ impl Scale {
 /// The most labels of a linear axis, and of an axis of steps.
 const LINEAR_LABELS: f64 = 8.0;
 const STEP_LABELS: f64 = 4.0;
-/// The index of the last row that can be labelled.
+/// The most rows that are labelled after the first one.
 const MOST_ROWS: f64 = 100.0;
 /// If the axis spans at most this number of powers of ten, twice and five times each power are labelled too.
 const FEW_POWERS: i32 = 3;

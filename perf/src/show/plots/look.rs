@@ -1,5 +1,5 @@
-//! The look of a line in a plot: a colour, a marker and a stroke. Any two of them distinguish a line from the others,
-//! so that plots can be read without seeing colours.
+//! The look of a line in a plot: a colour, a marker and a stroke. Markers and strokes help readers
+//! who do not see colours, but there are fewer markers than kinds.
 
 use plotters::prelude::RGBColor;
 use trommel::FilterKind;
@@ -9,7 +9,7 @@ use trommel::FilterKind;
 pub(crate) struct Look {
     pub(super) color: RGBColor,
     pub(super) marker: Marker,
-    /// Whether the marker is only an outline. The markers of rivals are.
+    /// Whether the marker is only an outline, as for rivals.
     pub(super) is_hollow: bool,
     pub(super) stroke: Stroke,
 }
@@ -38,7 +38,8 @@ pub(super) enum Stroke {
 const MARKERS: [Marker; 5] =
     [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Up, Marker::Down];
 
-/// Colours of our filters, which colour-blind people can distinguish too (Okabe and Ito).
+/// Colours of our filters. The first six are those of Okabe and Ito, which colour-blind people can
+/// distinguish.
 pub(super) const OURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -54,7 +55,7 @@ pub(super) const OURS: [RGBColor; 8] = [
 pub(super) const RIVALS: [RGBColor; 4] =
     [RGBColor(40, 40, 40), RGBColor(95, 95, 95), RGBColor(140, 140, 140), RGBColor(150, 110, 70)];
 
-/// The strokes of several sizes of one kind.
+/// The strokes of lines in the same colour, such as several sizes of one kind.
 const SIZES: [Stroke; 4] =
     [Stroke::Solid(2), Stroke::Dashed(2, 3), Stroke::Dashed(10, 3), Stroke::Dashed(5, 6)];
 

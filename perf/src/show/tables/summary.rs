@@ -1,5 +1,5 @@
-//! The table with which a reader begins: one line per kind, at a small and at a large size, and one sentence that says
-//! what the first rows of a run show.
+//! The first table of a report: one line per kind, at a small and at a large size. Also the
+//! headline of a run: one sentence about its first rows.
 
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, per_cent, short_count};
@@ -10,7 +10,8 @@ use crate::store::results::Results;
 /// The two numbers of keys that the table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
-    /// The largest number whose filters fit into the L2 cache; if none does, the smallest number.
+    /// The largest number with which a filter fits into the L2 cache; if there is none, the
+    /// smallest number.
     small: u64,
     /// The largest number.
     large: u64,
@@ -40,7 +41,8 @@ fn is_lookup(row: &&&Row) -> bool {
     row.case.is_lookup(Workload::Miss) || row.case.is_lookup(Workload::Hit)
 }
 
-/// Creates the table. If a kind was measured with several sizes per key, its line shows the first of them.
+/// Creates the table. If a kind was measured with several sizings, its line shows the first of
+/// them.
 pub(crate) fn table(results: &Results) -> Table {
     let rows: Vec<&Row> = results.rows.iter().filter(is_shown).collect();
     let lookups: Vec<&Row> = rows.iter().filter(is_lookup).copied().collect();
@@ -93,7 +95,7 @@ pub(crate) fn table(results: &Results) -> Table {
     }
 }
 
-/// Says what the figures are, and at which sizes.
+/// Returns the title, which explains the figures and names the sizes.
 fn title(lookups: &[&Row], sizes: &[u64]) -> String {
     let size = |keys: &u64| {
         let regimes = lookups.iter().filter(|row| row.case.keys == *keys);
@@ -108,7 +110,7 @@ fn title(lookups: &[&Row], sizes: &[u64]) -> String {
     )
 }
 
-/// Says what the first rows of a run show of the filter that answers fastest. `None` if there are no lookups of ours.
+/// Describes the fastest lookups of ours in one line. `None` if there are no lookups of ours.
 pub(crate) fn headline(results: &Results) -> Option<String> {
     let lookups = results.rows.iter().filter(is_shown).filter(|row| is_lookup(&row));
     let row = lookups.max_by(|a, b| a.mops.total_cmp(&b.mops))?;
