@@ -1,7 +1,7 @@
 //! Measures false-positive rates and the replacement of keys; `scripts/check-statistics` calls it.
 //!
 //! ```text
-//! check_statistics [--probes N] [--rounds N] [--sigmas S] [--out DIR]
+//! check_statistics [--probes N] [--rounds N] [--sigmas S] [--isa SET] [--out DIR]
 //! ```
 //!
 //! Writes `statistics.csv` and `churn.csv` to DIR, and ends with `N passed, N failed`. Exits with 1 if a claim does not
@@ -12,6 +12,7 @@ use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trommel::Isa;
 use trommel_benches::statistics::{Effort, churn, rates};
 
 #[derive(Debug)]
@@ -28,7 +29,7 @@ fn number(name: &str, text: &str, least: f64, most: f64) -> Result<f64, String> 
 
 impl Arguments {
     fn parse(mut given: impl Iterator<Item = String>) -> Result<Self, String> {
-        let effort = Effort { probes: 1_000_000_000, rounds: 1000, sigmas: 3.0 };
+        let effort = Effort { probes: 1_000_000_000, rounds: 1000, sigmas: 3.0, isa: None };
         let mut arguments = Self { effort, out: None };
         while let Some(name) = given.next() {
             let mut value = || given.next().ok_or_else(|| format!("{name}: expected a value"));
@@ -37,6 +38,13 @@ impl Arguments {
                 "--probes" => effort.probes = number(&name, &value()?, 1.0, 1e12)? as u64,
                 "--rounds" => effort.rounds = number(&name, &value()?, 0.0, 1e6)? as u32,
                 "--sigmas" => effort.sigmas = number(&name, &value()?, 1.0, 8.0)?,
+                "--isa" => {
+                    let text = value()?;
+                    let isa = text.parse().ok().filter(|isa| Isa::available().any(|it| it == *isa));
+                    let isa =
+                        isa.ok_or_else(|| format!("{name} {text}: this machine has no such set"));
+                    effort.isa = Some(isa?);
+                }
                 "--out" => arguments.out = Some(value()?.into()),
                 other => return Err(format!("{other}: no such argument")),
             }

@@ -3,7 +3,7 @@
 //! A set is followed exactly: a key for which an insert returns false is not held, and is not removed later. So no two
 //! keys held share a fingerprint, and removals hit their own key.
 
-use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread, sets};
+use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{AnyFilter, Bitmap, Filter, FilterSpec, Insert, Isa, KeyHash};
 use trommel_testkit::Splitmix;
 
@@ -28,7 +28,7 @@ pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, S
     let mut outcome = Outcome::new(COLUMNS);
     for (number, subject) in Subject::SLOTTED.into_iter().enumerate() {
         for multiset in [false, true] {
-            for isa in sets() {
+            for isa in effort.sets() {
                 let spec = subject.spec(KEYS, 101 + number as u64, isa).multiset(multiset);
                 let line = case(effort, subject, multiset, isa, &spec, &mut outcome)
                     .map_err(|error| format!("{} on {isa}: {error}", subject.kind))?;

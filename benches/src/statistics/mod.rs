@@ -25,6 +25,15 @@ pub struct Effort {
     pub rounds: u32,
     /// A count is wrong if it is further from its expectation than this many standard deviations.
     pub sigmas: f64,
+    /// The only instruction set to use; all of the machine if `None`.
+    pub isa: Option<Isa>,
+}
+
+impl Effort {
+    /// Returns the instruction sets to use, the least capable first.
+    fn sets(&self) -> Vec<Isa> {
+        self.isa.map_or_else(|| Isa::available().collect(), |isa| vec![isa])
+    }
 }
 
 /// A kind of filter, with the bits that it stores for a key if the kind lets the caller choose.
@@ -109,11 +118,6 @@ impl Outcome {
             self.failed.push(what());
         }
     }
-}
-
-/// Returns the instruction sets that this machine has.
-fn sets() -> Vec<Isa> {
-    Isa::available().collect()
 }
 
 /// Looks up `probes` absent keys in each filter, and returns the number of false positives of each. The filters have

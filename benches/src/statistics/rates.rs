@@ -1,7 +1,7 @@
 //! The false-positive rate of every kind at several loads, on every instruction set.
 
-use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread, sets};
-use trommel::{AnyFilter, Filter, Insert, Isa};
+use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
+use trommel::{AnyFilter, Filter, Insert};
 use trommel_testkit::stats::chi_square_critical;
 
 /// The keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. With these, the
@@ -28,7 +28,7 @@ pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, S
     let cases = bloom.into_iter().chain(slotted).flatten();
     for (number, (subject, load, share)) in cases.enumerate() {
         let keys = (KEYS as f64 * share).round() as u64;
-        let filters = filled(subject, keys, 1 + number as u64)?;
+        let filters = filled(effort, subject, keys, 1 + number as u64)?;
         let hits = false_positives(&filters, effort.probes);
         for (filter, hits) in filters.iter().zip(&hits) {
             let what = || {
@@ -55,7 +55,7 @@ pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, S
             outcome.claim(counted.is_within(effort.sigmas), || {
                 format!("{}: {hits} false positives, {deviations:.2} standard deviations", what())
             });
-            if filter.isa() == Isa::Portable && counted.is_nearly_normal() {
+            if filter.isa() == filters[0].isa() && counted.is_nearly_normal() {
                 squares += deviations * deviations;
                 counts += 1;
             }
@@ -73,11 +73,16 @@ pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, S
 }
 
 /// Returns a filter of the same keys for every instruction set. Fails if their bytes differ.
-fn filled(subject: Subject, keys: u64, seed: u64) -> Result<Vec<AnyFilter>, String> {
+fn filled(
+    effort: &Effort,
+    subject: Subject,
+    keys: u64,
+    seed: u64,
+) -> Result<Vec<AnyFilter>, String> {
     let members: Vec<u64> = (0..keys).collect();
     let mut hashes = Vec::new();
     let mut filters = Vec::new();
-    for isa in sets() {
+    for isa in effort.sets() {
         let spec = subject.spec(KEYS, seed, isa);
         let mut filter = spec.build().map_err(|error| format!("{}: {error}", subject.kind))?;
         filter.hasher().hash_batch(&members, &mut hashes);
