@@ -176,7 +176,7 @@ impl Counted {
         binomial_tail(self.hits, self.probes, self.expected) >= normal_tail(sigmas)
     }
 
-    /// Whether so many hits are expected that [`Counted::deviations`] is nearly normal.
+    /// Whether enough hits are expected for [`Counted::deviations`] to be nearly normal.
     #[must_use]
     pub fn is_nearly_normal(&self) -> bool {
         self.probes as f64 * self.expected >= 50.0
