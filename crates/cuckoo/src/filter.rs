@@ -327,7 +327,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// batches, and a fifth lower if they were inserted one by one.
     ///
     /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
-    /// rises to this bound. `keys` are the keys offered: a set stores one fingerprint for keys that share it.
+    /// rises to this bound, and above it by a share of `2 / 2^f` for fingerprints of `f` bits (0.8 % of the rate for 8
+    /// bits): fingerprints 0 and 1 of hashes are both stored as 1, which the bound does not count. `keys` are the keys
+    /// offered: a set stores one fingerprint for keys that share it.
     ///
     /// ```
     /// use trommel::CuckooFilter;
