@@ -19,6 +19,7 @@
 
 pub mod counted;
 pub mod gate;
+pub mod statistics;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 

@@ -326,6 +326,11 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// bucket of some lookups, so the false-positive rate at 95 % load is about a sixth lower if keys were inserted in
     /// batches, and a fifth lower if they were inserted one by one.
     ///
+    /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
+    /// rises to this bound, and above it by a share of `2 / 2^f` for fingerprints of `f` bits (0.8 % of the rate for 8
+    /// bits): fingerprints 0 and 1 of hashes are both stored as 1, which the bound does not count. `keys` are the keys
+    /// offered: a set stores one fingerprint for keys that share it.
+    ///
     /// ```
     /// use trommel::CuckooFilter;
     /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;

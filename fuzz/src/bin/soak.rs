@@ -1,4 +1,5 @@
-//! `soak HOURS`: runs the fuzz functions on seeds with changes and on random inputs, on all cores, without a fuzzer.
+//! `soak HOURS`: runs the fuzz functions on seeds with changes and on random inputs, on all cores or with the number of
+//! workers that `--workers` gives, without a fuzzer.
 //!
 //! Every worker is a process of its own. It draws its inputs from the number of its round, so a round that crashed is
 //! run again by `soak --round TARGET NUMBER`. The parent counts what its workers report, writes `soak.json` after every
@@ -168,7 +169,7 @@ impl Worker {
     }
 }
 
-fn soak(hours: f64, out: &Path) -> std::io::Result<bool> {
+fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> {
     let mut record = Record::read(out)?;
     let commit = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
     let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -177,14 +178,13 @@ fn soak(hours: f64, out: &Path) -> std::io::Result<bool> {
     {
         record.commits.push(commit);
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (before, start) = (record.seconds, Instant::now());
     let limit = Duration::from_secs_f64(hours * 3600.0);
     let mut next = TARGETS.map(|(name, _)| record.targets.get(name).map_or(0, |it| it.rounds));
     let mut workers: Vec<Worker> = Vec::new();
     let mut started = 0;
     while start.elapsed() < limit || !workers.is_empty() {
-        while workers.len() < cores && start.elapsed() < limit {
+        while workers.len() < workers_wanted && start.elapsed() < limit {
             let target = started % TARGETS.len();
             workers.push(Worker::start(target, next[target])?);
             next[target] += 1;
@@ -228,10 +228,19 @@ fn take_in(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) {
     }
 }
 
+/// Returns a number of workers, from 1 to 1024.
+fn parse_workers(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|workers| (1..=1024).contains(workers))
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
+    let (workers, words) = match words[..] {
+        ["--workers", number, ref rest @ ..] => (parse_workers(number), rest),
+        _ => (Some(std::thread::available_parallelism().map_or(1, usize::from)), &words[..]),
+    };
+    match *words {
         ["--round", name, number] => {
             let target = TARGETS.iter().find(|(known, _)| *known == name);
             if let (Some(target), Ok(number)) = (target, number.parse()) {
@@ -241,9 +250,9 @@ fn main() -> ExitCode {
         }
         [hours] | [hours, _] => {
             let out = words.get(1).copied().unwrap_or("soak.json");
-            if let Some(hours) = hours.parse().ok().filter(|hours| (0.0..=10_000.0).contains(hours))
-            {
-                return match soak(hours, Path::new(out)) {
+            let hours = hours.parse().ok().filter(|hours| (0.0..=10_000.0).contains(hours));
+            if let (Some(hours), Some(workers)) = (hours, workers) {
+                return match soak(hours, workers, Path::new(out)) {
                     Ok(true) => ExitCode::SUCCESS,
                     Ok(false) => ExitCode::FAILURE,
                     Err(error) => {
@@ -257,7 +266,7 @@ fn main() -> ExitCode {
     }
     let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
     eprintln!(
-        "usage: soak HOURS [soak.json] | soak --round TARGET NUMBER, with a TARGET among: {}",
+        "usage: soak [--workers N] HOURS [soak.json] | soak --round TARGET NUMBER, with a TARGET among: {}",
         names.join(" ")
     );
     ExitCode::from(2)

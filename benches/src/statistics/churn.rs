@@ -1,0 +1,221 @@
+//! Filters at 95 % load in which a sixteenth of the keys is replaced in each of many rounds.
+//!
+//! A set is followed exactly: a key for which an insert returns false is not held, and is not removed later. So no two
+//! keys held share a fingerprint, and removals hit their own key.
+
+use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
+use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Insert, Isa, KeyHash};
+use trommel_testkit::Splitmix;
+
+/// The keys in the filter before and after each round: 95 % of the slots.
+const KEYS: usize = 62_000;
+/// Of this number of keys, one is replaced in a round.
+const REPLACED: usize = 16;
+/// The load that every filter of these sizes reaches.
+const GUARANTEED: f64 = super::FULL;
+
+/// The columns of the CSV file. `fresh` is the `expected_fpr` of a filter of the same keys without removals, `bound`
+/// the rate by which filters are sized, `full` the load at which an insert is refused at first after the rounds, and
+/// `fresh_full` that of the filter without removals.
+pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
+                           deviations,full,fresh_full";
+
+/// Runs every case. Reports each filter to `progress` when it is done.
+///
+/// # Errors
+/// The text of the library's error, if a filter cannot be made.
+pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, String> {
+    let mut outcome = Outcome::new(COLUMNS);
+    for (number, subject) in Subject::SLOTTED.into_iter().enumerate() {
+        for multiset in [false, true] {
+            for isa in effort.sets() {
+                let spec = subject.spec(KEYS, 101 + number as u64, isa).multiset(multiset);
+                let line = case(effort, subject, multiset, isa, &spec, &mut outcome)
+                    .map_err(|error| format!("{} on {isa}: {error}", subject.kind))?;
+                progress(&line);
+                outcome.lines.push(line);
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// A filter and the keys that it holds.
+struct Held {
+    filter: AnyFilter,
+    hashes: Vec<KeyHash>,
+    multiset: bool,
+    /// The next key that was never inserted.
+    next: u64,
+    /// The inserts that were refused, and the keys that were not found or could not be removed.
+    refused: u64,
+    lost: u64,
+    replaced: u64,
+}
+
+impl Held {
+    fn new(spec: &FilterSpec, multiset: bool) -> Result<Self, String> {
+        let filter = spec.build().map_err(|error| error.to_string())?;
+        Ok(Self { filter, hashes: Vec::new(), multiset, next: 0, refused: 0, lost: 0, replaced: 0 })
+    }
+
+    /// Inserts keys until the filter has `count` or refuses one. A multiset takes them in one batch if `batch` is set.
+    fn fill_to(&mut self, count: usize, batch: bool) {
+        let mut drawn = Vec::new();
+        while self.hashes.len() < count {
+            let missing = (count - self.hashes.len()) as u64;
+            let keys: Vec<u64> = (self.next..self.next + missing).collect();
+            self.next += missing;
+            self.filter.hasher().hash_batch(&keys, &mut drawn);
+            if batch && self.multiset {
+                match self.filter.insert_batch(&drawn) {
+                    Ok(()) => self.hashes.extend(&drawn),
+                    Err(full) => {
+                        self.hashes.extend(&drawn[..full.inserted]);
+                        self.refused += 1;
+                        return;
+                    }
+                }
+                continue;
+            }
+            for hash in &drawn {
+                match self.filter.insert_hash(*hash) {
+                    Ok(true) => self.hashes.push(*hash),
+                    Ok(false) => {}
+                    Err(_) => {
+                        self.refused += 1;
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Removes `count` keys, drawn at random.
+    fn remove(&mut self, count: usize, random: &mut Splitmix) {
+        for _ in 0..count.min(self.hashes.len()) {
+            let at = random.below(self.hashes.len() as u64) as usize;
+            let hash = self.hashes.swap_remove(at);
+            match self.filter.remove_hash(hash) {
+                Ok(true) => self.replaced += 1,
+                _ => self.lost += 1,
+            }
+        }
+    }
+
+    /// Counts the keys that are held but not found.
+    fn count_lost(&mut self) {
+        let mut found = Bitmap::new(0);
+        self.filter.contains_batch(&self.hashes, &mut found);
+        self.lost += (self.hashes.len() - found.count_ones()) as u64;
+    }
+
+    /// Inserts keys until one is refused, and returns the load at that moment.
+    fn load_when_full(&mut self) -> f64 {
+        let refused = self.refused;
+        while self.refused == refused {
+            self.fill_to(self.hashes.len() + 1, false);
+        }
+        self.refused = refused;
+        self.filter.load_factor().unwrap_or_default()
+    }
+}
+
+/// Returns by which share the rate of a cuckoo filter with all flags set is above the equation by which it is sized.
+///
+/// Fingerprints 0 and 1 of hashes are both stored as 1, which twice as many lookups find, and the equation leaves that
+/// out. With fingerprints of `f` bits, the share is `2 / 2^f` in the mean. The number of stored ones is binomial, which
+/// gives the spread between filters.
+fn reserved_share(subject: Subject, keys: usize, sigmas: f64) -> f64 {
+    match (subject.kind, subject.bits) {
+        (FilterKind::Cuckoo, Some(bits)) => {
+            let share = 2.0 / f64::from(bits).exp2();
+            share + sigmas * (share / keys as f64).sqrt()
+        }
+        _ => 0.0,
+    }
+}
+
+fn case(
+    effort: &Effort,
+    subject: Subject,
+    multiset: bool,
+    isa: Isa,
+    spec: &FilterSpec,
+    outcome: &mut Outcome,
+) -> Result<String, String> {
+    let what = |claim: &str| {
+        let form = if multiset { "multiset" } else { "set" };
+        format!("{} {} as a {form} on {isa}: {claim}", subject.kind, subject.bits_field())
+    };
+    let mut random = Splitmix::new(0xC4);
+    let mut held = Held::new(spec, multiset)?;
+    let empty = held.filter.to_bytes();
+    held.fill_to(KEYS, false);
+    // A set holds one fingerprint for keys that share it, so it takes more keys to hold this number of fingerprints.
+    // The rate by which filters are sized is that of these keys.
+    let drawn = held.next as usize;
+    for round in 0..effort.rounds {
+        held.remove(KEYS / REPLACED, &mut random);
+        held.fill_to(KEYS, round % 2 == 1);
+        if round % 64 == 0 {
+            held.count_lost();
+        }
+    }
+    held.count_lost();
+    outcome.claim(held.refused == 0, || what("an insert below 95 % load was refused"));
+    outcome.claim(held.lost == 0, || what("a key that was inserted is not found"));
+    outcome.claim(held.filter.len() == held.hashes.len(), || what("the count of keys is wrong"));
+
+    // The same keys, inserted one by one in another order, without removals.
+    let mut fresh = Held::new(spec, multiset)?;
+    for hash in &held.hashes {
+        fresh.filter.insert_hash(*hash).map_err(|full| full.to_string())?;
+    }
+    fresh.hashes.clone_from(&held.hashes);
+    fresh.next = held.next;
+    let (expected, fresh_rate) = (held.filter.expected_fpr(), fresh.filter.expected_fpr());
+    let bound = match &held.filter {
+        AnyFilter::Cuckoo(filter) => filter.fpr_with(drawn),
+        // The table of a quotient filter is determined by its keys.
+        _ => {
+            let same = held.filter.to_bytes() == fresh.filter.to_bytes();
+            outcome.claim(same, || what("the table is not that of a fresh filter"));
+            fresh_rate
+        }
+    };
+    let limit = bound * (1.000_001 + reserved_share(subject, held.hashes.len(), effort.sigmas));
+    outcome.claim(expected <= limit, || what("the rate is above that of its size"));
+    let counted = Counted {
+        hits: false_positives(core::slice::from_ref(&held.filter), effort.probes)[0],
+        probes: effort.probes,
+        expected,
+        relative_spread: relative_spread(&held.filter),
+    };
+    let deviations = counted.deviations();
+    // A multiset counts every copy of a fingerprint, so its expected rate is an upper bound.
+    let fits = counted.is_within(effort.sigmas) || (multiset && deviations < 0.0);
+    outcome.claim(fits, || what("the rate is not the expected one"));
+
+    let full = held.load_when_full();
+    let fresh_full = fresh.load_when_full();
+    outcome.claim(full >= GUARANTEED, || what("fewer keys fit than are guaranteed"));
+    held.count_lost();
+    outcome.claim(held.lost == 0, || what("a key is lost in a filter that was full"));
+    let (refused, replaced, keys) = (held.refused, held.replaced, KEYS);
+    held.remove(usize::MAX, &mut random);
+    outcome.claim(held.lost == 0, || what("a key that is held cannot be removed"));
+    let is_empty = held.filter.is_empty() && held.filter.to_bytes() == empty;
+    outcome.claim(is_empty, || what("the filter is not empty after all keys were removed"));
+
+    Ok(format!(
+        "{},{},{multiset},{isa},{keys},{},{replaced},{refused},{},{},{},{expected:e},{fresh_rate:e},{bound:e},\
+         {deviations:.2},{full:.4},{fresh_full:.4}",
+        subject.kind,
+        subject.bits_field(),
+        effort.rounds,
+        held.lost,
+        effort.probes,
+        counted.hits,
+    ))
+}

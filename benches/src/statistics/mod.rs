@@ -1,0 +1,228 @@
+//! False-positive rates of filled filters, and filters in which keys are replaced again and again, compared with what
+//! the library states. `scripts/check-statistics` runs this.
+//!
+//! Keys are integers, hashed by the filter's own hasher. The keys of a filter and the absent keys are from disjoint
+//! ranges, so every absent key that is reported as present is a false positive. Everything is drawn from fixed seeds,
+//! so a run with the same options gives the same numbers on every machine.
+
+pub mod churn;
+pub mod rates;
+
+use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Isa, KeyHash};
+use trommel_testkit::stats::{binomial_tail, normal_tail};
+
+/// The number of keys that are looked up in one batch: their hashes fit into L2 beside a table.
+const BATCH: u64 = 1 << 14;
+/// The first absent key. The keys that are inserted are below.
+const ABSENT: u64 = 1 << 40;
+
+/// How much a run does.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// The number of absent keys that are looked up in each filter.
+    pub probes: u64,
+    /// The number of rounds in which keys are replaced.
+    pub rounds: u32,
+    /// A count is wrong if it is further from its expectation than this many standard deviations.
+    pub sigmas: f64,
+    /// The only instruction set to use; all of the machine if `None`.
+    pub isa: Option<Isa>,
+}
+
+impl Effort {
+    /// Returns the instruction sets to use, the least capable first.
+    fn sets(&self) -> Vec<Isa> {
+        self.isa.map_or_else(|| Isa::available().collect(), |isa| vec![isa])
+    }
+}
+
+/// A kind of filter, with the bits that it stores for a key if the kind lets the caller choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// The kind.
+    pub kind: FilterKind,
+    /// Bits of a remainder (quotient filter) or of a fingerprint (cuckoo filter).
+    pub bits: Option<u32>,
+}
+
+impl Subject {
+    /// The filters without slots. Each is planned for a false-positive rate of 1 %.
+    pub const BLOOM: [Subject; 5] = [
+        Subject::of(FilterKind::Bloom),
+        Subject::of(FilterKind::CountingBloom),
+        Subject::of(FilterKind::RegisterBloom),
+        Subject::of(FilterKind::SplitBlockBloom),
+        Subject::of(FilterKind::CacheLineBloom),
+    ];
+
+    /// The filters with slots.
+    pub const SLOTTED: [Subject; 7] = [
+        Subject::with_bits(FilterKind::Quotient, 6),
+        Subject::with_bits(FilterKind::Quotient, 11),
+        Subject::of(FilterKind::CacheLineQuotient),
+        Subject::with_bits(FilterKind::Cuckoo, 8),
+        Subject::with_bits(FilterKind::Cuckoo, 12),
+        Subject::with_bits(FilterKind::Cuckoo, 16),
+        Subject::with_bits(FilterKind::Cuckoo, 32),
+    ];
+
+    const fn of(kind: FilterKind) -> Self {
+        Self { kind, bits: None }
+    }
+
+    const fn with_bits(kind: FilterKind, bits: u32) -> Self {
+        Self { kind, bits: Some(bits) }
+    }
+
+    /// Returns the spec of a filter that `keys` keys fill to the load that the kind guarantees, or for which they are
+    /// planned if it has no slots.
+    fn spec(self, keys: usize, seed: u64, isa: Isa) -> FilterSpec {
+        let spec = FilterSpec::new(self.kind).keys(keys).seed(seed).isa(isa);
+        match (self.kind, self.bits) {
+            (FilterKind::Quotient, Some(bits)) => spec.load(FULL).remainder_bits(bits),
+            (FilterKind::Cuckoo, Some(bits)) => spec.load(FULL).fingerprint_bits(bits),
+            (FilterKind::CacheLineQuotient, _) => spec.load(FULL),
+            _ => spec.fpr(0.01),
+        }
+    }
+
+    /// The bits as a field of a table: empty if the kind has no choice.
+    fn bits_field(self) -> String {
+        self.bits.map(|bits| bits.to_string()).unwrap_or_default()
+    }
+}
+
+/// The load up to which every filter with slots takes distinct keys, if it has more than 4096 slots.
+const FULL: f64 = 0.95;
+
+/// The results of a run: lines of CSV, the number of claims that held, and the ones that did not.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Lines of CSV. The first has the names of the columns.
+    pub lines: Vec<String>,
+    /// The number of claims that held.
+    pub passed: usize,
+    /// The claims that did not hold.
+    pub failed: Vec<String>,
+}
+
+impl Outcome {
+    fn new(columns: &str) -> Self {
+        Self { lines: vec![columns.to_owned()], passed: 0, failed: Vec::new() }
+    }
+
+    fn claim(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if holds {
+            self.passed += 1;
+        } else {
+            self.failed.push(what());
+        }
+    }
+}
+
+/// Looks up `probes` absent keys in each filter, and returns the number of false positives of each. The filters have
+/// the same hasher.
+#[must_use]
+pub fn false_positives(filters: &[AnyFilter], probes: u64) -> Vec<u64> {
+    let mut hits = vec![0; filters.len()];
+    let Some(first) = filters.first() else { return hits };
+    let hasher = first.hasher();
+    let (mut keys, mut hashes, mut found) = (Vec::new(), Vec::<KeyHash>::new(), Bitmap::new(0));
+    let mut next = 0;
+    while next < probes {
+        let end = probes.min(next + BATCH);
+        keys.clear();
+        keys.extend(ABSENT + next..ABSENT + end);
+        hasher.hash_batch(&keys, &mut hashes);
+        for (filter, hits) in filters.iter().zip(&mut hits) {
+            filter.contains_batch(&hashes, &mut found);
+            *hits += found.count_ones() as u64;
+        }
+        next = end;
+    }
+    hits
+}
+
+/// A count of false positives beside its expectation.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// The false positives.
+    pub hits: u64,
+    /// The absent keys that were looked up.
+    pub probes: u64,
+    /// The expected rate: `expected_fpr` of the filter.
+    pub expected: f64,
+    /// The standard deviation of the rate of this one filter around `expected_fpr`, divided by the rate: 0 if
+    /// `expected_fpr` is counted from the table, and so is the rate of this very table.
+    pub relative_spread: f64,
+}
+
+impl Counted {
+    /// The distance of the count from its expectation in standard deviations. The variance is that of a binomial count,
+    /// plus that of the filter's own rate.
+    #[must_use]
+    pub fn deviations(&self) -> f64 {
+        let mean = self.probes as f64 * self.expected;
+        let variance = mean * (1.0 - self.expected) + (mean * self.relative_spread).powi(2);
+        if variance > 0.0 { (self.hits as f64 - mean) / variance.sqrt() } else { 0.0 }
+    }
+
+    /// Whether the count is within `sigmas` standard deviations. Uses the exact binomial tail if few hits are expected.
+    #[must_use]
+    pub fn is_within(&self, sigmas: f64) -> bool {
+        if self.relative_spread > 0.0 {
+            return self.deviations().abs() <= sigmas;
+        }
+        binomial_tail(self.hits, self.probes, self.expected) >= normal_tail(sigmas)
+    }
+
+    /// Whether enough hits are expected for [`Counted::deviations`] to be nearly normal.
+    #[must_use]
+    pub fn is_nearly_normal(&self) -> bool {
+        self.probes as f64 * self.expected >= 50.0
+    }
+}
+
+/// The spread of a filter's own rate around its `expected_fpr`, for [`Counted::relative_spread`].
+///
+/// A cache-line quotient filter stores remainder 0 as 1, so a fingerprint with the stored remainder 1 is found by twice
+/// as many hashes. `expected_fpr` takes the mean number of these fingerprints, 2 of 256. Their number in one filter is
+/// binomial, with a variance of `n · (2/256) · (254/256)`, and the rate is in proportion to `n` plus that number.
+fn relative_spread(filter: &AnyFilter) -> f64 {
+    if filter.kind() != FilterKind::CacheLineQuotient || filter.len() == 0 {
+        return 0.0;
+    }
+    let held = filter.len() as f64;
+    (held * (2.0 / 256.0) * (254.0 / 256.0)).sqrt() / (held * 258.0 / 256.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(hits: u64, expected: f64, relative_spread: f64) -> Counted {
+        Counted { hits, probes: 1_000_000, expected, relative_spread }
+    }
+
+    #[test]
+    fn deviations_are_those_of_a_binomial_count() {
+        // 10,000 expected, with a standard deviation of 99.5.
+        assert!((counted(10_199, 0.01, 0.0).deviations() - 2.0).abs() < 0.001);
+        assert!((counted(9_801, 0.01, 0.0).deviations() + 2.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_wrong_rate_is_outside_and_the_right_one_within() {
+        assert!(counted(10_290, 0.01, 0.0).is_within(3.0));
+        assert!(!counted(10_310, 0.01, 0.0).is_within(3.0));
+        assert!(!counted(9_690, 0.01, 0.0).is_within(3.0));
+        assert!(!counted(1, 0.0, 0.0).is_within(3.0));
+    }
+
+    #[test]
+    fn the_spread_of_tables_widens_the_bound() {
+        // 1 % of 10,000 is a further standard deviation of 100, so 310 are 2.2 standard deviations.
+        assert!(counted(10_310, 0.01, 0.01).is_within(3.0));
+        assert!(!counted(10_430, 0.01, 0.01).is_within(3.0));
+    }
+}
