@@ -6,6 +6,9 @@ use wide::u8x16;
 /// Operations on a 64-bit word or on 64 bytes. A value of an implementing type proves that the machine has the
 /// instructions that it uses.
 pub(crate) trait Words: Copy {
+    /// The number of keys of a batch that wide blocks take through a step of a lookup before the next step. It must
+    /// divide 64.
+    const BLOCK: usize;
     /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more.
     fn rank(self, word: u64, index: u32) -> u32;
     /// The index of the one that has `skip` ones below it. The caller must ensure that `word` has more than `skip`
@@ -59,6 +62,10 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
 pub(crate) struct Plain;
 
 impl Words for Plain {
+    /// Small blocks, so that cache lines are being fetched while others are compared, which takes longer here than with
+    /// AVX2. Compared with blocks of 64 keys, lookups took 0.75 to 0.9 times as long at 2^20 slots, on a Zen 3 core.
+    const BLOCK: usize = 8;
+
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
         trommel_simd::rank(word, index)

@@ -22,6 +22,9 @@ impl Avx2 {
 
 #[cfg(target_arch = "x86_64")]
 impl Words for Avx2 {
+    /// With blocks of 8 keys, lookups of absent keys in L2 took 1.1 to 1.2 times as long, on a Zen 3 core.
+    const BLOCK: usize = 64;
+
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
         // SAFETY: the code that made this value checked that the machine has BMI2.
@@ -185,9 +188,9 @@ mod tests {
                 }
                 let (half, other) = (bytes.first_chunk().unwrap(), others[0]);
                 let (equal, at_most) = (words.equal_to(half, other), words.at_most(half, other));
-                for i in 0..32 {
-                    assert_eq!(equal >> i & 1 == 1, bytes[i] == other);
-                    assert_eq!(at_most >> i & 1 == 1, bytes[i] <= other);
+                for (i, byte) in half.iter().enumerate() {
+                    assert_eq!(equal >> i & 1 == 1, *byte == other);
+                    assert_eq!(at_most >> i & 1 == 1, *byte <= other);
                 }
             }
         }

@@ -11,8 +11,6 @@ use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 use trommel_simd::prefetch;
 
-const BLOCK: usize = 64;
-
 /// The home and the remainder of a key.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
@@ -182,7 +180,7 @@ pub(super) fn contains_batch<W: Words>(
         }
         return;
     }
-    let ahead = if window.hint.is_none() { 0 } else { MAX_AHEAD };
+    let ahead = if window.hint.is_none() { 0 } else { KEYS_AHEAD / W::BLOCK };
     let batch = Batch { geometry, places: &places, table, hashes };
     with_fetch!(window, F => batch.contains::<F, _>(words, ahead, found, rest));
 }
@@ -195,8 +193,10 @@ const SHORTEST_BATCH: usize = 16;
 /// one, the batch took 0.64 times as long in such tables, but 1.3 times as long in a table of 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
-/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
-const MAX_AHEAD: usize = 2;
+/// If cache lines are prefetched, the number of keys between a pass over a block and the next pass over it.
+const KEYS_AHEAD: usize = 128;
+/// The number of keys whose homes or runs are kept: those between two passes, and the largest block.
+const RING_KEYS: usize = KEYS_AHEAD + 64;
 
 /// A table, and the keys to look up in it.
 struct Batch<'a> {
@@ -207,11 +207,13 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn block(&self, block: usize) -> &[u64] {
-        &self.hashes[block * BLOCK..self.hashes.len().min((block + 1) * BLOCK)]
+    /// The hashes of a block.
+    #[inline(always)]
+    fn block<W: Words>(&self, block: usize) -> &[u64] {
+        &self.hashes[block * W::BLOCK..self.hashes.len().min((block + 1) * W::BLOCK)]
     }
 
-    /// Looks up blocks of 64 keys in three passes: the first finds the keys' homes, the second their runs, and the third
+    /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
     /// compares the remainders of these runs with the keys'. Each pass prefetches the cache lines that the next one
     /// reads.
     #[inline(always)]
@@ -222,47 +224,56 @@ impl Batch<'_> {
         found: &mut [u64],
         rest: impl Fn(&Geometry, &[u8], u64, Rest) -> bool,
     ) {
+        const { assert!(64 % W::BLOCK == 0) };
         let table = self.table.as_ptr();
-        let nowhere = Located { block: 0, slot: 0, remainder: 0 };
-        let mut located = [[nowhere; BLOCK]; MAX_AHEAD + 1];
-        let empty = Run { at: 0, bits: 0, remainder: 0 };
-        let mut runs = [[empty; BLOCK]; MAX_AHEAD + 1];
-        let blocks = self.hashes.len().div_ceil(BLOCK);
+        let mut located = [Located { block: 0, slot: 0, remainder: 0 }; RING_KEYS];
+        let mut runs = [Run { at: 0, bits: 0, remainder: 0 }; RING_KEYS];
+        let blocks = self.hashes.len().div_ceil(W::BLOCK);
+        // The word of `found` and its bit for the first key of a block.
+        let answer = |block: usize| (block * W::BLOCK / 64, block * W::BLOCK % 64);
         for step in 0..blocks + 2 * ahead {
             if step < blocks {
-                F::keys_behind(self.block(step));
-                let keys = located[step % (MAX_AHEAD + 1)].iter_mut();
-                for (key, hash) in keys.zip(self.block(step)) {
+                F::keys_behind(self.block::<W>(step));
+                let keys = self.block::<W>(step).iter().zip(&mut located[ring::<W>(step)]);
+                for (hash, key) in keys {
                     *key = locate(self.geometry, *hash);
                     F::line(table.wrapping_add(key.block * 16));
                 }
             }
             if let Some(block) = step.checked_sub(ahead).filter(|block| *block < blocks) {
-                let keys = &located[block % (MAX_AHEAD + 1)];
+                let keys = located[ring::<W>(block)].iter().zip(&mut runs[ring::<W>(block)]);
                 let mut far = 0;
-                for (i, (key, run)) in
-                    keys.iter().zip(&mut runs[block % (MAX_AHEAD + 1)]).enumerate()
-                {
+                for (i, (key, run)) in keys.enumerate() {
                     // SAFETY: `Places::of` checks that there is a block after a key's.
                     let (found, is_far) = unsafe { self.places.run(words, table, *key) };
                     F::line(table.wrapping_add(found.at / 8));
                     *run = found;
                     far |= u64::from(is_far) << i;
                 }
-                let hashes = self.block(block);
-                for i in ones(far & (u64::MAX >> (BLOCK - hashes.len()))) {
+                let hashes = self.block::<W>(block);
+                let (word, bit) = answer(block);
+                for i in ones(far & (u64::MAX >> (64 - hashes.len()))) {
                     let hit = rest(self.geometry, self.table, hashes[i], ());
-                    found[block] |= u64::from(hit) << i;
+                    found[word] |= u64::from(hit) << (bit + i);
                 }
             }
             if let Some(block) = step.checked_sub(2 * ahead) {
                 let mut hits = 0;
-                for (i, run) in runs[block % (MAX_AHEAD + 1)].iter().enumerate() {
+                for (i, run) in runs[ring::<W>(block)].iter().enumerate() {
                     // SAFETY: the runs end in the keys' blocks or the next ones, which are in the table.
                     hits |= u64::from(unsafe { self.places.holds(words, table, *run) }) << i;
                 }
-                found[block] |= hits & (u64::MAX >> (BLOCK - self.block(block).len()));
+                let (word, bit) = answer(block);
+                let hashes = self.block::<W>(block);
+                found[word] |= (hits & (u64::MAX >> (64 - hashes.len()))) << bit;
             }
         }
     }
+}
+
+/// The keys of a block in the rings of [`Batch::contains`].
+#[inline(always)]
+fn ring<W: Words>(block: usize) -> core::ops::Range<usize> {
+    let first = block % (RING_KEYS / W::BLOCK) * W::BLOCK;
+    first..first + W::BLOCK
 }
