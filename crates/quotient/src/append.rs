@@ -1,5 +1,5 @@
 //! Fills a table from fingerprints in ascending order: each is stored at its home or, if that slot is taken, in the
-//! slot after the last fingerprint. No slot is ever shifted.
+//! slot after the last fingerprint. No stored remainder is ever moved.
 //!
 //! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so appending takes
 //! no branch on either. It sets bytes instead of bits, in windows of a few blocks, and converts a window to words when
@@ -49,8 +49,8 @@ struct SlotWindow {
     ends_before: Vec<u8>,
 }
 
-/// The window of quotients. Quotients are never above the slots of their runs, but the two windows move at different
-/// times.
+/// The window of quotients. It is separate from the window of slots, because a quotient can be many slots below the
+/// slots of its run, so the two windows move at different times.
 struct HomeWindow {
     begin: u64,
     end: u64,
@@ -88,13 +88,15 @@ impl<'t, L: Layout> Appender<'t, L> {
     }
 
     /// Appends fingerprints, each a quotient and a stored remainder. The caller must ensure that no fingerprint is
-    /// below the one before it, including the last one appended. A set drops repeated fingerprints.
+    /// below the one before it, including the last one appended. A set drops repeated fingerprints. Fails if a multiset
+    /// would get too many copies of a fingerprint, or if the table has no slot left.
     #[inline(always)]
     pub(crate) fn extend(
         &mut self,
         fingerprints: impl Iterator<Item = (u64, u32)>,
     ) -> Result<(), WhyFull> {
-        // Local variables stay in registers. Through memory, each key would wait for the stores of the one before it.
+        // Copies in local variables, since these stay in registers. If the loop used the fields, which are in memory,
+        // each key would wait for the stores of the one before it.
         let Last { mut quotient, mut stored, mut equal, mut len } = self.last;
         let mut next = self.slots.next;
         for fingerprint in fingerprints {
@@ -190,7 +192,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.homes.runs_end.fill(0);
     }
 
-    /// Writes the occupieds of the window, and the offsets of the blocks after its first one up to block `to`.
+    /// Writes the occupieds of the window, and the offsets of the blocks after its first one up to block `to`. Updates
+    /// `runs_end_before`.
     fn write_homes(&mut self, to: usize) {
         let per_block = L::SLOTS as usize;
         let first = (self.homes.begin / u64::from(L::SLOTS)) as usize;

@@ -1,21 +1,23 @@
 //! Finds the slots of a block at which no run is open: as many runs have ended there as were begun.
 //!
 //! Every occupied quotient begins a run, and every runend ends one. Add these bits up slot by slot, as plus one for a
-//! run that begins and minus one for a run that ends: where the sum is zero, no remainder is pushed any further. This
-//! finds all free slots of a block, and the ends of its clusters, at once.
+//! run that begins and minus one for a run that ends: where the sum is zero, no run pushes remainders beyond the slot.
+//! This finds all free slots of a block, or the ends of all its clusters, at once.
 //!
 //! Rejected: jumping from run to run, where each jump waits for the one before it (removals from tables at 95 % load
 //! took 1.7 to 2.5 times as long).
 
-/// A bit for each slot: whether the number of ones in `begun` up to and including the slot, plus `open`, equals that
-/// number in `ended`. In a forged table, more runs can end than were begun; then only the bits before the first such
-/// end are right.
+/// A bit for each slot: whether `open`, plus the number of ones in `begun` up to and including the slot, equals the
+/// number of ones in `ended` up to and including the slot. `begun` has the homes of the runs that begin in the block,
+/// `ended` the slots where runs end or have ended, and `open` is the number of runs that are open before the block. In
+/// a forged table, more runs can end than were begun; then only the bits before the first such end are right.
 #[inline(always)]
 pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     let mut open = u64::from(open);
     let mut balanced = 0;
     for byte in 0..8 {
-        let (begun, ended) = (slots_of(begun >> (8 * byte)), slots_of(ended >> (8 * byte)));
+        let begun = ones_up_to_each_bit(begun >> (8 * byte));
+        let ended = ones_up_to_each_bit(ended >> (8 * byte));
         // The sums within a byte are at most 8, so all values of `open` above 8 have the same effect.
         let more_begun = begun.wrapping_add(open.min(9) * EACH);
         balanced |= zero_bytes(more_begun ^ ended) << (8 * byte);
@@ -29,7 +31,7 @@ const EACH: u64 = 0x0101_0101_0101_0101;
 
 /// For each of the eight lowest bits, a byte: the number of ones up to and including that bit.
 #[inline(always)]
-fn slots_of(bits: u64) -> u64 {
+fn ones_up_to_each_bit(bits: u64) -> u64 {
     let own = (bits & 0xFF).wrapping_mul(EACH) & 0x8040_2010_0804_0201;
     // 1 in every byte of `own` that is not zero.
     let set = own.wrapping_add(EACH * 0x7F) >> 7 & EACH;

@@ -1,4 +1,5 @@
-//! The block form of quotient filters: the bare table of a set. The number of slots follows from the table's length.
+//! Quotient filters as filter blocks ([`BlockTable`]): the table of a set without a header. The number of slots follows
+//! from the table's length.
 
 use crate::check::Extent;
 use crate::filter::{Quotient, prefetch_home};

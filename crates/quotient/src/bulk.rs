@@ -1,7 +1,7 @@
 //! Inserts of many keys at once.
 //!
 //! **Into an empty filter.** If there are enough keys, the table is built ([`build`]), on several threads if the caller
-//! has them. A build does not shift slots to insert a key, so its time per key does not grow with the load.
+//! has them. A build does not move stored remainders to insert a key, so its time per key does not grow with the load.
 //!
 //! **Into any other filter.** Hashes are partitioned by region of the table, and inserted region by region. They are
 //! inserted in their own order if the table or the batch is small, or if not all keys are sure to fit.
@@ -27,8 +27,7 @@ const FEWEST_KEYS: usize = 256;
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
 /// The number of keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory
-/// each.
-/// Tables beyond `LARGE_BYTES` have many regions, so their chunks have more keys, to have enough for each region.
+/// each. Tables beyond `LARGE_BYTES` have many regions, so their chunks have more keys, to have enough for each region.
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;

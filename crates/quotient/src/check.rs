@@ -137,7 +137,7 @@ struct Compared {
     /// Whether the remainder equals that of the next slot.
     equal: u64,
     zero: u64,
-    /// Whether this number is not the stored form of any remainder.
+    /// Whether the number in the slot is not the stored form of any remainder.
     malformed: u64,
 }
 
@@ -146,7 +146,8 @@ struct Runs<'t, L, W> {
     words: W,
     table: &'t Table<L, &'t [u8]>,
     copies: u32,
-    /// The number of slots right before the block that each equal the next slot of the same run.
+    /// The length of the sequence of slots, up to the last slot before the block, that each have the same remainder as
+    /// the next slot of the same run.
     repeated: u32,
 }
 
@@ -169,8 +170,8 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         Ok(())
     }
 
-    /// Whether a remainder has more copies than the filter keeps. A bit of `equal` is set if the slot equals the next
-    /// one in its run.
+    /// Whether a remainder has more copies than the filter keeps. A bit of `equal` is set if the slot has the same
+    /// remainder as the next one in its run. Updates `repeated` for the next block.
     #[inline(always)]
     fn too_often(&mut self, equal: u64) -> bool {
         if self.copies == 1 {

@@ -17,6 +17,7 @@ pub(crate) struct Entries<'t, L> {
     quotient: u64,
     /// The occupied quotients of `home_block` that are still to come.
     occupieds: u64,
+    /// The block of `quotient`.
     home_block: usize,
     /// The first slot of `home_block`.
     home_begin: u64,

@@ -355,7 +355,7 @@ pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: 
 impl<L: Layout> Insert for Quotient<L> {
     /// Inserts a key's fingerprint; returns false if a set holds it already.
     ///
-    /// Cost at 95 % load: about four cache lines, and 200 slots moved.
+    /// Cost at 95 % load: about four cache lines, and moves of some 200 stored remainders.
     ///
     /// # Errors
     /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself may
@@ -378,8 +378,8 @@ impl<L: Layout> Insert for Quotient<L> {
     }
 
     /// Inserts a batch. If the table is larger than the nearest caches, keys are inserted by region of the table; into
-    /// an empty filter, a large batch is inserted without moving slots for each key. The resulting filter is the same
-    /// as if the keys were inserted one by one.
+    /// an empty filter, a large batch is inserted without moving stored remainders for each key. The resulting filter
+    /// is the same as if the keys were inserted one by one.
     ///
     /// # Errors
     /// [`Full`] if not all keys fit; the first `inserted` keys of the batch were inserted.

@@ -154,7 +154,7 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the container has another kind of filter, or one that this library would not have written.
+    /// [`FormatError`] if the container has another kind of filter, or bytes that this library would not have written.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, table) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != L::KIND {

@@ -9,7 +9,7 @@ pub struct Geometry {
     /// The number of quotients. Each has a slot. The number need not be a power of two.
     pub slots: u64,
     /// The number of blocks in the table: the blocks of the `slots`, and a few more for remainders that are pushed
-    /// beyond the last quotient's slot. So clusters do not wrap around.
+    /// beyond the last quotient's slot. So remainders need not wrap around to the first slots.
     pub blocks: u64,
     /// The number of bits of a remainder.
     pub remainder_bits: u32,
@@ -20,21 +20,23 @@ pub struct Geometry {
     pub fingerprints: u64,
 }
 
-/// The most copies of one key that a multiset keeps. The time of an insert grows with the copies that the filter holds
-/// already, and this number bounds that growth.
+/// The most copies of one key that a multiset keeps. The time of an insert grows with the number of copies that
+/// the filter holds already, and this maximum bounds that growth.
 pub const MAX_COPIES: u32 = 255;
 /// The most slots of a filter.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;
-/// The most bits of quotient and remainder together. Two bits of the hash are left for rounding.
+/// The most bits of quotient and remainder together. Two bits of the hash are left for rounding: see
+/// [`Rounding`](crate::fingerprint::Rounding).
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
 /// The load that a filter reaches with any distinct keys whose hashes are uniform. Above this load, or with many copies
 /// of few keys, inserts get slower and slower until one finds no free slot.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
 impl Geometry {
-    /// The number of slots after the last quotient's slot. At 95 % load, the last cluster extends `x` slots beyond the
-    /// last quotient with probability `e^(−0.105 x)`, so 320 slots are too few in one of 10^14 filters. Clusters of a
-    /// small filter cannot extend so far; for such a filter, four standard deviations of its number of keys are enough.
+    /// The number of slots after the last quotient's slot, called the overhang. At 95 % load, runs extend `x` slots or
+    /// more beyond the last quotient with probability `e^(−0.105 x)`, so 320 slots are too few in less than one of
+    /// 10^14 filters. In a small filter, runs extend less far, since they have fewer keys. The standard deviation of the
+    /// number of keys that hash to a range of slots is at most `√slots`, and 32 slots and four times that are enough.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }

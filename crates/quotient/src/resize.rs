@@ -190,7 +190,7 @@ impl<L: Layout> Quotient<L> {
         self.grow_at.is_some_and(|load| self.len >= self.keys_at(load))
     }
 
-    /// The number of keys in the filter at a load.
+    /// The number of keys with which the filter has this load.
     pub(crate) fn keys_at(&self, load: f64) -> u64 {
         (load * self.geometry.slots as f64) as u64
     }

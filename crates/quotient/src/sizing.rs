@@ -8,7 +8,8 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Spec, SpecError};
 
-/// A layout with only one width reaches lower false-positive rates by leaving slots free, down to this load.
+/// A layout whose new filters have only one width of remainders reaches lower false-positive rates by leaving slots
+/// free, down to this load.
 const LOWEST_LOAD: f64 = 1.0 / 16.0;
 
 /// The false-positive rate of a layout at a load, with the effect of a reserved remainder 0.
@@ -17,7 +18,8 @@ pub(crate) fn fpr_at<L: Layout>(load: f64, remainder_bits: u32) -> f64 {
 }
 
 /// The false-positive rate of a layout, divided by the rate if it did not reserve remainder 0. Remainder 0 becomes 1,
-/// so the stored byte 1 is twice as likely as each of the 254 others: `Σ p² · 256 = (254 + 4) / 256`.
+/// so the stored byte 1 is twice as likely as each of the 254 others. With the probability `p` of each stored byte, the
+/// factor is `256 · Σ p² = (254 + 4) / 256`.
 pub(crate) fn reserved_factor<L: Layout>() -> f64 {
     if L::RESERVES_ZERO { 258.0 / 256.0 } else { 1.0 }
 }
@@ -93,7 +95,8 @@ fn check_bits(name: &'static str, value: u32, min: u32, max: u32) -> Result<(), 
     Err(SpecError::Parameter { name, value, min, max })
 }
 
-/// The fewest slots, a multiple of `SLOTS_STEP`, that `keys` keys fill to at most `load`. Saturates.
+/// The fewest slots, a multiple of `SLOTS_STEP`, that `keys` keys fill to at most `load`; `u64::MAX` if that number is
+/// larger than 64 bits can hold.
 pub(crate) fn slots_for<L: Layout>(keys: usize, load: f64) -> u64 {
     let slots = (libm::ceil(keys as f64 / load) as u64).max(1);
     slots.checked_next_multiple_of(L::SLOTS_STEP).unwrap_or(u64::MAX)

@@ -3,7 +3,7 @@
 //! The *run* of a quotient is its remainders in adjacent slots, in ascending order. Runs are in the order of their
 //! quotients. A run begins at the slot whose number is the quotient (its *home*), or right after the run before it if
 //! that one ends at the home or later. So the run of the `d`-th occupied quotient ends at the `d`-th runend, and rank
-//! and select find it.
+//! and select find it. A *cluster* is a sequence of adjacent runs of which only the first begins at its home.
 //!
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3,
 //! for the filter; Pandey et al., SIGMOD 2017, section 4, for rank and select.
@@ -72,8 +72,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     /// The slot after the last run whose quotient is below `home`. The run of `home` begins there, or
     /// at `home` if that comes later.
     ///
-    /// Cost: reads the block of `home` and, in 14 of 100 lookups at 95 % load, the next one. It reads earlier blocks
-    /// only if the block's offset is too large to be stored.
+    /// Cost: reads the block of `home` and, in 14 of 100 lookups at 95 % load in blocks of 64 slots, the next one. It
+    /// reads earlier blocks only if the block's offset is too large to be stored.
     #[inline(always)]
     pub(crate) fn end_of_runs_below<W: Words>(&self, words: W, home: Position) -> Position {
         let mut block = home.block;
@@ -195,8 +195,9 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         occupied - up_to(home)
     }
 
-    /// The first slot after `at` where no run is open, if `open` runs are open at `at`. A run stops being open `SHIFT`
-    /// slots after its runend. Cost: reads the metadata of the blocks in between, however many runs they hold.
+    /// The first slot after `at` where no run is open, if `open` runs are open at `at`; `None` if the table has no such
+    /// slot. A run is open from its home on, and stops being open `SHIFT` slots after its runend. Cost: reads the
+    /// metadata of the blocks in between, however many runs they hold.
     #[inline(always)]
     fn first_balanced<W: Words, const SHIFT: u32>(
         &self,
@@ -321,10 +322,10 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
     }
 
-    /// Decrements the offsets of the blocks after `home` up to `last`, after runs have moved down by a slot. An offset
-    /// that was too large to be stored is computed again from the blocks before: for the first such block by going
-    /// back, for those that follow by going on from there. (Going back for each would make a removal quadratic in the
-    /// length of its cluster.)
+    /// Decrements the offsets of the blocks after block `home` up to block `last`, after runs have moved down by a
+    /// slot. An offset that was too large to be stored is computed again: for the first such block from the blocks
+    /// before, for those that follow it from the end of runs that was computed last. (Reading the blocks before each of
+    /// them would make a removal quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
         // The end of the runs of the blocks before `block`, if it was computed.

@@ -3,11 +3,11 @@
 use crate::balance;
 use wide::u8x16;
 
-/// Operations on a 64-bit word or on 64 bytes. A value of an implementing type proves that the machine has the
-/// instructions that it uses.
+/// Operations on a 64-bit word, or on 32 or 64 bytes. A value of an implementing type proves that the machine has the
+/// instructions that the methods of this type use.
 pub(crate) trait Words: Copy {
-    /// The number of keys of a batch that wide blocks take through a step of a lookup before the next step. It must
-    /// divide 64.
+    /// Lookups of a batch in a [`WideBlock`](crate::WideBlock) table do each step for this number of keys before the
+    /// next step. It must divide 64.
     const BLOCK: usize;
     /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more.
     fn rank(self, word: u64, index: u32) -> u32;
@@ -26,14 +26,14 @@ pub(crate) trait Words: Copy {
         let after = word & !(first | first.wrapping_sub(1));
         first | after & after.wrapping_neg()
     }
-    /// A bit for each slot of a block: whether no run is open there. See [`balance`].
+    /// A bit for each slot of a block: whether no run is open there. See [`balance::balanced`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
     /// Unpacks eight numbers of `bits` bits, which are packed from the lowest bit on, into a byte each. The caller must
     /// ensure that `bits` is at most 8.
     fn spread(self, packed: u64, bits: u32) -> u64;
-    /// A bit for each byte: whether it is greater than the one at the same index of `others`.
+    /// A bit for each byte: whether it is greater than the byte at the same index of `others`.
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
-    /// A bit for each byte: whether it equals the one at the same index of `others`.
+    /// A bit for each byte: whether it equals the byte at the same index of `others`.
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
     /// A bit for each byte: whether it equals `other`.
     fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32;
@@ -62,8 +62,9 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
 pub(crate) struct Plain;
 
 impl Words for Plain {
-    /// Small blocks, so that cache lines are being fetched while others are compared, which takes longer here than with
-    /// AVX2. Compared with blocks of 64 keys, lookups took 0.75 to 0.9 times as long at 2^20 slots, on a Zen 3 core.
+    /// Comparing remainders takes longer here than with AVX2. With small blocks, the cache lines of some keys are being
+    /// fetched while the remainders of others are compared. Compared with blocks of 64 keys, lookups took 0.75 to 0.9
+    /// times as long at 2^20 slots, on a Zen 3 core.
     const BLOCK: usize = 8;
 
     #[inline(always)]
@@ -115,12 +116,12 @@ impl Words for Plain {
 
     #[inline(always)]
     fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
-        // SSE2 has a minimum of bytes without a sign, but no comparison.
+        // SSE2 has a minimum of unsigned bytes, but no comparison of them for order.
         of_halves(bytes, |half| half.min(u8x16::splat(other)).simd_eq(half))
     }
 }
 
-/// A bit for each byte, from vectors that have all bits of a byte set or none.
+/// A bit for each byte: whether `of`, which maps 16 bytes to bytes that are 0 or 0xFF, maps this byte to 0xFF.
 #[inline(always)]
 fn of_halves(bytes: &[u8; 32], of: impl Fn(u8x16) -> u8x16) -> u32 {
     let (halves, _) = bytes.as_chunks::<16>();

@@ -105,9 +105,9 @@ fn a_slot_takes_its_remainder_and_little_more() {
     assert!(line.memory_bytes() as f64 * 8.0 / line.geometry().slots as f64 <= 10.25);
 }
 
-/// A filter sized by bytes has the lowest false-positive rate that fits: one more remainder bit would take more bytes.
+/// One more remainder bit would take more bytes.
 #[test]
-fn bytes_buy_the_lowest_rate() {
+fn a_size_in_bytes_gives_the_lowest_false_positive_rate_that_fits() {
     for bytes in [1 << 12, 100_000, 1 << 20] {
         for bits_per_key in [5, 8, 10, 13, 21, 30] {
             let keys = bytes * 8 / bits_per_key;

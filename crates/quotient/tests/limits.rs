@@ -52,7 +52,6 @@ fn a_key_that_a_set_holds_does_not_make_it_grow() {
     assert_eq!(filter.geometry().slots, 2 * slots);
 }
 
-/// The error for too many remainder bits names a smaller maximum.
 #[test]
 fn an_error_for_too_many_remainder_bits_names_a_smaller_maximum() {
     for keys in [1_100_000_000, 1_500_000_000, 2_000_000_000] {

@@ -85,7 +85,8 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
 
 /// Inserts a cluster in random order, one by one and in batches, and removes it in another order, on every instruction
 /// set. At every step, the filter must have the bytes that portable single inserts make, must hold the keys inserted so
-/// far, and must not hold absent keys before and in the cluster.
+/// far, and must not hold absent keys before and in the cluster. `most_offset` is the largest offset that the layout
+/// stores; the cluster must have more keys than this.
 fn assert_inserts_and_removes<L: Layout>(
     keys: usize,
     bits: Option<u32>,

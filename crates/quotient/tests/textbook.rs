@@ -1,5 +1,5 @@
-//! Compares the filter with the textbook one, which has three metadata bits per slot, slots in a circle, and clusters
-//! that are searched slot by slot. The tables differ, but the fingerprints must be the same.
+//! Compares the filter with the textbook quotient filter, which has three metadata bits per slot, wraps around at the
+//! end of the table, and searches clusters slot by slot. The tables differ, but the fingerprints must be the same.
 //!
 //! If the filter has `2^q` slots and `r` remainder bits, or `fingerprint_bits` is `q + r`, then a fingerprint is the
 //! upper `q + r` bits of a hash in both filters.
@@ -20,7 +20,7 @@ fn textbook(q: u32, r: u32, multiset: bool) -> TextbookQuotientFilter {
 }
 
 /// A filter of `2^q` slots.
-fn square(q: u32, r: u32, multiset: bool, isa: Isa) -> QuotientFilter {
+fn of_2_to_the_q_slots(q: u32, r: u32, multiset: bool, isa: Isa) -> QuotientFilter {
     let mut spec = Spec::default();
     spec.keys = 1 << (q - 1);
     spec.load = Some(0.5);
@@ -88,7 +88,7 @@ fn the_same_operations_keep_the_same_fingerprints() {
                 for load in [0.5, 0.95] {
                     let seed = u64::from(q * r);
                     let taught = || textbook(q, r, multiset);
-                    compare(square(q, r, multiset, isa), taught(), load, seed);
+                    compare(of_2_to_the_q_slots(q, r, multiset, isa), taught(), load, seed);
                     let keys = (1usize << q) * 3 / 4 + 3;
                     let bits = q + r;
                     compare(of_width(keys, bits, multiset, isa), taught(), load, seed + 1);
@@ -103,7 +103,7 @@ fn the_same_operations_keep_the_same_fingerprints() {
 fn resizing_and_merging_keep_the_same_fingerprints() {
     for multiset in [false, true] {
         let (q, r) = (9, 9);
-        let mut ours = square(q, r, multiset, Isa::best());
+        let mut ours = of_2_to_the_q_slots(q, r, multiset, Isa::best());
         let mut taught = textbook(q, r, multiset);
         let fill =
             |ours: &mut QuotientFilter, taught: &mut TextbookQuotientFilter, hashes: &[KeyHash]| {

@@ -14,8 +14,8 @@ fn spec(keys: usize, bits: Option<u32>, multiset: bool) -> Spec {
     spec
 }
 
-/// Fails if a batch on several threads results in another filter or outcome than on one thread, which other tests
-/// compare with single inserts. Returns the outcome.
+/// Fails if a batch on several threads results in another filter or outcome than on one thread. Returns the outcome.
+/// (Other tests compare batches on one thread with single inserts.)
 fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -> Result<(), Full> {
     let mut alone = filter.clone();
     let expected = alone.insert_batch(batch);

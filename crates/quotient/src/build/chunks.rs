@@ -108,15 +108,15 @@ struct Chunk<'a, 't, L, R, T> {
     placing: &'a Placing<'a, R>,
     regions: Range<usize>,
     blocks: Blocks<'t, L>,
-    /// The slots that spill into the chunk, if they are known already.
+    /// What spills into the chunk, if that is known already.
     before: Option<Spill<T>>,
 }
 
 /// The result of placing a chunk.
 struct Outcome<T> {
-    /// The slots that were assumed to spill into the chunk.
+    /// What was assumed to spill into the chunk.
     before: Spill<T>,
-    /// The slots that spill out of the chunk.
+    /// What spills out of the chunk.
     after: Spill<T>,
     /// The number of fingerprints in the chunk.
     len: u64,

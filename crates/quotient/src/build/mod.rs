@@ -8,10 +8,10 @@
 //! remainders of 8 bits, 12.3 with 16 bits and 15.7 with 18 bits; in cache lines 11.7. About 3 of these are for
 //! partitioning, and 1 is for the system, which zeroes the memory for partitioning.
 //!
-//! Rejected, when a key took 15.5 ns: sorting by remainder, then by quotient, and appending (20.4); sorting a pair of
-//! neighbours as one number, by the maximum of it and the number with the halves swapped, which compiles to scalar code
-//! (24, of which 11 for this step). Runs of more than 5 remainders are sorted one by one; each of the limits 4, 6 and 7
-//! takes 0.2 ns more.
+//! Rejected, when a build took 15.5 ns per key: sorting by remainder, then by quotient, and appending (20.4); sorting
+//! two neighbours as the halves of one number, by taking the maximum of that number and the number with its halves
+//! exchanged (24, of which 11 for this step, because it compiles to scalar code). Runs of more than 5 remainders are
+//! sorted one by one; each of the limits 4, 6 and 7 takes 0.2 ns more.
 
 mod chunks;
 mod order;
@@ -100,7 +100,8 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
 }
 
 /// Sorts and appends the fingerprints region by region, in time that does not depend on how they cluster. The memory to
-/// sort a region in counts towards `bulk.scratch_bytes`.
+/// sort a region in counts towards `bulk.scratch_bytes`, so the workers first free the kept memory for which that
+/// budget then has no room.
 fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     geometry: &Geometry,
     plan: &Plan,

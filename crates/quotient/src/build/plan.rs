@@ -12,7 +12,8 @@ use trommel_base::range::reduce;
 const REGION_BLOCKS_LOG2: u32 = 7;
 /// The most regions into which one pass can partition.
 pub(crate) const MOST_REGIONS: u64 = 4096;
-/// The most slots of a region, so that `MOST_CLUSTERED` times this number fits 31 bits.
+/// The most slots of a region, so that the numbers of the slots that its runs take, which are at most twice
+/// `region::MOST_CLUSTERED` times this number, fit 31 bits.
 const MOST_REGION_SLOTS: u64 = 1 << 27;
 
 /// The regions in which a table is built.

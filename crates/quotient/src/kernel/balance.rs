@@ -2,8 +2,9 @@
 
 /// [`balanced`](crate::balance::balanced) with AVX2.
 ///
-/// The bits of two slots are a number of four bits, so one vector is enough, with a byte for every two slots. A byte
-/// for every slot would take two vectors. The difference in time is within the noise of the measurements.
+/// A slot has a bit in `begun` and one in `ended`. The four bits of two slots are an index into a table of 16 sums, so
+/// one vector is enough, with a byte for every two slots. A byte for every slot would take two vectors. The difference
+/// in time is within the noise of the measurements.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,bmi2,popcnt")]

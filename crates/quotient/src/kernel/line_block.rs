@@ -1,14 +1,15 @@
 //! Kernels of [`LineBlock`].
 //!
 //! Two words of a line are enough to find a run. In [`starts`](lines::starts), bit `i` is set if a run can begin at
-//! slot `i`: if `i` is 0, or if slot `i − 1` ends a run. The starts below the offset belong to runs of earlier lines.
-//! So the run of the `d`-th occupied quotient (from 0) lies between the `d`-th of the other starts and the next one,
-//! and one `pdep` of `0b11 << d` finds both starts, without searching back for the beginning of the run. The `d`-th
-//! start can come before the quotient's home, but the slots between are free, so they cannot equal a remainder.
+//! slot `i`: if `i` is 0, or if slot `i − 1` ends a run. The starts below the offset belong to runs of earlier lines;
+//! the line's own starts are those from the offset on. So the run of the `d`-th occupied quotient (from 0) lies between
+//! the `d`-th own start and the next one, and one `pdep` of `0b11 << d` finds both, without searching back for the
+//! beginning of the run. The `d`-th own start can come before the quotient's home, but the slots between are free. Free
+//! slots hold 0, which no stored remainder equals.
 //!
-//! If the line has no next start, the run goes on in the next line. There it is the run of the `(d + 1 − n)`-th start,
-//! where `n` is the number of those other starts. In the next line all starts count, whatever the offset: slot 0 is the
-//! start of the run that comes from the line before.
+//! If the line has no next start, the run goes on in the next line. There it begins at the `(d + 1 − n)`-th start (from
+//! 0), where `n` is the number of own starts of the key's line. In the next line all starts count, whatever the offset:
+//! slot 0 is the start of the run that comes from the line before.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

@@ -2,7 +2,7 @@
 //!
 //! The algorithms of [`Table`](crate::table::Table) are generic over the functions that count and select a word's bits
 //! ([`Words`](crate::words::Words)); [`scalar`] compiles them for an instruction set. Each layout also has kernels with
-//! vectors, where these were measured to be faster.
+//! vectors, for those operations that were measured to be faster with them.
 #![allow(unsafe_code)]
 
 mod balance;

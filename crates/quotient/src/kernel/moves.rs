@@ -1,4 +1,4 @@
-//! Moves of remainders of a byte each by one slot, for inserts.
+//! Moves remainders of one byte each up by one slot, for inserts.
 
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
@@ -9,7 +9,7 @@ use wide::{i8x16, u8x16};
 
 /// The number of bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// The bytes behind a moved range that [`Moves::insert_byte`] needs.
+/// The most bytes after `free` that [`Moves::insert_byte`] reads and writes.
 pub(super) const BEHIND: usize = 32;
 
 /// Moves of bytes, in the vectors of an instruction set.
@@ -17,12 +17,13 @@ pub(super) trait Moves: Words {
     /// Moves bytes `at..free` up by one, and stores `byte` at `at`.
     ///
     /// # Safety
-    /// The caller must ensure that `at` is at most `free`, that the bytes from `at` to `free` and [`BEHIND`] bytes after
-    /// `free` can be read and written, and that the byte before `at` can be read.
+    /// The caller must ensure that `at` is at most `free`, that the bytes from `at` to `free` and [`BEHIND`] bytes
+    /// after `free` can be read and written, and that the byte before `at` can be read.
     unsafe fn insert_byte(self, bytes: *mut u8, at: usize, free: usize, byte: u8);
 
-    /// Moves those bytes of a line that are set in `slots` up by one. The first gets `incoming`, and the line's other
-    /// bytes keep their values. The caller must ensure that the ones of `slots` are adjacent.
+    /// Gives each byte of a line that is set in `slots` the value of the byte before it, except the first of them,
+    /// which gets `incoming`. The value of the last is lost. The line's other bytes keep their values. The caller must
+    /// ensure that the ones of `slots` are adjacent.
     fn move_up(self, line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8);
 }
 
@@ -31,8 +32,8 @@ const VECTOR: usize = 16;
 /// The index of each byte of a vector.
 const INDICES: [i8; VECTOR] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// `incoming` where the index of a byte is `first`, the byte of `up` where it is after `first` and up to `last`, and the
-/// byte of `old` elsewhere. No byte changes if `last` is below `first`.
+/// `incoming` where the index of a byte is `first`, the byte of `up` where it is after `first` and up to `last`, and
+/// the byte of `old` elsewhere. No byte changes if `last` is below `first`.
 #[inline(always)]
 fn moved(old: u8x16, up: u8x16, first: i8, last: i8, incoming: u8) -> u8x16 {
     let indices = i8x16::from(INDICES);
@@ -71,7 +72,7 @@ impl Moves for Plain {
 
     #[inline(always)]
     fn move_up(self, line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8) {
-        // Without slots, the first is behind the last, so that no byte changes.
+        // If `slots` is 0, `first` is 64 and `last` is −1, so no byte changes.
         let (first, last) = (slots.trailing_zeros() as i8, 63 - slots.leading_zeros() as i8);
         let old: [[u8; VECTOR]; 4] = core::array::from_fn(|i| {
             let (chunks, _) = line.as_chunks();
@@ -159,7 +160,7 @@ fn move_up_avx2(line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8) {
     }
 }
 
-/// A byte for every bit, which is all ones if the bit is set.
+/// A byte for every bit: 0xFF if the bit is set, else 0.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]

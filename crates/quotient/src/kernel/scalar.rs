@@ -1,4 +1,5 @@
-//! Runs the algorithms of [`Table`] key by key, and prefetches the cache lines of keys that are to be inserted.
+//! Runs the algorithms of [`Table`] key by key, and prefetches the cache lines of keys that are to be inserted or
+//! removed. A macro declares the kernels of a layout.
 
 use super::Progress;
 use crate::geometry::Geometry;
@@ -42,7 +43,8 @@ pub(super) fn insert<L: Layout, W: Words>(
 /// The cache lines of a key are prefetched this number of keys before it is inserted.
 const INSERT_DISTANCE_KEYS: usize = 8;
 
-/// Inserts hashes in order by calling `one` for each, and prefetches the cache lines of a key some keys ahead.
+/// Inserts hashes in order by calling `one` for each, until one does not fit. Sets bit `i` of `new` if hash `i` added a
+/// fingerprint. Prefetches the cache lines of a key some keys ahead, unless the table takes at most half of L2.
 #[inline(always)]
 pub(super) fn insert_batch<L: Layout>(
     geometry: &Geometry,
@@ -87,8 +89,10 @@ pub(super) fn remove<L: Layout, W: Words>(
     table.remove(words, home, stored)
 }
 
-/// Declares the module `$name` with all kernels of a layout, compiled with the given attributes: single keys and batches
-/// by the modules `lookup` and `insert` beside it, and the rest by the algorithms of the table.
+/// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes and the [`Words`] that
+/// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert` beside it.
+/// They pass these modules a closure `rest`, which handles the rare keys that need the algorithms of the table, in a
+/// function that is not inlined. Removals and checks always use those algorithms.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {
@@ -145,7 +149,7 @@ macro_rules! scalar_kernels {
             ) -> Result<bool, WhyFull> {
                 let rest = |geometry: &_, table: &mut _, hash| insert_rest(geometry, table, hash);
                 let (words, prepared) = ($words, insert::prepare(geometry, table));
-                // SAFETY: the line above prepared for this table.
+                // SAFETY: the line above made `prepared` for this table.
                 unsafe { insert::insert(words, geometry, &prepared, table, hash, rest) }
             }
 
@@ -168,9 +172,9 @@ macro_rules! scalar_kernels {
             ) -> Progress {
                 let rest = |geometry: &_, table: &mut _, hash| insert_rest(geometry, table, hash);
                 let (words, prepared) = ($words, insert::prepare(geometry, table));
-                // The closure is here, since it is compiled for the instruction set of this function.
+                // The closure is written here, so that it is compiled for the instruction set of this function.
                 scalar::insert_batch::<$layout>(geometry, table, hashes, new, |table, hash| {
-                    // SAFETY: the table was prepared for, and keeps its length.
+                    // SAFETY: `prepared` was made for this table, which keeps its length.
                     unsafe { insert::insert(words, geometry, &prepared, table, hash, rest) }
                 })
             }

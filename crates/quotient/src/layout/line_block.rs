@@ -18,14 +18,14 @@ use trommel_base::{FilterKind, FormatError};
 ///
 /// That is 10.24 bits per slot. Remainders have 8 bits, and fewer after the filter has grown. Remainder 0 becomes 1, so
 /// that a byte compare can find a free slot, 4.5 times faster than rank and select. This raises the false-positive rate
-/// by 0.8 % of its value. A remainder of fewer than 8 bits is in the byte's high bits, and the bit after it is set.
+/// by 0.8 % of its value. A remainder of fewer than 8 bits is in the byte's high bits, and the bit below it is set.
 #[derive(Clone, Copy, Debug)]
 pub struct LineBlock;
 
 pub(crate) const LINE_BYTES: usize = 64;
 const SLOTS: usize = 50;
-/// The bytes at which the words with the occupieds and with the runends begin. They overlap by two bytes; each is read
-/// as eight bytes.
+/// The bytes of the line at which the word with the occupieds and the word with the runends begin. Each word has eight
+/// bytes, so the two overlap by two bytes.
 pub(crate) const OCCUPIEDS_AT: usize = 50;
 pub(crate) const RUNENDS_AT: usize = 56;
 pub(crate) const SLOT_BITS: u64 = (1 << SLOTS) - 1;
@@ -72,7 +72,7 @@ impl Layout for LineBlock {
 
     #[inline(always)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32 {
-        // A remainder of eight bits leaves no bit to be set after it, so remainder 0 becomes 1 instead.
+        // A remainder of eight bits leaves no bit to be set below it, so remainder 0 becomes 1 instead.
         let spare = 8 - remainder_bits;
         (remainder << spare | (1 << spare) >> 1).max(1)
     }
@@ -137,7 +137,7 @@ impl Layout for LineBlock {
         block: usize,
         stored: &[T],
     ) {
-        // Arrays, because compilers turn slices into a loop over bytes.
+        // Arrays, because compilers turn a loop over slices into code that copies byte by byte.
         let stored: &[T; SLOTS] = stored.first_chunk().unwrap();
         let bytes: &mut [u8; SLOTS] = line_mut(table, block).first_chunk_mut().unwrap();
         for (byte, stored) in bytes.iter_mut().zip(stored) {

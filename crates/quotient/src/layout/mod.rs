@@ -24,7 +24,8 @@ mod sealed {
 ///
 /// A block of `SLOTS` slots has two bits for each slot, and one number:
 /// - *occupieds*, bit `i`: whether the filter holds a fingerprint with quotient `i` of this block;
-/// - *runends*, bit `i`: whether slot `i` holds the last remainder of a run, of any quotient;
+/// - *runends*, bit `i`: whether slot `i` holds the last remainder of a *run*, which is all remainders of one quotient,
+///   in adjacent slots. The quotient can be one of an earlier block;
 /// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take.
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
@@ -119,7 +120,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// padding after a section.
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
-    /// Byte offsets into the cache lines of the table that a lookup at `home` will most likely read.
+    /// Byte offsets into the cache lines of the table that a lookup will most likely read: up to three. `home` is the
+    /// slot whose number is the quotient.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
 }

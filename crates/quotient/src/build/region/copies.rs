@@ -1,5 +1,5 @@
-//! Removes copies of fingerprints: a set keeps only one of each. Copies are removed one by one, so a region with too
-//! many copies is not built here.
+//! Removes copies of fingerprints: a set keeps only one of each. Removing a copy moves the contents of the slots after
+//! it, which is slow. So the build of a region gives up if it has too many copies.
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -9,9 +9,9 @@ use trommel_simd::bits_of;
 
 /// At most one in this number of fingerprints may be a copy.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// Removing copies may move at most this many slots for each slot of the region. A region with long clusters can need
-/// more moves, and is not built here.
-const MOST_MOVED: usize = 64;
+/// The build also gives up if removing the copies of a region changes the contents of slots more often than this number
+/// of times per slot of the region. In long clusters, each removal changes many slots.
+const MOST_CHANGED: usize = 64;
 
 /// The most copies that may be removed from `fingerprints` fingerprints.
 pub(super) const fn most_repeated(fingerprints: usize) -> usize {
@@ -19,20 +19,22 @@ pub(super) const fn most_repeated(fingerprints: usize) -> usize {
 }
 
 impl<L: Layout, T: Stored> Region<L, T> {
-    /// Removes all but one of equal fingerprints, and returns how many it removed; `None` if there are too many.
+    /// Removes all but one of equal fingerprints, and returns how many it removed. `None` if there are too many, if
+    /// removing them changes too many slots, or if there is no memory.
     #[inline(always)]
     pub(super) fn drop_copies(&mut self, fingerprints: usize) -> Option<usize> {
         self.find_repeated(most_repeated(fingerprints))?;
         let repeated = core::mem::take(&mut self.repeated);
-        let mut may_move = MOST_MOVED * self.slots;
+        let mut may_change = MOST_CHANGED * self.slots;
         for slot in repeated.iter().rev() {
-            may_move = may_move.checked_sub(self.take_out(*slot as usize))?;
+            may_change = may_change.checked_sub(self.take_out(*slot as usize))?;
         }
         self.repeated = repeated;
         Some(self.repeated.len())
     }
 
-    /// Lists the slots whose remainder equals the next one of the same run; `None` if there are more than `most`.
+    /// Lists the slots whose remainder equals the next one of the same run; `None` if there are more than `most`, or if
+    /// there is no memory.
     #[inline(always)]
     fn find_repeated(&mut self, most: usize) -> Option<()> {
         self.repeated.clear();
@@ -61,10 +63,11 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Removes the content of a slot, and moves the slots of the cluster after it down by one. Returns how many moved.
+    /// Removes the content of a slot, and moves the contents of the slots after it, up to the end of the cluster, down
+    /// by one slot. Returns the number of slots from `slot` to the end of the cluster, whose contents change.
     fn take_out(&mut self, slot: usize) -> usize {
-        // The slots before the first home that no earlier run reaches move. From that home on, no remainder was pushed
-        // by the cluster.
+        // `stop` is the slot after the cluster: the first home after `slot` that no earlier run reaches, or the slot
+        // after the last run.
         let mut ends_and_homes = self.cursors[..=self.slots].iter().zip(0u32..).skip(slot + 1);
         let stop = ends_and_homes.find(|(end, home)| *end <= home);
         let stop = stop.map_or(self.end, |(_, home)| home as usize);

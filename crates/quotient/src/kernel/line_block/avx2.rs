@@ -27,7 +27,7 @@ const AHEAD: usize = 2;
 
 /// The results that a pass over a block leaves for the next passes.
 struct Block {
-    /// The starts of the line, without those of earlier lines' runs.
+    /// The line's own starts (see the documentation of `line_block.rs`).
     starts: Column,
     /// The occupied quotients below the key's.
     below: Column,
@@ -54,7 +54,8 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    // One block more than those being fetched: the keys of a block are followed only after one more block was located.
+    // `AHEAD + 1` blocks, from the one that is located to the one that is probed, and the block before that one, whose
+    // keys with runs in the next line are looked up now.
     let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
     let mut block = Block {
         starts: Column::ZERO,

@@ -1,9 +1,10 @@
 //! Batches of lookups with AVX-512. A register has the metadata of eight keys, and a whole line is compared at once.
 //!
 //! A batch is looked up in blocks of 64 keys. The answers for a block fill one word. Each block takes several passes. A
-//! pass stores its results in pieces, and the next pass loads them as vectors, when the stores have left the store
-//! buffer. Keys whose run goes on in the next line are appended to a list. Their lines are prefetched, and they are
-//! looked up in blocks of their own.
+//! pass stores some results word by word, and the next pass loads them as vectors. Loading a vector soon after stores
+//! to parts of it would wait for these stores; after a whole pass, they have left the store buffer. Keys whose run goes
+//! on in the next line are appended to a list. The next lines are prefetched, and these keys are looked up in blocks of
+//! their own.
 //!
 //! Rejected: appending these keys one by one instead of by compressing vectors (lookups of present keys were 2 to 8 %
 //! slower, those of absent keys no faster); reading metadata by two gathers of eight words instead of loads of sixteen
@@ -39,7 +40,8 @@ struct Continued {
 
 /// The results that a pass over a block leaves for the next passes.
 struct Block<const VPOPCNT: bool> {
-    /// The starts of the line.
+    /// The line's own starts (see the documentation of `line_block.rs`), or all starts of a line in which a run goes
+    /// on.
     starts: Column,
     /// `0b11`, shifted left by `number`.
     pair: Column,
@@ -69,8 +71,8 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// A block of the list is looked up when the list has this number of keys more than the block. These keys were added in
-/// the last step or two, and their lines are still being fetched.
+/// Keys from the list are looked up when the list has a block and at least this number of keys more. The keys beyond
+/// the block were added in the last step or two, and their lines are still being fetched.
 const RIPE: usize = 16;
 
 /// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
@@ -261,8 +263,9 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Appends the keys whose run goes on in the next line to the list. Returns a bit for each key that the line holds,
-    /// and a bit for each that must be looked up by itself, since runs of earlier lines take its whole line and more.
+    /// Appends the keys whose run goes on in the next line to the list. `first` is the index in the batch of the
+    /// block's first key. Returns a bit for each key that the line holds, and a bit for each that must be looked up by
+    /// itself, since runs of earlier lines take its whole line and more.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn judge(&self, keys: &LocatedBlock, first: usize, continued: &mut Continued) -> (u64, u64) {
@@ -387,7 +390,8 @@ unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
     (occupieds, runends)
 }
 
-/// Writes the `lanes` of `values` that are set in the mask to a column, from index `to` on.
+/// Writes the lanes of `values` whose bit is set in `lanes` to a column, without gaps, from index `to` on. Fills up to
+/// eight elements with zeros.
 ///
 /// # Safety
 /// The caller must ensure that the column has at least eight elements from index `to` on.

@@ -40,9 +40,11 @@ impl<W: Words> Compare for Slots<W> {
     }
 }
 
-/// Nothing is computed for a batch.
+/// The result of [`prepare`]: nothing, since inserts into lines need no constants of the table.
 pub(super) type Prepared = ();
 
+/// Checks the length of a table before single keys or a batch are inserted.
+///
 /// # Panics
 /// If the table does not have the geometry's length.
 #[inline(always)]
@@ -50,7 +52,8 @@ pub(super) fn prepare(geometry: &Geometry, table: &[u8]) -> Prepared {
     assert!(table.len() as u64 == geometry.blocks * LINE_BYTES as u64);
 }
 
-/// Inserts a key. `rest` inserts by the algorithms of the table.
+/// Inserts a key. `rest` inserts a key by the algorithms of the table: one whose run is [far](Place::Far), or one that
+/// a multiset holds already.
 ///
 /// # Safety
 /// The caller must ensure that `prepared` comes from [`prepare`] with the geometry and a table of this length.
@@ -82,8 +85,8 @@ pub(super) unsafe fn insert<M: Moves>(
     }
 }
 
-/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the key's
-/// slot are in use, so the search can begin at the home.
+/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the slot
+/// where the key's remainder belongs are in use, so the search can begin at the home.
 #[inline(always)]
 fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
     let mut line = home.line;
@@ -100,7 +103,9 @@ fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
     None
 }
 
-/// Moves the slots from `at` to before `free` up by one, and stores the key's remainder at `at`.
+/// Moves the remainders from `at` and the runends from `first`, both to before `free`, up by one slot, and stores the
+/// key's remainder at `at`. Adapts the offsets of the lines after the key's, and marks the key's quotient as occupied.
+/// `occupied` tells whether it was occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the

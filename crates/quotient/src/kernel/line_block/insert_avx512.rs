@@ -1,8 +1,9 @@
 //! Inserts with AVX-512, with the remainders of a line in one register, where a byte permute moves them up.
 //!
 //! An insert at 95 % load loads, moves and stores some four lines, and mispredicts two branches: on the number of
-//! lines, and on whether the run goes on in the next line. All words and bytes of a line are loaded before any of it is
-//! stored, because loading a word after a narrower store to a part of it took 2.4 times as long.
+//! lines, and on whether the run goes on in the next line. All words and bytes of a line are loaded before any part of
+//! the line is stored: loading a word soon after a narrower store to a part of it has to wait for that store, and took
+//! 2.4 times as long.
 
 use super::insert_steps::{
     Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,
@@ -51,7 +52,7 @@ unsafe fn compare(table: *const u8, line: usize, remainder: u8, slots: u64) -> (
     (equal, below.count_ones())
 }
 
-/// One insert.
+/// Inserts one key.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
 )]
@@ -78,8 +79,8 @@ unsafe fn insert_key(
     key: Located,
 ) -> Result<bool, WhyFull> {
     // The free slot is searched for first, from the home. The number of lines that the search takes cannot be
-    // predicted. It is known sooner if the search does not depend on the key's slot. Rejected: a search from the key's
-    // slot (56 ns per insert instead of 51).
+    // predicted. It is known sooner if the search does not have to wait for the slot where the remainder belongs.
+    // Rejected: a search from that slot (56 ns per insert instead of 51).
     let free = first_free(table, Slot { line: key.line, at: key.slot });
     // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
     let words = unsafe { super::Avx2::new() };
@@ -98,8 +99,8 @@ unsafe fn insert_key(
     }
 }
 
-/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the key's
-/// slot are in use, so the search can begin at the home.
+/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the slot
+/// where the key's remainder belongs are in use, so the search can begin at the home.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
@@ -118,7 +119,9 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
     None
 }
 
-/// Moves the slots from `at` to before `free` up by one, and stores the key's remainder at `at`.
+/// Moves the remainders from `at` and the runends from `first`, both to before `free`, up by one slot, and stores the
+/// key's remainder at `at`. Adapts the offsets of the lines after the key's, and marks the key's quotient as occupied.
+/// `occupied` tells whether it was occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
@@ -240,7 +243,8 @@ static ONE_BEFORE: Bytes = {
 /// The line of a key is prefetched this number of keys before it is inserted.
 const DISTANCE_KEYS: usize = 16;
 
-/// Inserts hashes in order.
+/// Inserts hashes in order until one does not fit, and prefetches their lines. Sets bit `i` of `new` if hash `i` added
+/// a fingerprint.
 ///
 /// Rejected: finding the slots of eight keys before inserting any, so that no mispredicted branch of an insert comes
 /// between these searches (65 ns per key instead of 56).

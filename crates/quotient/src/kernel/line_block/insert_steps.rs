@@ -1,4 +1,5 @@
-//! The steps of an insert that vectors do not change: where a remainder goes, and how a line's metadata move up.
+//! The steps of an insert that are the same for all instruction sets: finding the slot where a remainder belongs, and
+//! moving a line's metadata up.
 
 use super::lines::{
     LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
@@ -28,10 +29,10 @@ impl Slot {
     }
 }
 
-/// The number of lines after a key's line that are prefetched, because no processor predicts where the loop that reads
-/// these lines ends. With prefetching, single inserts from 92 to 95 % load took 0.95 times as long at 2^20 slots, and
-/// 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as long at 2^24 slots. Storing whole lines instead
-/// of masked ones made no difference.
+/// The number of lines after a key's line that are prefetched. Without prefetching, they are fetched late, because
+/// processors mispredict where the loop that reads them ends. With prefetching, single inserts from 92 to 95 % load
+/// took 0.95 times as long at 2^20 slots, and 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as long
+/// at 2^24 slots. Storing whole lines instead of masked ones made no difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's.

@@ -85,15 +85,15 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     let starts = starts(runends) & (u64::MAX << offset);
     let (run, ends_here) = run_of(words, starts, number);
     let hit = occupied & (equal & run != 0);
-    // If the run ends in this line, the start is below 0 and not used. If runs of earlier lines take the whole line and
-    // more, the table's own search has to look at earlier lines.
+    // If the run ends in this line, the difference can be negative, but is not used. If runs of earlier lines take the
+    // whole line and more, only the algorithms of the table find the run, from earlier lines.
     let start = (number + 1).wrapping_sub(starts.count_ones());
     let start = if offset > u64::from(SLOTS) { FAR } else { start };
     let line = key.line + LINE_BYTES;
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
-/// The `start` of a run that is to be looked up by the table's own search.
+/// The `start` of a run that only the algorithms of the table can find.
 const FAR: u32 = u32::MAX;
 
 /// Looks a key up in a run that goes on in line `from`.
@@ -163,10 +163,10 @@ pub(super) fn contains<W: Words>(
 /// The number of keys whose lines are prefetched together. Their answers fill a word.
 const BLOCK: usize = 64;
 
-/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. Batches with vectors use it for keys
-/// that do not fill a block, and for tables that are too large for passes. Rejected: listing the keys whose run goes on
-/// in the next line, as passes do (in L2, batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15 times;
-/// in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
+/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use it
+/// for keys that do not fill a block, and for tables of more lines than they can compute. Rejected: listing the keys
+/// whose run goes on in the next line, as those kernels do (in tables in L2, batches of 16 keys took 1.7 times as long,
+/// and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
     words: W,

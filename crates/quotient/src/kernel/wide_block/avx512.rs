@@ -16,7 +16,7 @@ use trommel_base::with_fetch;
 /// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 struct Located {
-    /// The byte of the table at which the block's words begin.
+    /// The byte of the table at which the two metadata words of the block with the key's home begin.
     words: Column,
     slot: Column,
     /// The remainder, repeated in every field of a word.
@@ -177,6 +177,7 @@ impl Runs {
 }
 
 impl<const VPOPCNT: bool> Block<VPOPCNT> {
+    /// Reads the metadata of a block of keys, and fills all fields but `end`.
     #[inline]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -229,6 +230,9 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
+    /// Computes the runs of a block of keys. Returns a bit for each key that must be looked up by itself, since its run
+    /// does not end in the key's block or the next, or since runs of earlier blocks take the key's whole block and
+    /// more.
     #[inline]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -271,6 +275,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
 }
 
 impl Runs {
+    /// A bit for each key: whether its run has its remainder.
     #[inline]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"

@@ -4,9 +4,9 @@
 //! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
 //! for a free slot needs no rank, no select, and no offset but that of the key's block.
 //!
-//! Rejected: jumping from the end of a run to that of the runs that it pushes, where each jump waits for the one before
-//! it, and moving remainders by a call (with AVX2, 239 ns per insert in batches from 93 to 95 % load of 2^20 slots; the code here
-//! takes 93 ns).
+//! Rejected: jumping from the end of a run to the ends of the runs that it pushes, where each jump waits for the one
+//! before it, and moving remainders by a function call (with AVX2, 239 ns per insert in batches from 93 to 95 % load of
+//! 2^20 slots; the code here takes 93 ns).
 
 use super::lookup::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -46,6 +46,8 @@ struct Place {
 /// The constants of the table; `None` if it is too small for these inserts.
 pub(super) type Prepared = Option<Places>;
 
+/// Computes the constants of the table, which all inserts of a batch share.
+///
 /// # Panics
 /// If the table does not have the geometry's length.
 #[inline(always)]
@@ -62,7 +64,8 @@ impl Places {
     }
 }
 
-/// Inserts a key. `rest` inserts by the algorithms of the table.
+/// Inserts a key. `rest` inserts a key by the algorithms of the table, if the table is too small, if the set or
+/// multiset holds the key already, or if the slot is too far from home to find it here.
 ///
 /// # Safety
 /// The caller must ensure that `prepared` comes from [`prepare`] with the geometry and a table of this length.
@@ -241,7 +244,9 @@ impl Places {
     }
 }
 
-/// Moves the slots from `place.at` to before `free` up by one, and stores the key's remainder at `place.at`.
+/// Moves the remainders from `place.at` and the runends from `place.first`, both to before `free`, up by one slot, and
+/// stores the key's remainder at `place.at`. Increments the offsets of the blocks after the key's up to that of `free`,
+/// and marks the key's quotient as occupied.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length, that all slots are in the table, and that `free` is

@@ -105,7 +105,7 @@ impl Places {
     }
 }
 
-/// Nothing: [`contains_rest`] starts again.
+/// What [`contains_rest`] is told: nothing, since it starts the lookup again.
 pub(super) type Rest = ();
 
 /// Looks a key up by the algorithms of the table.
@@ -120,7 +120,7 @@ pub(super) fn contains_rest<W: Words>(
     scalar::contains::<WideBlock, _>(words, geometry, table, hash)
 }
 
-/// One lookup. `rest` is [`contains_rest`], not inlined.
+/// One lookup. `rest` is [`contains_rest`], in a function that is not inlined.
 #[inline(always)]
 pub(super) fn contains<W: Words>(
     words: W,
@@ -162,9 +162,9 @@ pub(super) fn contains_batch<W: Words>(
         }
         return;
     };
-    // A lookup reads the cache lines of its block's words and offset, and then the one with the run's remainders, which
-    // is known only from these. With prefetches, lookups took 0.83 to 0.97 times as long in tables of more than half
-    // the size of L2, and 0.66 to 0.84 times in tables of one to two times the size of L2.
+    // A lookup reads the cache lines of its block's words and offset. Only these tell which line has the run's
+    // remainders, which the lookup reads next. With prefetches, lookups took 0.83 to 0.97 times as long in tables of
+    // half to once the size of L2, and 0.66 to 0.84 times in tables of one to two times the size of L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -185,12 +185,12 @@ pub(super) fn contains_batch<W: Words>(
     with_fetch!(window, F => batch.contains::<F, _>(words, ahead, found, rest));
 }
 
-/// Batches of fewer keys are looked up one by one, since a block takes the same time however many of its 64 keys there
-/// are. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself if the table was
-/// in L2, and 247 ns and 111 ns in a table of 50 MB.
+/// Batches of fewer keys are looked up one by one, since a block takes the same time however few keys it has. In
+/// batches of 4 keys with blocks for 64 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself
+/// if the table was in L2, and 247 ns and 111 ns in a table of 50 MB.
 const SHORTEST_BATCH: usize = 16;
-/// [`SHORTEST_BATCH`] for tables in L2, where nothing is prefetched. If the keys of a batch of 32 were looked up one by
-/// one, the batch took 0.64 times as long in such tables, but 1.3 times as long in a table of 50 MB.
+/// [`SHORTEST_BATCH`] for tables in L2. A batch of 32 keys took 0.64 times as long in such tables if they were looked
+/// up one by one, but 1.3 times as long in a table of 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
 /// If cache lines are prefetched, the number of keys between a pass over a block and the next pass over it.
@@ -215,7 +215,7 @@ impl Batch<'_> {
 
     /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
     /// compares the remainders of these runs with the keys'. Each pass prefetches the cache lines that the next one
-    /// reads.
+    /// reads. `ahead` is the number of blocks between a pass over a block and the next pass over it.
     #[inline(always)]
     fn contains<F: Fetch, W: Words>(
         &self,
@@ -271,7 +271,7 @@ impl Batch<'_> {
     }
 }
 
-/// The keys of a block in the rings of [`Batch::contains`].
+/// The indices of a block's keys in the ring buffers `located` and `runs` of [`Batch::contains`].
 #[inline(always)]
 fn ring<W: Words>(block: usize) -> core::ops::Range<usize> {
     let first = block % (RING_KEYS / W::BLOCK) * W::BLOCK;

@@ -1,4 +1,4 @@
-//! The constants of a table, and of packed remainders in a word, for all vector kernels.
+//! The constants of a table, and of packed remainders in a word, for all kernels.
 
 use crate::geometry::Geometry;
 use crate::layout::{Shape, WideBlock};
@@ -70,6 +70,9 @@ pub(super) struct Places {
 
 impl Places {
     /// `None` if a key's block can be the table's last block. That is possible only in tables of a few dozen slots.
+    ///
+    /// # Panics
+    /// If the table does not have the geometry's length.
     #[inline(always)]
     pub(super) fn of(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         assert!(table.len() as u64 == geometry.table_bytes::<WideBlock>());

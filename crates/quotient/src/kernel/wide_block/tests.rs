@@ -136,9 +136,9 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// The table's words have a run that ends before its home. No insert makes such a run, and `check` refuses it. The
-/// search for a free slot then returns one that is left of the key's own slot. An assertion of the insert notices this
-/// before anything is written.
+/// The table's words have a run that ends before its home. No insert makes such a run, and `check` refuses it. In this
+/// table, the search for a free slot returns a slot before the one where the key's remainder belongs. An assertion of
+/// the insert notices this before anything is written.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
     for isa in [Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather]
