@@ -1,4 +1,5 @@
-//! The block form of cuckoo filters: the bare table of a set whose keys were inserted as one batch.
+//! Cuckoo filters as filter blocks ([`BlockTable`]): the table, without a header, of a set whose keys were inserted as
+//! one batch.
 
 use crate::bucket::EmptyPair;
 use crate::filter::{CuckooFilter, prefetch_buckets};
@@ -26,7 +27,8 @@ impl BlockTable for CuckooFilter {
         geometry.is_possible().then(|| geometry.table_bytes() as usize)
     }
 
-    /// Fails if the overflow area is needed. None of 138,110 tables of 8 to 1,000,000 random keys needed it.
+    /// Fails if the overflow area is needed, or if empty pairs are not clear, since a block stores neither. None of
+    /// 138,110 tables of 8 to 1,000,000 random keys needed the overflow area.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError> {
         let Some(geometry) = geometry_of(spec.parameter, table) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });
@@ -38,7 +40,7 @@ impl BlockTable for CuckooFilter {
         filter.insert_batch(hashes)?;
         if filter.overflowing() > 0 || filter.empty != EmptyPair::Clear {
             let inserted = filter.len() - filter.overflowing();
-            // A key is in the overflow area although there is room elsewhere if there was no memory for a search.
+            // If there was no memory for a search, a key can be in the overflow area although the table has room.
             let why = if filter.scratch.is_none() { filter.why_no_room() } else { WhyFull::Slots };
             return Err(filter.full(inserted, why).into());
         }

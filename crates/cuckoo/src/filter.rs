@@ -169,7 +169,8 @@ impl CuckooFilter {
         }
     }
 
-    /// The reason why the last insert found no room: the system refused memory that it needed, or there is none.
+    /// The reason why the last insert found no room: the system refused memory that the insert needed, or the table and
+    /// the overflow area have no room.
     pub(crate) fn why_no_room(&self) -> WhyFull {
         if self.scratch.is_none() {
             let full_bytes = self.geometry.buckets.div_ceil(64) * size_of::<u64>() as u64;
@@ -277,7 +278,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.multiset
     }
 
-    /// The number of fingerprints in the overflow area, since the table had no room for them.
+    /// The number of fingerprints in the overflow area. They are there because the table had no room for them.
     ///
     /// ```
     /// use trommel::{Count, CuckooFilter, Insert};
@@ -328,8 +329,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     ///
     /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
     /// rises to this bound, and above it by a share of `2 / 2^f` for fingerprints of `f` bits (0.8 % of the rate for 8
-    /// bits): fingerprints 0 and 1 of hashes are both stored as 1, which the bound does not count. `keys` are the keys
-    /// offered: a set stores one fingerprint for keys that share it.
+    /// bits): fingerprints 0 and 1 of hashes are both stored as 1, which the bound leaves out. The bound assumes a
+    /// fingerprint for each of the `keys` keys. A set can hold fewer, since it may store one for keys that share it.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -514,7 +515,8 @@ impl<S: AsRef<[u8]>> Eq for CuckooFilter<S> {}
 impl<S: Clone> Clone for CuckooFilter<S> {
     fn clone(&self) -> Self {
         let (table, overflow) = (self.table.clone(), self.overflow.clone());
-        // Cloned, since a copy that inserts keys would otherwise make it again, in a pass over the table.
+        // The scratch memory is cloned too. Otherwise, a clone that inserts keys would make it again, in a pass over
+        // the table.
         let scratch = self.scratch.clone();
         Self { table, overflow, scratch, ..*self }
     }

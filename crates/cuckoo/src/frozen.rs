@@ -10,8 +10,9 @@ use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, T
 use trommel_base::{FilterKind, FormatError, Storage};
 use trommel_simd::Isa;
 
-/// Flags in the last parameter of the header.
+/// The flag in the last parameter of the header for a multiset.
 const MULTISET: u64 = 1;
+/// The flag in the last parameter of the header for [`EmptyPair::Unknown`].
 const EMPTY_UNKNOWN: u64 = 2;
 const KNOWN_FLAGS: u64 = MULTISET | EMPTY_UNKNOWN;
 

@@ -11,17 +11,19 @@ pub(crate) const SLOTS: u64 = 4;
 /// of a few thousand slots is some per cent above or below that of the filter. If one of the tables is full, an insert
 /// fails, even below the load at which the filter would grow. So let filters that began small grow at 85 to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
-/// With up to this many buckets, chance fills tables so unevenly that a lower load is guaranteed.
+/// In tables of up to this number of buckets, chance fills the buckets so unevenly that only a lower load is
+/// guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
-/// The most buckets: the indices of gathers are signed and have 32 bits.
+/// The most buckets of a table. Vector gathers take the numbers of buckets as indices, which are signed and have 32
+/// bits.
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 /// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// How many bits of a fingerprint doublings must leave to tell keys apart. With fewer bits, about half of all absent
-/// keys would be found.
+/// The number of bits of a fingerprint that doublings must leave to tell keys apart. With fewer bits, more than half of
+/// all absent keys would be found at high loads.
 pub(crate) const FEWEST_BITS: u32 = 4;
-/// In a filter that has not grown, a bucket and its alternate are less than this many buckets apart, so that the
-/// inserts of a region of the table stay near it.
+/// In a filter that has not grown, a bucket and its alternate are less than this number of buckets apart. So inserting
+/// the keys of a region of the table reads and writes only buckets in the region or near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
 /// The number of bytes after the last bucket, if buckets have six bytes. With these bytes, eight bytes can be read from
 /// the start of any bucket.

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
 //! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; 8.4 bits per key for a false-positive rate below 3 %, 12.6 for one below 0.2 % |
-//! | a false-positive rate between these steps, or the fewest bits for a given one | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, at eight times `2^−f` |
+//! | a false-positive rate between these steps, or the fewest bits for a given one | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` |
 //! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
 //! | fingerprints in order, or growth to sizes other than twice the last | a quotient filter |
 //!
@@ -36,6 +36,7 @@
 //! | `bulk` | inserts of many keys: as a bulk build, or in blocks |
 //! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
 //! | `overflow` | the few fingerprints for which the table has no room |
+//! | `block` | filter blocks: a table without a header |
 //! | `grow`, `merge` | doubling a filter, and the union of two, without the keys |
 //! | `rate` | the false-positive rate, counted from the table |
 //! | `sizing`, `filter`, `frozen` | the size for a spec; the filter type; its serialized form |

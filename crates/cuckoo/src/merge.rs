@@ -125,7 +125,8 @@ impl Parts<'_> {
         *self.empty = table.empty;
     }
 
-    /// Adds a fingerprint that another filter holds in this bucket or in its overflow area.
+    /// Adds a fingerprint that another filter holds in this bucket or in its overflow area. A set that holds the
+    /// fingerprint already makes sure that lookups from both buckets find it.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {

@@ -1,6 +1,6 @@
 //! The overflow area: the few fingerprints for which the table has no room.
 //!
-//! In a table beyond 97 % load, a bounded search finds no room for some keys; at 90 %, for about one key in many
+//! In a table beyond 97 % load, a bounded search finds no room for some keys; at 90 %, this happens to one key in many
 //! millions. Such a key could cause a rebuild or an error. Instead, its fingerprint goes to the overflow area, a short
 //! list outside the table. The list is nearly always empty, and then costs nothing. While it is not empty, a lookup
 //! that finds nothing in the table also searches the list.
@@ -28,7 +28,7 @@ const CAPACITIES: core::ops::RangeInclusive<u64> = 2..=64;
 /// The most bytes that the entries take in the frozen filter.
 const MOST_BYTES: usize = *CAPACITIES.end() as usize * ENTRY_BYTES;
 
-/// The bytes of the entries in the frozen filter. They are few, so they are not allocated.
+/// The bytes of the entries in the frozen filter. They are few, so they are in an array, not on the heap.
 pub(crate) struct FrozenEntries {
     bytes: [u8; MOST_BYTES],
     len: usize,

@@ -14,12 +14,13 @@ pub(crate) trait Width: Copy + Debug + 'static {
 
     /// Reads the bucket at the start of `bytes`, which must have the bytes of one bucket at least.
     fn load(bytes: &[u8]) -> Self::Word;
-    /// The bucket in the first bytes of a word that was read from memory and may have more bytes than a bucket.
+    /// Converts a word that was read from memory in the byte order of the machine to the bucket in its first bytes. The
+    /// word may have more bytes than a bucket.
     fn first(bytes: Self::Word) -> Self::Word;
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
-    /// The two slots of a pair, the even one first.
+    /// The two slots of a pair, the even one first. Pair 0 is slots 0 and 1, pair 1 is slots 2 and 3.
     fn pair(word: Self::Word, pair: u32) -> [u32; 2];
     /// The bucket with a pair replaced by two slots, the even one first.
     fn with_pair(word: Self::Word, pair: u32, slots: [u32; 2]) -> Self::Word;
@@ -28,7 +29,7 @@ pub(crate) trait Width: Copy + Debug + 'static {
     /// The number of the first slot that has this value.
     fn find(word: Self::Word, value: u32) -> Option<u32>;
 
-    /// Moves every slot up by one and puts `value` into the first. The last slot must be free.
+    /// Moves the content of every slot up by one slot, and puts `value` into the first. The last slot must be free.
     fn shifted_in(word: Self::Word, value: u32) -> Self::Word;
     /// Whether the last slot is taken.
     fn is_last_taken(word: Self::Word) -> bool;

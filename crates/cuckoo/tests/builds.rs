@@ -23,7 +23,8 @@ fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert_eq!(found.count_ones(), hashes.len(), "{filter:?} must find all keys");
 }
 
-/// Asserts that all keys are found, and that the table has `len` fingerprints, each in a bucket that it can be in.
+/// Asserts that all keys are found, that the filter has a possible number of fingerprints for these keys, and that its
+/// bytes are accepted.
 fn assert_sound(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert_all_found(filter, hashes);
     assert!(words::len_range(filter, hashes).contains(&filter.len()), "{filter:?}");
@@ -231,7 +232,7 @@ fn a_doubled_filter_can_be_built() {
         let deviation = (expected * (1.0 - expected) / absent.len() as f64).sqrt();
         assert!(
             (rate - expected).abs() < 5.0 * deviation + 0.01 * expected,
-            "rate {rate}, {expected} expected"
+            "a false-positive rate of {rate}, {expected} expected"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! Copies of a key, hot keys, and the overflow area for fingerprints for which the table has no room.
+//! Copies of a key, hot keys (with many copies, among other keys), and the overflow area for fingerprints for which the
+//! table has no room.
 
 mod words;
 

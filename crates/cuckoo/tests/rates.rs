@@ -1,4 +1,5 @@
-//! False-positive rates, and the uniform buckets and fingerprints that they depend on.
+//! False-positive rates, and the uniform buckets and fingerprints that they depend on. The *counted rate* is the one
+//! that `expected_fpr` counts from the table.
 
 mod words;
 

@@ -35,8 +35,9 @@ pub const GUARANTEED_LOAD: f64 = 0.95;
 impl Geometry {
     /// The number of slots after the last quotient's slot, called the overhang. At 95 % load, runs extend `x` slots or
     /// more beyond the last quotient with probability `e^(−0.105 x)`, so 320 slots are too few in less than one of
-    /// 10^14 filters. In a small filter, runs extend less far, since they have fewer keys. The standard deviation of the
-    /// number of keys that hash to a range of slots is at most `√slots`, and 32 slots and four times that are enough.
+    /// 10^14 filters. In a small filter, runs extend less far, since they have fewer keys. The standard deviation of
+    /// the number of keys that hash to a range of slots is at most `√slots`, and 32 slots and four times that are
+    /// enough.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }

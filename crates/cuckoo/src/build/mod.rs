@@ -1,7 +1,7 @@
 //! Bulk builds: fill an empty filter with many keys, in pieces that are independent of each other.
 //!
-//! 1. **Partition.** The batch is split into *shares*, and each share is grouped by *regions* of the table. A region
-//!    reads its keys share by share, hence in the order of the batch, for any number of shares.
+//! 1. **Partition.** The batch is split into *shares*, and each share is grouped by *regions* of the table. The keys of
+//!    a region are read share by share, hence in the order of the batch, for any number of shares.
 //! 2. **Fill, then evict within units.** The table is split into *units* of whole regions. In a unit, every bucket
 //!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than four keys in
 //!    five. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
@@ -45,7 +45,8 @@
 //!
 //! Rejected (ns per key at 2^24 slots of 8 bits, best of five): units of 2^18, 2^20 or 2^22 buckets (26.4, 24.7 and
 //! 24.9; units of 2^19 take 24.5); up to 96 steps per chain in units of 2^18, where chains near borders make most steps
-//! in vain (57.7); regions whose words take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB take 24.4).
+//! in vain (57.7); regions whose words (see `fill.rs`) take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB
+//! take 24.4).
 
 pub(crate) mod fill;
 
@@ -83,10 +84,11 @@ const UNIT_STEPS: u32 = 8;
 const BORDER_STEPS: u32 = 32;
 /// The number of steps after which a chain in the whole table is given up.
 const LAST_STEPS: u32 = 96;
-/// The base-2 logarithm of the bytes that the words of a region take while it is filled: a quarter of an L2 cache of 1
-/// MiB, and a smaller part of a larger L2.
+/// The base-2 logarithm of the bytes that the words of a region (see `fill.rs`) take while it is filled: a quarter of
+/// an L2 cache of 1 MiB, and a smaller part of a larger L2.
 const PAIRS_LOG2: u32 = 18;
-/// The base-2 logarithm of the buckets of the longest region: a narrow record has at least 16 bits for the bucket.
+/// The base-2 logarithm of the buckets of the longest region: a record of [`Grouped::Narrow`] has at least 16 bits for
+/// the bucket.
 const LONGEST_REGION_LOG2: u32 = 16;
 
 /// How a build is split into pieces.
@@ -123,7 +125,7 @@ fn room_for<T>(len: usize) -> Option<Vec<T>> {
 }
 
 impl Plan {
-    /// Plans a build. `None` if a build does not pay.
+    /// Plans a build. `None` if a build does not pay, or if the table has too many buckets for one.
     fn of(geometry: &Geometry, keys: usize) -> Option<Self> {
         let Geometry { buckets, doublings, .. } = *geometry;
         let is_near = geometry.table_bytes() <= NEAR_BYTES;
@@ -173,7 +175,8 @@ impl Plan {
         geometry.buckets - ((self.units - 1) * self.unit_buckets) as u64
     }
 
-    /// Room for the surplus of a unit. At full load, one key in five finds four others in its primary bucket.
+    /// The number of surplus keys (see `fill.rs`) for which a unit has room; if there are more, the build is given up.
+    /// At full load, one key in five finds four others in its primary bucket.
     fn surplus_room(&self, unit_keys: usize) -> usize {
         unit_keys / 4 + 1024
     }

@@ -38,7 +38,7 @@ const LANE_GROUPS: usize = 4;
 /// In tables of more bytes than this, the buckets of the next block or step are prefetched. A block or a step has more
 /// instructions than a core looks ahead, so without prefetches the core waits for every bucket that is not in L1.
 pub(crate) const NEAR_BYTES: usize = 128 << 10;
-/// The number of rounds between two checks for chains that are too long.
+/// The number of rounds between two checks for chains that are too long. A round is a step of every group.
 const ROUNDS_PER_CHECK: u32 = 16;
 /// The number of steps after which a search replaces a chain.
 const MAX_STEPS: u32 = 112;
@@ -77,8 +77,8 @@ impl Parts<'_> {
                 new[first / 64] |= u64::from(placed) << (first % 64);
             }
             if !queue.is_unused() {
-                // A set looks for each key before it places it, so the queued keys must be in the filter before the
-                // next keys are placed.
+                // A set looks each key up before placing it. So before the next keys are placed, all chains of a set
+                // must have ended: a key in the queue, or a fingerprint in hand, would not be found.
                 let to_the_end = !self.multiset;
                 if self.evict::<W, K>(&kernel, &mut chains, &mut queue, to_the_end).is_err() {
                     for index in queue.waiting_indices() {
@@ -151,7 +151,7 @@ impl Parts<'_> {
             for lane in ones(group.active & group.long_chains(MAX_STEPS)) {
                 let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
                 let placed = self.make_room::<W>(Entry { bucket, fingerprint });
-                assert_eq!(placed, Placed::Inserted, "the overflow area has room for every chain");
+                assert_eq!(placed, Placed::Inserted, "the overflow area has no room for a chain");
                 group.active &= !(1 << lane);
             }
         }

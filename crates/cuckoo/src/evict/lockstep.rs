@@ -100,7 +100,8 @@ impl Queue {
         &self.indices[self.next..self.end]
     }
 
-    /// Whether a key waits already. Both of its buckets stay full for as long as it waits.
+    /// Whether a key waits already. While it waits, both of its buckets stay full, so an equal key comes to the queue
+    /// too.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))
@@ -117,7 +118,8 @@ pub(crate) trait EvictionKernel<W: Width>: Copy {
     fn new(parts: &Parts<'_>) -> Self;
 
     /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
-    /// others. Returns a bit per key, set if the key was not in the filter before.
+    /// others. A set does neither with keys that it holds already. Returns a bit per key, set if the key was not in the
+    /// filter before.
     fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
     /// Advances every chain of a group by a step. Does nothing if there is no scratch memory.

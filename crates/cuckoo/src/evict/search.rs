@@ -2,9 +2,9 @@
 //!
 //! The buckets are the vertices of a graph, and every fingerprint is an edge between its two buckets. An insert that
 //! finds both its buckets full needs a path from one of them to a bucket with room; then each fingerprint on the path
-//! moves to the next bucket of the path. The random walk of the paper moves fingerprints as it goes: eleven of them if
-//! one or two are enough. When it gives up, it has a fingerprint in hand and no slot for it. The search moves nothing
-//! until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
+//! moves to the next bucket of the path. The random walk of the paper moves fingerprints as it goes: about eleven where
+//! one or two would be enough. When it gives up, it has a fingerprint in hand and no slot for it. The search moves
+//! nothing until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets, and the children of node `k`, one
 //! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second
@@ -97,7 +97,8 @@ impl Search {
         None
     }
 
-    /// Moves the fingerprints of a path, the last first, and puts the key into the slot that this frees at the root.
+    /// Moves the fingerprints of a path, the last first, and puts the key into the slot that this frees at the root. If
+    /// the root is the key's alternate bucket, sets the flag in the primary bucket.
     #[inline(always)]
     pub(crate) fn apply<W: Width, T: AsRef<[u8]> + AsMut<[u8]>>(
         &self,

@@ -1,5 +1,5 @@
-//! The buckets and the fingerprint of a key, computed by docs/FORMAT.md in exact arithmetic. Tests compare those of the
-//! filter with these.
+//! The buckets and the fingerprint of a key, computed in exact arithmetic as docs/FORMAT.md defines them. Tests compare
+//! the filter with them.
 
 #![allow(dead_code)]
 
@@ -16,8 +16,8 @@ pub(crate) struct Place {
     pub(crate) fingerprint: u64,
 }
 
-/// The lower bucket, the higher bucket and the fingerprint of a key. Once the filter holds keys of one pair, it cannot
-/// tell them apart.
+/// The lower bucket, the higher bucket and the fingerprint of a key. A filter cannot tell keys that it holds apart if
+/// they have the same pair.
 pub(crate) type Pair = (u64, u64, u64);
 
 impl Place {

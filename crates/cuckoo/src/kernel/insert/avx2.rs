@@ -115,7 +115,8 @@ unsafe impl Vector for Avx2 {
         unsafe { Self(choose(sign.0, yes.0, no.0), choose(sign.1, yes.1, no.1)) }
     }
 
-    /// Packs the lanes into 16 bits each. Rotations by up to half of them then compare every lane with every other.
+    /// Packs the lanes into 16 bits each, and compares them with their rotations by one to eight lanes. So every lane
+    /// is compared with every other.
     #[inline(always)]
     fn any_equal_16(self) -> bool {
         // SAFETY: registers only.
@@ -128,8 +129,8 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Loads lanes one by one. Rejected: `vpgatherdd`, which is microcode where gather data sampling is mitigated, and
-    /// slow on other cores with AVX2 too (50 cycles for eight lanes in L1; loads take 27).
+    /// Loads lanes one by one. Rejected: `vpgatherdd`, which is slow microcode on processors with the mitigation of
+    /// Gather Data Sampling, and slow on other cores with AVX2 too (50 cycles for eight lanes in L1; loads take 27).
     #[inline(always)]
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self {
         // SAFETY: the caller promises that these bits may be read.

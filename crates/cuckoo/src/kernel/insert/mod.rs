@@ -6,8 +6,8 @@
 //! fit into fields, and are inserted lane by lane.
 //!
 //! Rare cases are in scalar code: lanes that share a bucket and, in batches, moves into a bucket with room. One lane in
-//! six makes such a move per step. Windowed eviction makes these moves in vectors unless two lanes
-//! might move into one bucket.
+//! six makes such a move per step. Windowed eviction makes these moves in vectors unless two lanes might move into one
+//! bucket.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

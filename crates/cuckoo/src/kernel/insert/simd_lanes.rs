@@ -150,9 +150,9 @@ unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
 }
 
 impl<V: Vector> SimdLanes<V> {
-    /// Puts fingerprints into the buckets that have room and whose sign is set in `wanted`. Returns the lanes that this
-    /// changed, a bit each. The buckets of all lanes must differ. In the wanted lanes, `slots` are the slots of the
-    /// bucket; in the others, they can have any value.
+    /// Puts fingerprints into the buckets that have room and whose sign is set in `wanted`, and marks those that this
+    /// fills as full. Returns the lanes whose fingerprint was put in, a bit each. The buckets of all lanes must differ.
+    /// In the wanted lanes, `slots` are the slots of the bucket; in the others, they can have any value.
     ///
     /// # Safety
     /// The caller must ensure that the buckets whose sign is set in `wanted` are in the table.
@@ -202,9 +202,10 @@ impl<V: Vector> SimdLanes<V> {
         here.or(held(others, fingerprints).and(open)).signs()
     }
 
-    /// Places those keys of the lanes in `primary_full` whose alternates have room. The primary buckets of these lanes
-    /// must be full. The primary buckets of all lanes must differ, and `slots` must be their slots. Returns the lanes
-    /// whose keys were placed. If two alternates agree in their low 16 bits, changes nothing and returns `None`.
+    /// Places those keys of the lanes in `primary_full` whose alternates have room, and sets the flags in their primary
+    /// buckets. The primary buckets of these lanes must be full. The primary buckets of all lanes must differ, and
+    /// `slots` must be their slots. Returns the lanes whose keys were placed. If two alternates agree in their low 16
+    /// bits, changes nothing and returns `None`.
     #[inline(always)]
     fn place_there<W: Fields>(
         &self,

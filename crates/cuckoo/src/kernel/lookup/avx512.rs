@@ -11,8 +11,8 @@ mod qwords;
 use crate::kernel::ContainsBatch;
 use crate::width::Width;
 
-/// Defines the kernel in a module that has `KEYS` (the keys of a vector), `Shape`, `locate`, `alternates`, `gather`,
-/// `matches`, `flagged`, `store` and `load`.
+/// Defines the kernel in a module that has `KEYS` (the number of keys in a vector), `Keys` (an integer with a bit per
+/// key), `Shape`, `locate`, `alternates`, `gather`, `matches`, `flagged`, `store` and `load`.
 macro_rules! lookup {
     () => {
         #[target_feature(
