@@ -13,7 +13,7 @@
 //! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; 8.4 bits per key for a false-positive rate below 3 %, 12.6 for one below 0.2 % |
 //! | a false-positive rate between these steps, or the fewest bits for a given one | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` |
 //! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
-//! | fingerprints in order, or growth to sizes other than twice the last | a quotient filter |
+//! | fingerprints in order, or growth to other sizes than twice the present one | a quotient filter |
 //!
 //! Lookups cost the same at any load. Inserts do not: below half load nearly every key finds room in its primary
 //! bucket; at 95 %, a search looks at some thirty buckets for room. Tables of more than 1024 buckets are

@@ -1,16 +1,17 @@
 //! Finds the slots of a block at which no run is open: as many runs have ended there as were begun.
 //!
 //! Every occupied quotient begins a run, and every runend ends one. Add these bits up slot by slot, as plus one for a
-//! run that begins and minus one for a run that ends: where the sum is zero, no run pushes remainders beyond the slot.
-//! This finds all free slots of a block, or the ends of all its clusters, at once.
+//! run that begins and minus one for a run that ends: where the sum is zero, no run is open. If a run stops being open
+//! at the slot after its runend, these slots are the free ones. If it stops at its runend, the last slots of clusters
+//! are among them. So one sum finds all free slots of a block, or the ends of all its clusters.
 //!
 //! Rejected: jumping from run to run, where each jump waits for the one before it (removals from tables at 95 % load
 //! took 1.7 to 2.5 times as long).
 
 /// A bit for each slot: whether `open`, plus the number of ones in `begun` up to and including the slot, equals the
 /// number of ones in `ended` up to and including the slot. `begun` has the homes of the runs that begin in the block,
-/// `ended` the slots where runs end or have ended, and `open` is the number of runs that are open before the block. In
-/// a forged table, more runs can end than were begun; then only the bits before the first such end are right.
+/// `ended` has the slots where runs stop being open, and `open` is the number of runs that are open before the block.
+/// In a forged table, more runs can end than were begun; then only the bits before the first such end are right.
 #[inline(always)]
 pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     let mut open = u64::from(open);

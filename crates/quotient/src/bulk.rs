@@ -31,7 +31,7 @@ const FEWEST_BUILT_KEYS: usize = 1024;
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// The fewest bytes of the table to which the keys of a group belong. They fit into the nearest cache.
+/// The keys of a group belong to at least this number of bytes of the table, which fit into the nearest cache.
 const GROUPED_BYTES: usize = 32 << 10;
 /// The fewest keys that a group has on average. This limits the number of groups.
 const FEWEST_KEYS_PER_GROUP: usize = 8;

@@ -284,7 +284,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     }
 }
 
-/// Number of hashes that a batch lookup rounds at a time, in a buffer on the stack.
+/// The number of hashes to which a batch lookup applies the [`Rounding`] at a time. They are in a buffer on the stack.
 const ROUNDED_KEYS: usize = 1024;
 
 impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
@@ -334,8 +334,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     }
 
     /// The share of all possible fingerprints that the filter holds. This is the false-positive rate of a set, and an
-    /// upper bound for a multiset, since it counts every copy. A [`CacheLineQuotient`] multiplies the share by 258/256,
-    /// the mean effect of its reserved remainder.
+    /// upper bound for a multiset, since it counts every copy. For a [`CacheLineQuotient`], the share is multiplied by
+    /// 258/256, the mean effect of its reserved remainder.
     fn expected_fpr(&self) -> f64 {
         let held = self.len as f64 * sizing::reserved_factor::<L>();
         (held / self.geometry.fingerprints as f64).min(1.0)

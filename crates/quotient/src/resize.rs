@@ -56,7 +56,10 @@ impl fmt::Display for ResizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fingerprint { slots, fingerprints } => {
-                write!(f, "{fingerprints} fingerprints cannot be kept in {slots} slots")
+                write!(
+                    f,
+                    "{slots} slots cannot store fingerprints of {fingerprints} possible values"
+                )
             }
             Self::TooSmall { slots, len } => write!(f, "{len} keys do not fit into {slots} slots"),
             Self::TooLarge { slots, max_slots } => {

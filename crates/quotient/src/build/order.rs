@@ -1,8 +1,8 @@
 //! Sorts runs in place.
 //!
-//! Nine runs in ten have one remainder or two. So a round compares and swaps neighbours in all runs of a region at
-//! once, with vector minima and maxima, and a region takes as many rounds as its longest run has remainders. (Runs of
-//! more than five remainders are sorted one by one before that, and take no further rounds.)
+//! At 95 % load, nine runs in ten have one remainder or two. So a round compares and swaps neighbours in all runs of a
+//! region at once, with vector minima and maxima, and a region takes as many rounds as its longest run has remainders.
+//! (Runs of more than five remainders are sorted one by one before that, and take no further rounds.)
 //!
 //! Source: Knuth, "The art of computer programming", volume 3, section 5.3.4: odd-even
 //! transposition sort. `n` rounds of swapping neighbours, at even and at odd indices in alternation, sort `n` elements.

@@ -38,8 +38,8 @@ impl Plan {
     /// The plan for a geometry; `None` if regions would be too large.
     pub(super) fn new<L: Layout>(geometry: &Geometry) -> Option<Self> {
         let blocks = geometry.slots.div_ceil(u64::from(L::SLOTS));
-        let too_many = blocks.div_ceil(MOST_REGIONS << REGION_BLOCKS_LOG2);
-        let region_log2 = REGION_BLOCKS_LOG2 + too_many.next_power_of_two().ilog2();
+        let factor = blocks.div_ceil(MOST_REGIONS << REGION_BLOCKS_LOG2);
+        let region_log2 = REGION_BLOCKS_LOG2 + factor.next_power_of_two().ilog2();
         let remainder_bits = geometry.remainder_bits;
         if u64::from(L::SLOTS) << region_log2 > MOST_REGION_SLOTS {
             return None;

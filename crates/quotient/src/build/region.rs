@@ -21,8 +21,8 @@ use trommel_simd::bits_of;
 
 /// Runs with more remainders than this are sorted one by one. [`sort_runs`] sorts the others, all at once.
 const LONG_RUN: u32 = 5;
-/// A region is not built here, but appended in order, if it has more fingerprints than this number times its slots, or
-/// if earlier regions push more remainders than that into it.
+/// If a region has more fingerprints than this number times its slots, or if earlier regions push more remainders than
+/// that into it, the build gives up placing regions, and sorts and appends all fingerprints.
 const MOST_CLUSTERED: usize = 4;
 
 /// The content of slots that runs take beyond the end of their region.

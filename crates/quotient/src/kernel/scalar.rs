@@ -69,8 +69,8 @@ pub(super) fn insert_batch<L: Layout>(
     (hashes.len(), None)
 }
 
-/// The number of blocks whose cache lines a removal prefetches. At high loads, a removal moves slots of about this many
-/// blocks.
+/// The number of blocks whose cache lines a removal prefetches. At high loads, a removal moves remainders in about this
+/// number of blocks.
 const REMOVAL_BLOCKS: usize = 4;
 
 #[inline(always)]

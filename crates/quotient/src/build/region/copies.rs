@@ -1,5 +1,6 @@
 //! Removes copies of fingerprints: a set keeps only one of each. Removing a copy moves the contents of the slots after
-//! it, which is slow. So the build of a region gives up if it has too many copies.
+//! it, which is slow. So if a region has too many copies, the build gives up placing regions, and sorts and appends all
+//! fingerprints.
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -7,7 +8,7 @@ use super::Region;
 use crate::layout::Layout;
 use trommel_simd::bits_of;
 
-/// At most one in this number of fingerprints may be a copy.
+/// At most one in this number of a region's fingerprints may be a copy; otherwise the build gives up.
 const FINGERPRINTS_PER_COPY: usize = 16;
 /// The build also gives up if removing the copies of a region changes the contents of slots more often than this number
 /// of times per slot of the region. In long clusters, each removal changes many slots.

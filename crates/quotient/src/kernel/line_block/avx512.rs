@@ -390,8 +390,8 @@ unsafe fn metadata(table: &[u8], lines: &[u64; GROUP]) -> (__m512i, __m512i) {
     (occupieds, runends)
 }
 
-/// Writes the lanes of `values` whose bit is set in `lanes` to a column, without gaps, from index `to` on. Fills up to
-/// eight elements with zeros.
+/// Writes the lanes of `values` whose bit is set in `lanes` to a column, without gaps, from index `to` on. Zeros
+/// follow them, so that eight elements are written in all.
 ///
 /// # Safety
 /// The caller must ensure that the column has at least eight elements from index `to` on.

@@ -104,8 +104,8 @@ fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
 }
 
 /// Moves the remainders from `at` and the runends from `first`, both to before `free`, up by one slot, and stores the
-/// key's remainder at `at`. Adapts the offsets of the lines after the key's, and marks the key's quotient as occupied.
-/// `occupied` tells whether it was occupied before.
+/// key's remainder at `at`. Increments the offsets of the lines after the key's up to that of `free`, and marks the
+/// key's quotient as occupied. `occupied` tells whether it was occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
