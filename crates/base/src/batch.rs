@@ -27,7 +27,8 @@ pub const WORD_BYTES: usize = 8;
 pub struct Window {
     /// The hint; `None` if the table is in cache anyway.
     pub hint: Option<Hint>,
-    /// Keys between prefetch and probe, in whole groups, up to [`MAX_DISTANCE_KEYS`].
+    /// The number of keys between prefetch and probe. The pipeline rounds it down to whole groups, and uses at most
+    /// [`MAX_DISTANCE_KEYS`].
     pub distance_keys: usize,
 }
 
@@ -229,9 +230,8 @@ impl Ring {
 
 /// Runs `groups` groups of `GROUP` keys each through the pipeline. Each stage is called once per group, in order, with
 /// the state and the index of the group. A group is fetched [`LEAD_KEYS`] keys after it is located, and probed
-/// `window.distance_keys` keys after it is fetched (at most [`MAX_DISTANCE_KEYS`], rounded down to whole groups). If
-/// the window has a hint, the hashes in `keys` are prefetched before they are located; pass an empty `keys` if the
-/// hashes are in cache.
+/// `window.distance_keys` keys after it is fetched (rounded as [`Window`] says). If the window has a hint, the hashes
+/// in `keys` are prefetched before they are located; pass an empty `keys` if the hashes are in cache.
 ///
 /// `GROUP` must divide 64.
 #[inline(always)]

@@ -236,8 +236,8 @@ pub enum WhyFull {
 }
 
 impl Full {
-    /// The error of an insert that found no slot in a filter that holds `len` keys and can hold
-    /// `capacity`.
+    /// The error of a call that inserted `inserted` keys and then found no slot, in a filter that holds `len` keys and
+    /// can hold `capacity`.
     #[must_use]
     pub const fn new(inserted: usize, len: usize, capacity: usize) -> Self {
         Self { inserted, len, capacity, why: WhyFull::Slots }

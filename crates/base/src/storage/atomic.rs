@@ -48,9 +48,8 @@ impl AtomicStorage {
         unsafe { core::slice::from_raw_parts(self.storage.start.as_ptr().cast(), words) }
     }
 
-    /// Returns the memory, with everything that other threads wrote to it. A caller that owns `self` knows that the
-    /// other threads have given up their references, by a join or otherwise, and what orders this also orders their
-    /// writes.
+    /// Returns the memory, with everything that other threads wrote to it. A caller can own `self` only after the other
+    /// threads gave up their references, for example when they were joined. The join makes their writes visible.
     #[must_use]
     pub fn into_storage(self) -> Storage {
         self.storage

@@ -38,7 +38,7 @@ struct Table {
 
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
 /// Returns the number of keys that this was done for, which are the first keys of the batch. These are all keys unless
-/// memory is short or the batch has too few keys. If `fill` returns an error, it has changed nothing.
+/// memory is short or the batch has too few keys. If `fill` returns an error, it must have changed nothing.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],
