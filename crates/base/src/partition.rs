@@ -204,12 +204,12 @@ impl<R: Record> Partitioner<R> {
 
     /// The bytes of scratch memory that the partitioner holds: the need of the largest batch so far.
     ///
-    /// A batch of `n` hashes in `p` parts needs per part at most `m + 6 √m` records and 1100 bytes, where `m = n / (p −
-    /// 1)`, or `n` for one part. For 16 M hashes in 4096 parts that is 4.5 bytes per hash with records of four bytes
-    /// and 8.9 with records of eight; for two parts it is about twice the size of the records. Slack that no record
-    /// reaches is never written. If the system provides memory at the first write, as Linux does, slack costs only
-    /// addresses, except for the rest of the last page that is written. From 4 MiB on, memory is counted in whole huge
-    /// pages of 2 MiB.
+    /// For a batch of `n` hashes in `p` parts, let `m` be `n / (p − 1)`, or `n` if there is one part. The batch needs
+    /// per part at most `m + 6 √m` records plus 1100 bytes. For 16 M hashes in 4096 parts that is 4.5 bytes per hash
+    /// with records of four bytes and 8.9 with records of eight; for two parts it is about twice the size of the
+    /// records. Slack that no record reaches is never written. If the system provides memory at the first write, as
+    /// Linux does, slack costs only addresses, except for the rest of the last page that is written. From 4 MiB on,
+    /// memory is counted in whole huge pages of 2 MiB.
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
         let regions = self.regions.begins.capacity() + self.regions.cursors.capacity();

@@ -50,8 +50,8 @@ fn the_textbook_table_is_reproduced() {
 }
 
 /// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. Each filter's fraction is within four standard
-/// deviations. The deviation is computed for independent bits; the bits depend on each other negatively, so the true
-/// one is smaller. The mean of all filters is within four standard deviations of a mean.
+/// deviations. The deviation is computed for independent bits. It is an upper bound, since the bits depend on each
+/// other negatively. The mean of all filters is within four standard deviations of a mean.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;

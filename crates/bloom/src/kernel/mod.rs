@@ -107,7 +107,7 @@ impl<B: SingleKey> Kernels<B> {
 }
 
 /// The odd 32-bit constant by which the low half of a hash is multiplied to get the key's *pattern*: the positions of
-/// its bits within its block. It is the high half of 2^64 divided by the golden ratio.
+/// its bits within its block. It consists of the high 32 bits of 2^64 divided by the golden ratio.
 ///
 /// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
 /// positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected

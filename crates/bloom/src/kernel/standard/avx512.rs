@@ -77,8 +77,8 @@ pub(super) fn contains_batch<const GATHERS: bool>(
 ) {
     const { Lines::FITS };
     // From 2^32 bits on, a position cannot be computed from two 32-bit products; and a filter of half a gigabyte waits
-    // for memory, however the addresses are computed. Short batches: setting up a chunk's lists costs as much as some
-    // two hundred keys (on Sapphire Rapids, 11 ns per key against 6, in batches of 64 keys).
+    // for memory, however the addresses are computed. In a short batch, setting up the lists of a chunk costs as much
+    // as some two hundred keys (on Sapphire Rapids, 11 ns per key against 6, in batches of 64 keys).
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
