@@ -99,8 +99,9 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes 8.5 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the key
-    /// sets, up to 256 MiB or the size of the table, whichever is more; if the table is larger than 1 GiB, up to 1 GiB
-    /// or a quarter of it, whichever is more. Without that memory, keys are inserted without grouping.
+    /// sets. The limit is the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4
+    /// GiB, it is a quarter of the table. It never exceeds `bulk.scratch_bytes`. Without enough memory, keys are
+    /// inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
