@@ -1,20 +1,20 @@
 //! The batch pipeline: locate, prefetch, probe.
 //!
-//! A single lookup outside the caches waits for one cache line, but a core can have sixteen lines and more in
-//! flight. So a batch goes through a pipeline of three stages, one group of keys at a time. The cache lines of a
-//! group are *located* (hashes become offsets in the table, in vectors), some groups later *fetched* (prefetched), and
-//! after a further distance *probed*.
+//! A single lookup outside the caches waits for one cache line, but a core can have sixteen cache lines and more in
+//! flight. So a batch goes through a pipeline of three stages, one group of keys at a time. *Locate* computes, from the
+//! hashes of a group, the offsets of its cache lines in the table. Some groups later, *fetch* prefetches these cache
+//! lines. After a further distance, *probe* reads or writes them.
 //!
-//! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is
-//! fetched: reading an offset right after the vector store that wrote it fails store forwarding, which halved the speed
-//! where it was tried.
+//! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is fetched. If an
+//! offset were read right after the vector store that wrote it, the processor could not forward it from its store
+//! buffer; where this was tried, it halved the speed.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
 
 /// The number of keys between locating a cache line and fetching it, or probing it if there is no prefetch.
 pub const LEAD_KEYS: usize = 64;
-/// The longest distance, in keys, between fetching a line and probing it.
+/// The longest distance, in keys, between fetching a cache line and probing it.
 pub const MAX_DISTANCE_KEYS: usize = 256;
 /// The number of slots of a [`Ring`]: a power of two, with room for the lead, the distance and a group.
 pub const RING_KEYS: usize = 512;
@@ -27,7 +27,8 @@ pub const WORD_BYTES: usize = 8;
 pub struct Window {
     /// The hint; `None` if the table is in cache anyway.
     pub hint: Option<Hint>,
-    /// Keys between prefetch and probe, in whole groups, up to [`MAX_DISTANCE_KEYS`].
+    /// The number of keys between prefetch and probe. The pipeline rounds it down to whole groups, and uses at most
+    /// [`MAX_DISTANCE_KEYS`].
     pub distance_keys: usize,
 }
 
@@ -36,14 +37,18 @@ impl Window {
     const FAR: Self = Self { hint: Some(Hint::T1), distance_keys: 128 };
 
     /// The window for a table of `bytes` in which each key reads or writes one unit: a word, a block or a cache line.
+    /// In a table of up to half of L2 there is no prefetch. Up to twice L2 the hint is T0, 64 keys ahead; beyond, it is
+    /// T1, 128 keys ahead.
     ///
     /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger tables that still fit
-    /// L2 (1 MiB), prefetching reduces the time of lookups to 0.7 to 0.85, in blocks of a word and of a cache line. In
-    /// tables of twice L2 and more, the best hint is T1, which fetches into L2: a core tracks some 48 lines on their
-    /// way to L2, but only 16 on their way to L1. With split blocks and an L2 of 2 MiB, a lookup takes 2.2 ns with T0
-    /// and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, 13.9 and 12.7 at 1 GB. NTA is slower
-    /// than T1 at every size. In tables of between one and two times L2, random reads without a filter are up to a
-    /// tenth slower with T1 than with T0. Distances from 64 to 256 keys make no difference.
+    /// an L2 of 1 MiB, lookups in blocks of a word and of a cache line take 0.7 to 0.85 of the time that they take
+    /// without prefetch.
+    ///
+    /// Beyond twice L2, the best hint is T1, which fetches into L2: a Sapphire Rapids core can have 48 cache lines on
+    /// their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a lookup in split blocks
+    /// takes 2.2 ns with T0 and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, and 13.9 and 12.7
+    /// at 1 GB. NTA is slower than T1 at every size. In tables of between one and two times L2, random reads without a
+    /// filter are up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make no difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::for_table_and_l2(bytes, l2_bytes())
@@ -59,27 +64,30 @@ impl Window {
         }
     }
 
-    /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines.
-    /// These lines are in flight together anyway, so prefetching is worthwhile only beyond L2. With an L2 of 2 MiB, a
-    /// lookup in register blocks takes 0.92 ns without and 1.09 ns with prefetch at 1.5 MB, 1.7 and 1.6 at 4 MB. A
-    /// lookup of an absent key in a standard filter takes 2.7 and 6.3 ns at 1.5 MB, 6.1 and 4.1 at 4 MB.
+    /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines. These
+    /// cache lines are in flight together even without prefetch, so prefetching is worthwhile only beyond L2. There the
+    /// hint is T1, 128 keys ahead. On a Sapphire Rapids core, whose L2 has 2 MiB, a lookup in register blocks takes
+    /// 0.92 ns without and 1.09 ns with prefetch at 1.5 MB, and 1.7 and 1.6 ns at 4 MB. A lookup of an absent key in a
+    /// standard filter takes 2.7 and 6.3 ns at 1.5 MB, and 6.1 and 4.1 ns at 4 MB.
     ///
-    /// Beyond L2 the hint is T1 at any size, since a kernel that works on a block of keys at a time fetches more lines
-    /// than a core tracks on their way to L1. On a Zen 4 core, at 1.3 to 1.5 MB, T1 takes 0.95 of T0's time in a
-    /// cache-line quotient filter, 0.92 in a quotient filter, and in a standard filter 0.9 for present keys and 1.04
-    /// for absent ones. Rejected: no prefetch up to 1.5 MB. In a loop over one filter, this reduced the time to 0.95 in
-    /// a cache-line quotient filter and to 0.8 in a quotient filter. But in the harness, which interleaves its
-    /// subjects, it made the cache-line quotient filter slower than the same filter with AVX2 and T1.
+    /// T0 is not used, since a kernel that works on many keys at a time fetches more cache lines than a core can have
+    /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, lookups with T1 take 0.95
+    /// of the time with T0 in a cache-line quotient filter, 0.92 in a quotient filter, and in a standard filter 0.9 for
+    /// present keys and 1.04 for absent ones. Rejected: no prefetch up to 1.5 MB. In a loop over one filter, lookups
+    /// without prefetch took 0.95 of the time in a cache-line quotient filter and 0.8 in a quotient filter. But in the
+    /// harness (`perf`), which measures several filters in alternation, the cache-line quotient filter without prefetch
+    /// was slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
     }
 
-    /// The window for a table of `bytes` whose cache lines are fetched for a whole block of keys at a time. These are
-    /// more lines than a core tracks on their way to L1.
+    /// The window for a table of `bytes` whose cache lines are fetched for many keys at a time. In a table of up to
+    /// half of L2 there is no prefetch. Beyond, the hint is T1, 128 keys ahead, since the cache lines are more than a
+    /// core can have on their way to L1.
     ///
-    /// In a cache-line quotient filter with AVX2 on a Zen 4 core, looking up a block of keys at a time takes this share
-    /// of the time that lookups key by key take: at 1.3 MB, 0.43 to 0.55 with T0, 0.38 to 0.46 with T1 and 0.45 to 0.7
+    /// In a cache-line quotient filter with AVX2 on a Zen 4 core, looking up many keys at a time takes this share of
+    /// the time that lookups key by key take: at 1.3 MB, 0.43 to 0.55 with T0, 0.38 to 0.46 with T1 and 0.45 to 0.7
     /// without prefetch; at 0.7 MB, 0.38 to 0.48 with T1 and 0.42 to 0.55 without prefetch.
     #[must_use]
     pub fn for_passes(bytes: usize) -> Self {
@@ -92,17 +100,17 @@ const KEYS_BEHIND_BYTES: usize = 1024;
 
 /// A prefetch hint as a type, so that a kernel's loop is compiled for each hint.
 pub trait Fetch {
-    /// Prefetches the line at `address`.
+    /// Prefetches the cache line at `address`.
     fn line(address: *const u8);
 
-    /// Prefetches the cache lines of the batch that come a kilobyte after these hashes.
+    /// Prefetches into L1 the hashes that come 1 KiB after `keys` in the same batch.
     ///
     /// The hashes of a batch are read in order, but the processor does not fetch them in time if each key accesses a
     /// different page of the table in between. ns per key without and with this prefetch, for a million keys (8 MB of
     /// hashes) and tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9
     /// and 2.7, in cache-line blocks 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
-    /// Rejected: the same prefetch for keys that are partitioned (0.9 to 1.2 times as long; 1.2 to 1.5 times in batches
-    /// of 64 K), and for keys that are processed in passes over lists of 256 (1.01 to 1.06 times as long).
+    /// Rejected: the same prefetch in a partition, which then took 0.9 to 1.2 times as long (1.2 to 1.5 times for
+    /// batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {
@@ -183,8 +191,8 @@ macro_rules! with_fetch {
 /// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot may be
 /// overwritten once its key has been probed.
 ///
-/// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB, and an x86 address
-/// needs no shift (two instructions per key fewer than with unit numbers).
+/// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load multiplies
+/// an index by 8 by itself, so a key takes two instructions fewer than if the ring held the numbers of units.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ring([u32; RING_KEYS]);
@@ -211,7 +219,7 @@ impl Ring {
         &mut groups[group % (RING_KEYS / GROUP)]
     }
 
-    /// Prefetches the lines in which the units of a group begin.
+    /// Prefetches the cache lines in which the units of a group begin; `table` is the address of the table.
     #[inline(always)]
     pub fn fetch<const GROUP: usize, F: Fetch>(&self, group: usize, table: *const u8) {
         for offset in self.group::<GROUP>(group) {
@@ -220,10 +228,10 @@ impl Ring {
     }
 }
 
-/// Runs `groups` groups of `GROUP` keys each through the pipeline. Each stage is called once per group, in order,
-/// with the state and the index of the group. A group is fetched [`LEAD_KEYS`] keys after it is located, and probed
-/// `window.distance_keys` keys after it is fetched. If the window has a hint, the hashes in `keys` are prefetched
-/// before they are located; pass an empty `keys` if the hashes are in cache.
+/// Runs `groups` groups of `GROUP` keys each through the pipeline. Each stage is called once per group, in order, with
+/// the state and the index of the group. A group is fetched [`LEAD_KEYS`] keys after it is located, and probed
+/// `window.distance_keys` keys after it is fetched (rounded as [`Window`] says). If the window has a hint, the hashes
+/// in `keys` are prefetched before they are located; pass an empty `keys` if the hashes are in cache.
 ///
 /// `GROUP` must divide 64.
 #[inline(always)]

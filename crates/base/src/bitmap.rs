@@ -198,8 +198,8 @@ impl Bitmap {
         self.words
     }
 
-    /// Makes this a bitmap of `len` bits whose words `fill` writes; bits beyond the end are cleared
-    /// afterwards. This is how a filter's kernel writes its answers.
+    /// Makes this a bitmap of `len` bits. Calls `fill` with the bitmap's words, which are zero, so that it writes them;
+    /// then clears the bits beyond the end. The batch lookups of filters write their answers in this way.
     ///
     /// ```
     /// use trommel::Bitmap;

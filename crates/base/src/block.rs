@@ -7,11 +7,12 @@
 //! ```text
 //! after the table    filter
 //! 0                  none: every key may be there
-//! 1 .. 32            bloom, keys hashed by XXH3; the number is that of the bits that each key sets
+//! 1 .. 32            bloom, keys hashed by XXH3; the byte is the number of bits that each key sets
 //! p, then 1hhkkkkk   kind k with hash function h and parameter p; the last byte is given bit by bit
 //! ```
-//! Every other last byte is reserved. A block has neither seed nor checksum: the policy's name contains the seed, and
-//! the engine keeps its own checksum. docs/FORMAT.md gives each kind's parameter and table.
+//! Every other last byte is reserved. A block has neither seed nor checksum. The seed is in the name of the filter
+//! policy (`trommel::FilterPolicy`), which the engine stores, and the engine keeps its own checksum. docs/FORMAT.md
+//! gives each kind's parameter and table.
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
 use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError, WhyFull};
@@ -86,7 +87,7 @@ impl Trailer {
     }
 }
 
-/// The settings that all blocks of a policy share.
+/// The settings that all blocks of a filter policy share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockSpec {
     /// Bits of the table for each key.
@@ -117,10 +118,11 @@ pub trait BlockTable {
     /// [`SpecError::BitsPerKeyOutOfRange`] if the kind has no table with this number of bits per key.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError>;
 
-    /// The exact bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
+    /// The exact size in bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize>;
 
-    /// Fills a table of [`BlockTable::table_len`] bytes. Their previous values do not matter.
+    /// Builds the table of the keys with these hashes in `table`, whose length must be [`BlockTable::table_len`]. The
+    /// previous contents of `table` do not matter.
     ///
     /// # Errors
     /// [`PolicyError`] if the table has no room for the keys or memory is refused; the table's contents are then

@@ -201,8 +201,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The instruction set to use, instead of the one that the variable `TROMMEL_ISA` names or, if it is not set,
-        /// the machine's best.
+        /// The instruction set to use, instead of the one that the environment variable `TROMMEL_ISA` names or, if it
+        /// is not set, the machine's best.
         ///
         /// ```
         /// use trommel::{CacheLineBloom, Isa};

@@ -337,7 +337,7 @@ pub fn parse_with_hasher<B: FrozenBytes>(
     parse_hashed(holder, trust, Some(hasher))
 }
 
-/// Parses a container. Unless a hasher is given, it is that of the header.
+/// Parses a container. If no hasher is given, the function and the seed are those of the header.
 fn parse_hashed<B: FrozenBytes>(
     holder: &B,
     trust: Trust,
@@ -428,7 +428,7 @@ fn parse_header(head: &[u8], hasher: Option<&Hasher>) -> Result<Header, FormatEr
     Ok(Header { kind, hasher, len: u64_at(head, 24), parameters })
 }
 
-/// The hasher of a header with this function and seed: the one that is given, if it is the same.
+/// The hasher for a header with this function and seed: `given`, if it has them too; if none is given, a new hasher.
 fn hasher_of(hash: HashId, seed: u64, given: Option<&Hasher>) -> Result<Hasher, FormatError> {
     match given {
         None => Hasher::new(hash, seed).ok_or(FormatError::KeyRequired { key_check: seed }),

@@ -134,7 +134,10 @@ impl fmt::Display for SpecError {
                 write!(f, "{bytes} bytes are allowed, {min_bytes} are needed")
             }
             Self::BitsPerKeyOutOfRange { bits_per_key, min, max } => {
-                write!(f, "bits per key are above 0 and from {min} to {max}, got {bits_per_key}")
+                write!(
+                    f,
+                    "bits per key must be above 0 and from {min} to {max}, got {bits_per_key}"
+                )
             }
             Self::LoadOutOfRange { load } => {
                 write!(f, "a load must lie strictly between 0 and 1, got {load}")
@@ -233,8 +236,8 @@ pub enum WhyFull {
 }
 
 impl Full {
-    /// The error of an insert that found no slot in a filter that holds `len` keys and can hold
-    /// `capacity`.
+    /// The error of a call that inserted `inserted` keys and then found no slot, in a filter that holds `len` keys and
+    /// can hold `capacity`.
     #[must_use]
     pub const fn new(inserted: usize, len: usize, capacity: usize) -> Self {
         Self { inserted, len, capacity, why: WhyFull::Slots }
@@ -256,7 +259,7 @@ impl Full {
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inserted, len, capacity, why } = self;
-        write!(f, "the filter is full: {len} keys of {capacity}, {inserted} of this call went in")?;
+        write!(f, "the filter is full: {len} keys of {capacity}, this call inserted {inserted}")?;
         match why {
             WhyFull::Slots => Ok(()),
             WhyFull::Copies { max } => {
@@ -330,7 +333,7 @@ impl core::error::Error for Incompatible {}
 pub struct Unsupported {
     /// The kind of the filter.
     pub kind: FilterKind,
-    /// The operation that the kind lacks: `"remove"`, `"count"`.
+    /// The operation that the kind lacks: `"remove"`, `"count"` or `"intersect"`.
     pub operation: &'static str,
 }
 

@@ -235,7 +235,7 @@ pub trait Filter {
 /// While filter `i` of a list is looked up, the cache lines of filter `i + LINES_AHEAD` are prefetched: a core tracks
 /// some sixteen lines on their way to L1.
 const LINES_AHEAD: usize = 16;
-/// While the cache lines of filter `i` are prefetched, so is the struct of filter `i + FILTERS_AHEAD`.
+/// While the cache lines of filter `i` are prefetched, the struct of filter `i + FILTERS_AHEAD` is prefetched too.
 const FILTERS_AHEAD: usize = 16;
 
 fn contains_many<F: Filter>(probes: &[(&F, KeyHash)], found: &mut Bitmap) {

@@ -44,7 +44,7 @@ impl HashId {
         }
     }
 
-    /// The name, as policies of filter blocks have it in theirs.
+    /// The name. The name of a filter policy (`trommel::FilterPolicy`) contains it.
     ///
     /// ```
     /// use trommel::container::HashId;
@@ -84,8 +84,8 @@ impl fmt::Display for HashId {
 /// independent, but a seed does not protect from an adversary who can see it.
 ///
 /// If an adversary chooses keys, use [`Hasher::siphash13`] with a secret key. The bytes of a filter contain only a
-/// [check](Hasher::seed) of that key; functions such as `FilterView::parse_with_hasher` read them with the key.
-/// `docs/security.md` says what this protects from.
+/// [check](Hasher::seed) of that key; functions such as `FilterView::parse_with_hasher` take the key, and read such
+/// bytes. `docs/security.md` says what this protects from.
 ///
 /// ```
 /// use trommel::Hasher;
@@ -102,13 +102,13 @@ pub struct Hasher {
     id: HashId,
     /// Always a set that this machine has: only `with_isa` sets this field, after a check.
     isa: Option<Isa>,
-    /// The seed, or the check of the key.
+    /// The seed, or the key check (see [`Hasher::seed`]).
     seed: u64,
     /// The secret key; zero in a hasher without one.
     key: SipKey,
 }
 
-/// The message whose hash is the check of a key: the bytes `trommel.keycheck`.
+/// The message whose hash is the key check: the bytes `trommel.keycheck`.
 const KEY_CHECK: [u64; 2] = [u64::from_le_bytes(*b"trommel."), u64::from_le_bytes(*b"keycheck")];
 
 impl PartialEq for Hasher {
@@ -121,7 +121,7 @@ impl Eq for Hasher {}
 
 impl Hash for Hasher {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        // Not the key, since hashes of tables may become known.
+        // The key is left out, since the hash of a `Hasher` may become known, for example by the order of a hash table.
         (self.id, self.seed).hash(state);
     }
 }
@@ -330,8 +330,8 @@ impl Hasher {
         })
     }
 
-    /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`. By XXH3 or XXH64, in about ten
-    /// instructions and without a branch.
+    /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`. XXH3 and XXH64 compute it in about
+    /// ten instructions without a branch.
     ///
     /// ```
     /// use trommel::Hasher;

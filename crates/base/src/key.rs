@@ -22,8 +22,8 @@ use core::hash::{BuildHasher, Hash};
 /// assert_eq!(hashes[2].raw(), 3);
 /// ```
 ///
-/// Valid to: the false-positive equations hold for hashes that are uniform in all 64 bits. Hashes of
-/// fewer bits are accepted and never give a false negative, at a higher false-positive rate.
+/// The equations of false-positive rates hold for hashes that are uniform in all 64 bits. Hashes with fewer random bits
+/// are accepted. They give no false negatives, but more false positives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct KeyHash(u64);

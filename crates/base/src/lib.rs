@@ -4,13 +4,14 @@
 //! |---|---|
 //! | [`key`], [`hash`] | a key is hashed once, before it reaches a filter: [`Key`] → [`Hasher`] → [`KeyHash`] |
 //! | [`mod@column`] | columns of strings as columnar formats store them: offsets and bytes |
-//! | [`range`] | maps a hash to a block by a multiplication and a shift, for any number of blocks |
+//! | [`range`] | maps a hash to an index below `n` by a multiplication and a shift, for any `n` |
 //! | [`storage`] | zeroed memory, aligned to cache lines, in huge pages if it is large |
 //! | [`bitmap`] | one answer bit per key |
 //! | [`batch`] | the batch pipeline: locate, prefetch, probe |
 //! | [`partition`] | groups keys, in one pass, by the part of a table that they belong to |
 //! | [`sizing`] | exact false-positive rates and their inverses |
 //! | [`spec`], [`builder`] | the options of a filter, checked before anything is allocated; the builder of each kind |
+//! | [`kind`] | the list of the kinds of filter, with their names and numbers |
 //! | [`container`] | the frozen format: a header with checksums, then the payload |
 //! | [`block`] | the block form: a table and a trailer, for engines that hold many small filters |
 //! | [`workers`] | the pieces of a large batch, and the threads that work on them |

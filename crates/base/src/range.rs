@@ -4,12 +4,12 @@
 //! The filters rely on two properties of this reduction:
 //!
 //! - it is monotone in the hash, so a partition by the hash's high bits is a partition by index;
-//! - for `f` dividing `n`, `reduce(h, n / f) == reduce(h, n) / f` exactly (a floor of a floor), so a
-//!   filter can be folded to a smaller size without its keys.
+//! - if `f` divides `n`, `reduce(h, n / f)` equals `reduce(h, n) / f`, rounded down, for every hash `h`. So a filter
+//!   can be folded to a smaller size without its keys.
 
 /// `floor(hash · n / 2^64)`: an index below `n` (0 if `n` is 0).
 ///
-/// Valid to: any `n`. Each of the `n` indices receives `2^64 / n` hashes, give or take one, so the bias is
+/// Valid for any `n`. Each of the `n` indices receives `2^64 / n` hashes, give or take one, so the relative bias is
 /// below `n / 2^64`.
 ///
 /// ```
@@ -26,9 +26,10 @@ pub const fn reduce(hash: u64, n: u64) -> u64 {
 
 /// `floor(high · n / 2^32)`, where `high` is the high 32 bits of the hash. Parquet prescribes this reduction.
 ///
-/// Valid to: `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So if `n` is about
-/// 2^27 and no power of two, the loads of the indices differ by up to 3 %, which raises the false-positive rate by less
-/// than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive two values and others one.
+/// Valid for `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So if `n` is about
+/// 2^27 and no power of two, some indices receive 3 % more keys than others, which raises the false-positive rate of a
+/// filter by less than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive two values and others
+/// one.
 #[inline(always)]
 #[must_use]
 pub const fn reduce_high(hash: u64, n: u32) -> u32 {

@@ -1,9 +1,9 @@
 //! Exact false-positive rates, and their inverses.
 //!
-//! `λ` is the expected number of keys per block. The usual textbook approximation of a blocked filter
-//! (the standard formula, applied to each block) is about 4 % too low; the equations here agree with
-//! measurements to 0.1 % of the rate. All mathematical functions are `libm`'s, so that a filter has
-//! the same size on every machine.
+//! `λ` is the expected number of keys per block, and `Pois(λ, i)` the Poisson probability that a block has `i` keys.
+//! The usual textbook approximation of a blocked filter (the standard formula, applied to each block) is about 4 % too
+//! low; the equations here agree with measurements to within 0.1 % of the rate. All mathematical functions are
+//! `libm`'s, so that a filter has the same size on every machine.
 //!
 //! | layout | equation |
 //! |---|---|
@@ -47,7 +47,7 @@ pub fn hash_floor(keys: usize, hash_bits: u32) -> f64 {
 /// False-positive rate of a standard filter of `bits_per_key = m / n` and `k` hashes:
 /// `(1 − e^(−kn/m))^k`.
 ///
-/// Valid to: filters of more than about a thousand bits.
+/// Valid for filters of more than about a thousand bits.
 #[must_use]
 pub fn standard_fpr(bits_per_key: f64, k: u32) -> f64 {
     pow(-expm1(-f64::from(k) / bits_per_key), f64::from(k))
@@ -83,7 +83,8 @@ pub fn standard_hashes(bits_per_key: f64) -> u32 {
 /// `Σ_r (−1)^r C(d, r) (1 − r/B)^t`, and the mean of `(1 − r/B)^(k·i)` over a Poisson number
 /// `i` of keys is `exp(−λ (1 − (1 − r/B)^k))`.
 ///
-/// Valid to: rates above about 1e-9 for `k ≤ 12`; below, cancellation begins to show.
+/// Valid for rates above about 1e-9 if `k ≤ 12`. At lower rates, rounding errors show, since terms of both signs nearly
+/// cancel.
 #[must_use]
 pub fn blocked_fpr(block_bits: u32, k: u32, keys_per_block: f64) -> f64 {
     BlockRate::blocked(block_bits, k).at(keys_per_block)
@@ -142,10 +143,10 @@ fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
 /// False-positive rate of a filter whose keys set one bit in each of `lanes ≤ 32` lanes of
 /// `lane_bits` bits of one block: 8 × 32 is Parquet's split block, 8 × 64 the cache-line block.
 ///
-/// Computed by inclusion and exclusion over the lanes: `r` given positions in different lanes are all missed by
-/// a key with probability `(1 − 1/S)^r`.
+/// Computed by inclusion and exclusion over the lanes: `r` given positions in different lanes of `S` bits are all
+/// missed by a key with probability `(1 − 1/S)^r`.
 ///
-/// Valid to: false-positive rates above about 1e-9.
+/// Valid for false-positive rates above about 1e-9. At lower rates, rounding errors show.
 #[must_use]
 pub fn split_fpr(lanes: u32, lane_bits: u32, keys_per_block: f64) -> f64 {
     BlockRate::split(lanes, lane_bits).at(keys_per_block)
@@ -177,7 +178,8 @@ pub fn sectorised_fpr(
 
 /// `Σ_i Pois(λ, i) · f(i)`, summed so far to both sides of `λ` that the remaining terms are below 1e-16.
 fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
-    // For so large a mean the distribution is practically a point, and adding 1 to `i` may not change it.
+    // At means from 1e9 on, the distribution is practically a single point. (At means above 2^53, adding 1 to `i` would
+    // not change it, and the loop below would not end.)
     if lambda.is_nan() || lambda <= 0.0 || lambda >= 1e9 {
         return f(lambda.max(0.0));
     }
@@ -253,8 +255,8 @@ pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
 /// False-positive rate at load `α` of a cuckoo filter whose lookups read two buckets of four slots:
 /// `1 − (1 − q)^(8α)`, where `q` is the probability that two fingerprints of a bucket are equal.
 ///
-/// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits, of which
-/// `e = f − doublings` bits tell keys of a bucket apart.
+/// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits, of which `e = f − doublings`
+/// tell the keys of a bucket apart: each doubling of the filter's size uses up one bit of every fingerprint.
 ///
 /// ```
 /// use trommel_base::sizing::cuckoo_fpr;

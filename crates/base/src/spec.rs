@@ -141,8 +141,8 @@ impl Spec {
         }
     }
 
-    /// Refuses a `grow_at` load at which even `most_slots`, the largest size, have no room for the expected keys, or
-    /// for one key if none are expected.
+    /// Refuses a `grow_at` load at which even the largest size, `most_slots` slots, has no room for the expected keys,
+    /// or for one key if none are expected.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] if `grow_at` is not a load, [`SpecError::GrowAt`] if it is too low.
@@ -215,7 +215,7 @@ pub fn check_bits_per_key(bits_per_key: f64, min: f64, max: f64) -> Result<(), S
     }
 }
 
-/// Refuses a load that is not strictly between 0 and 1, and gives back one that is.
+/// Returns the load, or an error if it is not strictly between 0 and 1.
 ///
 /// # Errors
 /// [`SpecError::LoadOutOfRange`].

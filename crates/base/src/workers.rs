@@ -19,8 +19,9 @@ pub trait Workers: Sync {
     /// If a call panics, as soon as no call is running any more.
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
 
-    /// Takes scratch memory that was kept from earlier calls, so that its pages are resident already: at most as many
-    /// pieces as `request` asks for, with arbitrary contents. By default none is kept.
+    /// Returns pieces of scratch memory that were kept from earlier calls, so that their pages are resident already: at
+    /// most as many as `request` asks for, and none smaller than it asks for. Their contents are arbitrary. By default,
+    /// no memory is kept.
     ///
     /// Frees kept memory until the returned pieces, the pieces that the caller still has to allocate, and the memory
     /// that stays kept take at most [`ScratchRequest::most_bytes`] together.
@@ -38,7 +39,7 @@ pub trait Workers: Sync {
 /// The scratch memory that a call needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScratchRequest {
-    /// The number of pieces.
+    /// The number of pieces of memory.
     pub pieces: usize,
     /// The least size of a piece, in bytes.
     pub piece_bytes: usize,
@@ -66,8 +67,8 @@ impl Workers for CallerThread {
 pub struct Bulk<'w, W> {
     /// The threads that do the work.
     pub workers: &'w W,
-    /// The most bytes of memory, in addition to the filter's own, that may be in use at a time. If these bytes are
-    /// too few, the batch is inserted key by key.
+    /// The most bytes of memory, in addition to the filter's own, that may be in use at a time. If these bytes are too
+    /// few, the batch is inserted in a slower way that needs fewer.
     pub scratch_bytes: usize,
 }
 
@@ -87,7 +88,8 @@ impl Bulk<'static, CallerThread> {
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
     /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if that
-    /// method itself groups large batches; callers then need not choose, and always use [`InsertBulk::insert_bulk`].
+    /// method groups large batches itself. Callers then need not choose between the two methods, and always call
+    /// [`InsertBulk::insert_bulk`].
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }

@@ -145,20 +145,20 @@ fn agree<const BITS_BYTES: usize>(
 const EVERY_SECOND: u64 = 0x5555_5555_5555_5555;
 const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
 
-/// Sets the lowest bit of each two-bit field that is not zero.
+/// The lowest bit of each two-bit field: 1 if the field is not zero. All other bits are 0.
 #[inline(always)]
 const fn nonzero_twos(cells: u64) -> u64 {
     (cells | cells >> 1) & EVERY_SECOND
 }
 
-/// Sets the lowest bit of each four-bit field that is not zero.
+/// The lowest bit of each four-bit field: 1 if the field is not zero. All other bits are 0.
 #[inline(always)]
 const fn nonzero_fours(cells: u64) -> u64 {
     let twos = cells | cells >> 2;
     (twos | twos >> 1) & EVERY_FOURTH
 }
 
-/// Moves bit `i` to bit `2i`. (Warren, "Hacker's delight", section 7-2: half a shuffle.)
+/// Moves bit `i` to bit `2i`. Source: Warren, "Hacker's delight", section 7-2.
 #[inline(always)]
 const fn spread_to_twos(bits: u32) -> u64 {
     let bits = bits as u64;
@@ -248,9 +248,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
-    /// Splits the counters into pieces of `2^positions_log2` positions, which must be at least 8. Each piece gets its
-    /// part of the overflow table. The whole table's overflow table is empty until [`Counters::join_overflows`]
-    /// restores it.
+    /// Splits the counters into pieces of `2^positions_log2` positions; `positions_log2` must be at least 3. Each piece
+    /// gets its part of the overflow table. The whole table's overflow table is empty until
+    /// [`Counters::join_overflows`] restores it.
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is no memory for the list of pieces. Nothing was changed.

@@ -32,8 +32,9 @@ use trommel_simd::Isa;
 /// does, by a false positive, the removal decrements counters of other keys, which lookups may no longer find.
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
-/// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone (half more
-/// than two-bit counters), and lookups then read from a table of a quarter (half) of the size.
+/// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone, and half
+/// more than two-bit counters alone. In return, lookups read a table of a quarter of the size of four-bit counters, or
+/// half of the size of two-bit counters.
 ///
 /// ```
 /// use trommel::{CountingBloomFilter, Filter, Insert, Remove};
@@ -242,8 +243,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.estimate_len()
     }
 
-    /// Checks that counters agree with bits and with the overflow table, as [`CountingBloomFilter::parse_trusted`] does
-    /// not. Computes no checksum.
+    /// Checks that counters agree with bits and with the overflow table, which [`CountingBloomFilter::parse_trusted`]
+    /// does not check. Computes no checksum.
     ///
     /// # Errors
     /// [`FormatError`] if counters disagree with bits or with the overflow table.
@@ -364,8 +365,8 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
     ///
     /// # Errors
     /// [`FormatError`] if the container holds another kind of filter, invalid parameters or an invalid overflow table,
-    /// or if counters disagree with bits or with the overflow table; the last is not checked if the container was
-    /// parsed as trusted.
+    /// or if counters disagree with bits or with the overflow table. Whether counters agree is not checked if the
+    /// container was parsed as trusted.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         let expected = FilterKind::CountingBloom;

@@ -155,7 +155,7 @@ impl<L: Layout> Bloom<L> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
-    /// Adds the counters of another filter, owned or viewed. The result is the filter of both multisets of keys.
+    /// Adds the counters of another filter, owned or viewed. The result holds all copies of the keys of both filters.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};

@@ -12,10 +12,10 @@ use trommel_testkit::{
     removal_suite,
 };
 
-/// Defines a subject: its filter type, whether it is the compact variant, and its golden digest; then, for measuring
-/// the false-positive rate, the number of absent keys that are looked up for each inserted key (more for counting
-/// filters, whose inserts are slow); then the predicted rate with `load` keys per unit, each of which sets `hashes`
-/// bits.
+/// Defines a subject of the contract tests: its filter type, whether it is the compact variant, and its golden digest,
+/// which is explained at `Subject::GOLDEN`. `probes per key` is the number of absent keys that are looked up for each
+/// inserted key when the false-positive rate is measured; it is higher for counting filters, whose inserts are slow.
+/// The last argument is the predicted rate with `load` keys per unit, each of which sets `hashes` bits.
 macro_rules! subject {
     ($subject:ident: $filter:ident, compact: $compact:literal, golden: $golden:literal,
      probes per key: $probes:literal, |$hashes:pat_param, $load:ident| $fpr:expr) => {

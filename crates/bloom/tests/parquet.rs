@@ -1,7 +1,7 @@
 //! The split-block filter reads the Bloom filters of real Parquet files, and Parquet's reader reads the split-block
 //! filter.
-// Parquet's writer hashes integers in the byte order of the machine, so on a big-endian one its files are not those of
-// other machines, and no reader agrees with it.
+// Parquet's writer hashes integers in the byte order of the machine, so the files that it writes on a big-endian
+// machine differ from those of other machines, and readers elsewhere do not find their keys.
 #![cfg(target_endian = "little")]
 
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};

@@ -56,7 +56,7 @@ fn check_against_portable<F: Filter + Insert + FromSpec>(
 }
 
 #[test]
-fn register_blocks_answer_alike_on_all_instruction_sets_with_one_to_eight_bits_per_key() {
+fn register_blocks_answer_alike_on_all_instruction_sets_if_keys_set_one_to_eight_bits() {
     let seen = check_against_portable::<RegisterBloom>(RegisterBloom::hash_count);
     assert!(seen.iter().copied().eq(1..=8), "{seen:?}");
 }

@@ -22,8 +22,8 @@ fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
 /// Measures the textbook's table of false-positive rates: `m/n` bits per key and `k` hashes give `(1 − e^(−kn/m))^k`,
 /// within three standard deviations of a binomial count.
 ///
-/// Each filter is probed with fewer keys than it holds, so that the chance deviation of one filter's fill does not add
-/// up over its probes.
+/// All probes of one filter share the chance deviation of its fill. So there are many filters, each probed with fewer
+/// keys than it holds, and these deviations average out.
 #[test]
 fn the_textbook_table_is_reproduced() {
     const KEYS: usize = 64_000;
@@ -50,8 +50,8 @@ fn the_textbook_table_is_reproduced() {
 }
 
 /// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. Each filter's fraction is within four standard
-/// deviations, which are those of independent bits; the negative dependence of the bits only makes them smaller. The
-/// mean of all filters is within four standard deviations of the mean.
+/// deviations. The deviation is computed for independent bits. It is an upper bound, since the bits depend on each
+/// other negatively. The mean of all filters is within four standard deviations of a mean.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;
@@ -186,8 +186,8 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// Batches of inserts give bit for bit the table of single inserts, even if their lengths are next to 256, from which
-/// on they are inserted in vectors.
+/// Batches of inserts give bit for bit the table of single inserts, also at lengths around 256, from which on AVX-512
+/// code inserts them in vectors.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     for fpr in [0.4, 0.01, 1e-9] {

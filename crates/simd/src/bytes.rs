@@ -15,8 +15,8 @@ pub fn bits_of(bytes: &[u8]) -> u64 {
     let (eights, rest) = bytes.as_chunks::<8>();
     let mut bits = 0;
     for (i, eight) in eights.iter().enumerate() {
-        // Byte j times 2^(56 - 7j) is bit 56 + j. All other terms are below bit 56 or overflow, at different bits, so
-        // nothing carries.
+        // Byte j is bit 8j of the word; times 2^(56 - 7j), it becomes bit 56 + j. All other products are below bit 56
+        // or above bit 63. No two products share a bit, so nothing carries.
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits |= gathered << (8 * i);
     }

@@ -8,8 +8,8 @@ const UNKNOWN_L2_BYTES: usize = 1 << 20;
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
 /// The size in bytes of a core's second-level cache, as an x86-64 processor reports it. It is 1 MiB if the processor
-/// reports no plausible size, and on all other architectures: on aarch64, for example, programs are not allowed to ask.
-/// Detected once; later calls cost one load.
+/// reports no plausible size, and on all other architectures: on aarch64, for example, programs may not read the
+/// registers that describe the caches. Detected once; later calls cost one load.
 ///
 /// ```
 /// let bytes = trommel_simd::l2_bytes();
@@ -36,8 +36,8 @@ fn detect() -> Option<usize> {
     const MOST_CACHES: u32 = 8;
     const UNIFIED: u32 = 3;
     for leaf in LEAVES {
-        // The first leaf of a range gives the number of the last leaf of that range. For a number beyond it, CPUID
-        // gives the values of a different leaf.
+        // The first leaf of a range (0 or 0x8000_0000) gives the number of the last leaf of that range. If asked for a
+        // leaf beyond the last, CPUID returns the values of a different leaf.
         if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
             continue;
         }
@@ -50,7 +50,8 @@ fn detect() -> Option<usize> {
             if (kind, level) == (UNIFIED, 2) {
                 let [ways, parts, line] =
                     [cache.ebx >> 22, cache.ebx >> 12 & 0x3FF, cache.ebx & 0xFFF];
-                // Each field holds its value minus one. The size in bytes is the product of the values.
+                // The size in bytes is the product of the ways, the partitions, the bytes of a line, and the sets,
+                // which are in ECX. Each field holds its value minus one.
                 return [ways, parts, line, cache.ecx]
                     .into_iter()
                     .try_fold(1, |bytes: usize, field| bytes.checked_mul(field as usize + 1));

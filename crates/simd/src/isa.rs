@@ -1,4 +1,4 @@
-//! The instruction sets that kernels are written for.
+//! The instruction sets that kernels, the inner loops of the filters, are written for.
 
 use core::fmt;
 use core::str::FromStr;
@@ -45,7 +45,7 @@ pub enum IsaError {
     Unavailable {
         /// The set asked for.
         asked: Isa,
-        /// The set that the machine runs fastest: [`Isa::best`].
+        /// The fastest set that the machine has: [`Isa::best`].
         best: Isa,
     },
     /// The name is none of `portable`, `avx2`, `avx512-core`, `avx512`, `avx512-gather` and `neon`.

@@ -1,12 +1,13 @@
 //! The capabilities of the machine, and nothing about filters.
 //!
-//! - [`Isa`]: the instruction sets that the kernels of Trommel are written for. On x86-64 with the feature `std`, the
-//!   best one is detected at run time, otherwise when the program is compiled. The variable `TROMMEL_ISA` or a filter's
-//!   builder can force another.
+//! - [`Isa`]: the instruction sets that the kernels of Trommel, the inner loops of its filters, are written for. On
+//!   x86-64 with the feature `std`, the best one is detected at run time, otherwise when the program is compiled. The
+//!   environment variable `TROMMEL_ISA` or a filter's builder can force another.
 //! - [`prefetch()`]: the prefetch hints that the batch pipeline issues.
-//! - [`l2_bytes`]: the size of the second-level cache. Prefetching is worthwhile for tables larger than this.
+//! - [`l2_bytes`]: the size of a core's second-level cache. Together with the size of a table, it decides whether the
+//!   batch pipeline of the filters prefetches.
 //! - [`rank`] and [`select`]: rank and select on one 64-bit word, as succinct data structures use them. Both are
-//!   portable; [`RankSelect`] uses BMI2 if the machine has it.
+//!   portable. [`RankSelect`] uses BMI2 on [`Isa::Avx2`] and the sets above it.
 //! - [`bits_of`]: packs answers of one byte each into the bits of a word.
 #![no_std]
 #[cfg(any(feature = "std", test))]

@@ -1,6 +1,6 @@
 //! The hints for prefetching.
 
-/// How close to the core a prefetched line is brought.
+/// The levels of cache into which a prefetched cache line is loaded.
 ///
 /// The best hint depends on the machine and on the size of the table that is read; `trommel-perf roofline` measures
 /// which hint is best.
@@ -8,8 +8,8 @@
 pub enum Hint {
     /// Into every level of cache.
     T0,
-    /// Into the second level and beyond.
+    /// Into the second level and the levels farther from the core.
     T1,
-    /// Close to the core, without filling the outer levels.
+    /// Into a level close to the core, with as little use of the outer levels as the processor allows.
     Nta,
 }

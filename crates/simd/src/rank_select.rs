@@ -17,9 +17,10 @@ pub fn rank(word: u64, index: u32) -> u32 {
 
 /// The position of the `n`-th one of `word`, counted from 0; 64 if it has no more than `n` ones.
 ///
-/// One multiplication counts the ones up to each byte, a comparison of all bytes finds the one's byte, and a table of
-/// 2 KiB its bit. Source: Vigna, "Broadword implementation of rank/select queries", WEA 2008, algorithm 2.
-/// [`RankSelect`] does the same with one `pdep` and one `tzcnt` if the instruction set has BMI2.
+/// One multiplication counts the ones up to the end of each byte, one comparison of all bytes finds the byte that
+/// contains the `n`-th one, and a table of 2 KiB gives its position in that byte. Source: Vigna, "Broadword
+/// implementation of rank/select queries", WEA 2008, algorithm 2. [`RankSelect`] does the same with one `pdep` and one
+/// `tzcnt` if the instruction set has BMI2.
 ///
 /// ```
 /// assert_eq!(trommel_simd::select(0b1011, 0), 0);
@@ -33,16 +34,17 @@ pub fn select(word: u64, n: u32) -> u32 {
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let nibbles = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let bytes = (nibbles + (nibbles >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
-    // The ones up to and including each byte, which are at most 64.
+    // Byte i of `ones` is the number of ones in the bytes 0 to i of the word, at most 64.
     let ones = bytes.wrapping_mul(EACH);
-    // The high bit of each byte up to and including which there are at most `n` ones. No byte borrows from the next.
+    // The high bit of byte i is set if the bytes 0 to i of the word have at most `n` ones. The `n`-th one is after
+    // these bytes. No byte of the difference borrows from the next.
     let n = u64::from(n.min(64));
     let before = ((n * EACH) | (0x80 * EACH)).wrapping_sub(ones) & (0x80 * EACH);
     let shift = ((before >> 7).wrapping_mul(EACH) >> 53 & 0x38) as u32;
     let rest = n.wrapping_sub(ones << 8 >> shift & 0xFF);
     let byte = word >> shift & 0xFF;
     let position = shift + u32::from(SELECT_IN_BYTE[rest as usize % 8][byte as usize]);
-    // Not an early return, since callers' processors could not predict it.
+    // Not an early return, since the processor could not predict its branch.
     if n < ones >> 56 { position } else { 64 }
 }
 
@@ -114,7 +116,8 @@ impl RankSelect {
 mod tests {
     use super::*;
 
-    /// Words with no ones, all ones, single ones, and bits of a multiplicative sequence.
+    /// Words with no ones, all ones and a single one; words of a multiplicative sequence, half of whose bits are ones;
+    /// and words with few ones.
     fn words() -> impl Iterator<Item = u64> {
         let single = (0..64).map(|i| 1u64 << i);
         let mixed = (1..2000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17));

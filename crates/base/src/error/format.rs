@@ -70,7 +70,8 @@ pub enum FormatError {
     /// The keys of the filter were hashed with a secret key, which the bytes do not contain. The functions
     /// `parse_with_hasher` and `from_bytes_with_hasher` take a hasher with the key.
     KeyRequired {
-        /// The check of the key: [`Hasher::seed`](crate::Hasher::seed) of the hasher.
+        /// The *key check*, a public number that tells keys apart: [`Hasher::seed`](crate::Hasher::seed) of a hasher
+        /// with the key.
         key_check: u64,
     },
     /// The keys of the filter were hashed by another function, or with another seed or secret key, than those of the
@@ -78,11 +79,11 @@ pub enum FormatError {
     WrongHasher {
         /// The function of the hasher that was given.
         given: HashId,
-        /// Its seed, or the check of its key.
+        /// Its seed, or its key check.
         given_seed: u64,
         /// The function that the bytes name.
         stored: HashId,
-        /// The seed, or the check of the key, that the bytes have.
+        /// The seed or the key check that the bytes contain.
         stored_seed: u64,
     },
     /// The filter has an option that this library does not know. A later release may know it.
@@ -99,14 +100,16 @@ pub enum FormatError {
         /// The kind found.
         found: FilterKind,
     },
-    /// A field has a value that no writer writes, although the checksum is right.
+    /// A field has a value that the library never writes. The checksum does not reveal this: it is right, or was not
+    /// verified.
     Field {
         /// Its name.
         name: &'static str,
         /// Its value.
         value: u64,
     },
-    /// The table is one that no sequence of inserts makes, although the checksum is right.
+    /// The table is one that no sequence of inserts makes. The checksum does not reveal this: it is right, or was not
+    /// verified.
     Structure {
         /// The part of the table that is impossible: `"runends"`, `"offset"` and the like.
         name: &'static str,

@@ -1,4 +1,5 @@
-//! Takes the next bit of one of several streams, for one hash after another.
+//! Puts answer bits that were computed part by part back in the order of the keys, for
+//! [`Answers`](crate::partition::Answers).
 
 use crate::KeyHash;
 use trommel_simd::Isa;
@@ -6,13 +7,13 @@ use trommel_simd::Isa;
 /// Bits of a word.
 pub(crate) const WORD_BITS: usize = 64;
 
-/// Takes for each hash, in order, the next bit of its stream, and writes it to `words`: bit `i` for hash `i`. The
-/// number of a hash's stream is `hash >> shift`. `next[stream]` is the position of that bit in `bits`, and advances by
-/// one.
+/// `bits` contains several streams of answer bits. Hash `i` takes the next bit of stream number `hash >> shift`, which
+/// becomes bit `i` of `words`. `next[stream]` is the position of the stream's next bit in `bits`, and advances by one
+/// with each bit taken.
 ///
-/// Without BMI2, a shift by a variable number of bits takes three instructions. With 1024 interleaved streams on a
-/// Cascade Lake core, a bit takes 2.1 ns with BMI2 and 2.6 ns without. Rejected: shifting each bit to its position in a
-/// word (3.2 ns without BMI2).
+/// On x86-64 without BMI2, a shift by a variable number of bits takes three instructions. With 1024 interleaved streams
+/// on a Cascade Lake core, a bit takes 2.1 ns with BMI2 and 2.6 ns without. Rejected: shifting each bit to its position
+/// in a word (3.2 ns without BMI2).
 ///
 /// # Panics
 /// If a hash's stream does not exist, or its next bit is beyond the end of `bits`.

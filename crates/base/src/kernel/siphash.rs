@@ -29,7 +29,8 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         for word in words {
             state = state.compress(u64::from_le_bytes(*word));
         }
-        // The bytes after the last whole word. If there was one, they are the high bytes of the message's last eight.
+        // The bytes after the last whole word. In a message of at least one whole word, they are the high bytes of the
+        // message's last eight bytes.
         let rest = match message.last_chunk::<8>() {
             Some(last) => u64::from_le_bytes(*last) >> 8 >> (56 - 8 * rest.len()),
             None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
@@ -37,7 +38,8 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         state.finish(rest, message.len() as u64)
     }
 
-    /// The hash of an integer's `bytes` little-endian bytes, at most 8.
+    /// The hash of the `bytes` low bytes of `word`, in little-endian order. `bytes` is at most 8, and all other bytes
+    /// of `word` must be zero.
     #[inline(always)]
     pub(crate) fn of_word(key: SipKey, word: u64, bytes: u64) -> u64 {
         match bytes {
@@ -52,8 +54,8 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         Self::new(key).compress(words[0]).compress(words[1]).finish(0, 16)
     }
 
-    /// The 128-bit hash of the eight bytes of a word: SipHash's second form, whose outputs are independent of those of
-    /// the first.
+    /// The 128-bit hash of the eight bytes of a word. SipHash with 128 bits of output starts from a different state, so
+    /// this hash is independent of the 64-bit hash of the same message.
     pub(crate) const fn wide_of_word(key: SipKey, word: u64) -> [u64; 2] {
         let Self([v0, v1, v2, v3]) = Self::new(key);
         let state = Self([v0, v1 ^ 0xEE, v2, v3]).compress(word);

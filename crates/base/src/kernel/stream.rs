@@ -6,8 +6,8 @@ use crate::storage::LINE_BYTES;
 
 /// Copies whole cache lines to memory that will not be read soon.
 ///
-/// An ordinary store first reads its line into the cache. A line that is overwritten as a whole need not
-/// be read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic. On other
+/// An ordinary store first reads its cache line into the cache. A cache line that is overwritten as a whole need not be
+/// read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic to memory. On other
 /// architectures, and under Miri, which does not support these stores, this is an ordinary copy.
 ///
 /// Until a fence, non-temporal stores are not ordered with any other access. The streamer issues the fence
@@ -20,7 +20,7 @@ impl Streamer {
         Self(())
     }
 
-    /// Copies a run of whole lines.
+    /// Copies a run of whole cache lines.
     ///
     /// # Panics
     /// On x86-64, if either run is not aligned to cache lines.

@@ -39,7 +39,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Zeros for all records of a batch.
+    /// Makes one answer bit for each record of a batch. All bits are zero at first.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the system refuses the memory.

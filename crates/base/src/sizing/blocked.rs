@@ -4,13 +4,13 @@
 use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
-/// The range of loads is divided into this many steps; a search returns a whole number of steps. Even in the largest
-/// filter, one step changes the size by less than one block.
+/// A search for a load (the keys per block) divides the range of loads into this number of steps, and returns a whole
+/// number of steps. Even in the largest filter, one step changes the size by less than one block.
 const STEPS: u64 = 1 << 44;
 /// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
 const MAX_ITERATIONS: u32 = 4;
-/// If the rate at a load has at most this relative error, the iteration from this load is the last: its error is of
-/// third order, so only the last digits are then wrong.
+/// If the rate at a load has at most this relative error, the iteration that starts from this load is the last. The
+/// error of its result is of third order, so only the last digits are wrong.
 const LAST_ERROR: f64 = 1e-4;
 
 /// Element `i` is `1 / i`. Element 0 is not used.
@@ -274,7 +274,8 @@ mod tests {
         }
     }
 
-    /// At the rates that most filters have, the result is the same to the last bit, so that no filter changes its size.
+    /// At usual rates, both searches give the same result to the last bit. Filters were sized by halving before, and
+    /// must not change their sizes.
     #[test]
     fn searches_for_usual_rates_give_the_value_of_halving() {
         for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {

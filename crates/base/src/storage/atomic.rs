@@ -22,8 +22,8 @@ use core::fmt;
 /// ```
 pub struct AtomicStorage {
     storage: Storage,
-    /// The model checker's atomics are not plain words: they are kept beside the table, and written
-    /// back to it by `into_storage`.
+    /// The atomics of the model checker loom are not plain words, so they cannot be in the table. `into_storage` writes
+    /// their values back to it.
     #[cfg(loom)]
     modelled: alloc::vec::Vec<AtomicU64>,
 }
@@ -48,8 +48,8 @@ impl AtomicStorage {
         unsafe { core::slice::from_raw_parts(self.storage.start.as_ptr().cast(), words) }
     }
 
-    /// Returns the memory, with everything that other threads wrote to it: they gave up their references
-    /// to `self` before, by a join or otherwise.
+    /// Returns the memory, with everything that other threads wrote to it. A caller can own `self` only after the other
+    /// threads gave up their references, for example when they were joined. The join makes their writes visible.
     #[must_use]
     pub fn into_storage(self) -> Storage {
         self.storage

@@ -1,4 +1,4 @@
-//! Borrowed or shared bytes, held by a view for as long as it lives.
+//! Bytes with a shared owner, which a view keeps alive.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -68,9 +68,9 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
-/// The number of runs of adjacent pieces per thread; a thread that finishes early takes another run. In a run, a thread
-/// itself fills the piece that it has prefetched. Rejected: single pieces instead of runs. Two threads then took each
-/// other's cache lines away, and together were no faster than one.
+/// The number of runs of adjacent pieces per thread; a thread that finishes early takes another run. Inside a run, the
+/// piece that a thread prefetches is the one that the same thread fills next. Rejected: single pieces instead of runs.
+/// Two threads then took each other's cache lines away, and together were no faster than one.
 const RUNS_PER_THREAD: usize = 16;
 
 /// The number of keys that are inserted between two calls of [`PiecePrefetch::fetch`].

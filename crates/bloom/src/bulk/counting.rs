@@ -17,9 +17,9 @@ impl InsertBulk for CountingBloomFilter {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory for each counter of each key, up to 256 MiB or the size
-    /// of the bit table, whichever is more; if that table is larger than 1 GiB, up to 1 GiB or a quarter of it,
-    /// whichever is more. Without that memory, keys are inserted without grouping.
+    /// Never fails. Takes 4.5 bytes of scratch memory for each counter of each key. The limit is the size of the bit
+    /// table, but at least 256 MiB and at most 1 GiB; for a bit table of more than 4 GiB, it is a quarter of that
+    /// table. It never exceeds `bulk.scratch_bytes`. Without enough memory, keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

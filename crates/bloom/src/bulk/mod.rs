@@ -38,7 +38,7 @@ struct Table {
 
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
 /// Returns the number of keys that this was done for, which are the first keys of the batch. These are all keys unless
-/// memory is short or the batch has too few keys. If `fill` returns an error, it has changed nothing.
+/// memory is short or the batch has too few keys. If `fill` returns an error, it must have changed nothing.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],
@@ -99,8 +99,9 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes 8.5 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the key
-    /// sets, up to 256 MiB or the size of the table, whichever is more; if the table is larger than 1 GiB, up to 1 GiB
-    /// or a quarter of it, whichever is more. Without that memory, keys are inserted without grouping.
+    /// sets. The limit is the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4
+    /// GiB, it is a quarter of the table. It never exceeds `bulk.scratch_bytes`. Without enough memory, keys are
+    /// inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -25,12 +25,13 @@ use trommel_base::KeyHash;
 use trommel_base::batch::Window;
 use trommel_simd::Isa;
 
-/// Batches of fewer keys than this are looked up one by one, since setting up the prefetch window costs as much as some
-/// ten keys (split blocks in L1, ns per key of a batch of eight: 4.9 with the window, 2.3 without).
+/// Batches of fewer keys than this are looked up one by one, since setting up the batch pipeline costs as much as some
+/// ten keys (on Sapphire Rapids, in split blocks in L1, ns per key of a batch of eight: 4.9 with the pipeline, 2.3
+/// without).
 const SHORTEST_BATCH: usize = 16;
 /// The same number for a table in L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up one by one
-/// took 0.55 to 0.75 times as long as with a window in a table of 512 KB, and 1.3 to 1.65 times as long in a table of
-/// 60 MB.
+/// took 0.55 to 0.75 times as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long in a table
+/// of 60 MB.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
@@ -105,8 +106,8 @@ impl<B: SingleKey> Kernels<B> {
     }
 }
 
-/// The odd 32-bit constant that spreads the low half of a hash over a word of pattern bits: the high half of 2^64
-/// divided by the golden ratio.
+/// The odd 32-bit constant by which the low half of a hash is multiplied to get the key's *pattern*: the positions of
+/// its bits within its block. It consists of the high 32 bits of 2^64 divided by the golden ratio.
 ///
 /// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
 /// positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected

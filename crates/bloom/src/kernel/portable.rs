@@ -35,7 +35,7 @@ pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -
     B::mask(geometry, hash).set(&mut table[bytes_of::<B>(geometry, hash)])
 }
 
-/// [`contains`], not inlined.
+/// [`contains`], not inlined, for a table that is given by its address.
 ///
 /// # Safety
 /// The caller must ensure that the table has the length that the geometry says.
@@ -47,7 +47,7 @@ pub(super) unsafe fn contains_at<B: Body>(geometry: Geometry, table: *const u8, 
     contains::<B>(geometry, table, hash)
 }
 
-/// [`insert`], not inlined.
+/// [`insert`], not inlined, for a table that is given by its address.
 ///
 /// # Safety
 /// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.

@@ -23,8 +23,8 @@
 //! core, an insert takes 10 ns if a key's bits are in one word, 35 in four words, 50 in eight words, and 65 if eight
 //! bits are anywhere.
 //!
-//! Rejected: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and
-//! 15 MB; with two threads, up to a quarter faster for whole cache lines at 15 MB, and no difference elsewhere).
+//! Rejected: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and 15
+//! MB; with two threads, up to a quarter faster in cache-line blocks at 15 MB, and no difference elsewhere).
 
 mod isa;
 

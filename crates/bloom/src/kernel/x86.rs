@@ -4,15 +4,15 @@ use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// The size of the largest table in which lookups in blocks smaller than a cache line process several keys per register
-/// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. ns per key with
-/// AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8
-/// at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. For blocks of a whole
-/// cache line the limit is higher.
+/// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. ns per key on
+/// Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at
+/// 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB.
+/// Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
-/// The units of eight hashes, `h · units >> 64`, which are below `units`; `units` must fit 32 bits. Two 32 × 32
-/// products suffice, and their sum is exact: the high product plus the high half of the low product cannot overflow 64
-/// bits.
+/// The units of eight hashes, `h · units >> 64`, which are below `units`. Each lane of `units` has the number of units,
+/// which must fit 32 bits. Two 32 × 32 products suffice, and their sum is exact: the high product plus the high half of
+/// the low product cannot overflow 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
@@ -108,7 +108,7 @@ pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
 /// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
 ///
 /// A byte is stored per key, or eight per vector, and one compare turns 64 of them into an answer word. The compare
-/// comes half a word after the last of these stores, so that its load does not wait for them.
+/// comes 32 keys after the last of these stores, so that its load does not wait for them.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct AnswerBytes([[u8; 64]; 2]);
@@ -126,7 +126,8 @@ impl AnswerBytes {
         &mut groups[group % 16]
     }
 
-    /// Must be called before each group is probed. In the middle of each answer word, writes the word before it.
+    /// Must be called before each group is probed. In the middle of each answer word, writes the previous answer word
+    /// to `found`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
@@ -228,8 +229,8 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
     }
 }
 
-/// The answers of eight keys. `missing` has, for each key, the bits that its block of 32 bytes lacks; an answer bit is
-/// set if there are none.
+/// The answers of eight keys. `missing` has a vector for each key, with the bits that the key's block lacks. An answer
+/// bit is 1 if the key's vector is zero.
 ///
 /// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, shift and or would take 32.
 #[inline]

@@ -49,7 +49,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
 
     /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if that takes more than
-    /// [`MAX_BITS_PER_KEY`] bits per key. In blocked layouts at most one key per bit, even if more would do.
+    /// [`MAX_BITS_PER_KEY`] bits per key. In blocked layouts the result is at most one key per bit, even if more keys
+    /// would not exceed the rate.
     ///
     /// ```
     /// use trommel::bloom::{Layout, Standard};
@@ -173,7 +174,8 @@ mod sealed {
     impl Sealed for super::CacheLine {}
 }
 
-/// The table of a layout for a spec: the smallest for a false-positive rate, or the largest in a number of bytes.
+/// The geometry of the table for a spec: the smallest table for a false-positive rate, or the largest in a number of
+/// bytes.
 pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     let multiple = u64::from(spec.foldable_by);
     if multiple == 0 {
@@ -217,8 +219,8 @@ fn geometry_for_fpr<L: Layout>(
 
 /// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
 ///
-/// A number of hashes that exceeds the rate at the best load so far has a lower load itself. So evaluating its rate
-/// once saves the search for its load; the register layout took eight searches per filter.
+/// A number of hashes whose rate at the best load so far exceeds `fpr` reaches `fpr` only at a lower load. So its rate
+/// is evaluated there first, which mostly saves the search for its load.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {

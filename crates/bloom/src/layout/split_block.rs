@@ -26,8 +26,9 @@ impl Layout for SplitBlock {
     type Body = SplitBlockBody;
     const KIND: FilterKind = FilterKind::SplitBlockBloom;
     const UNIT_BYTES: usize = 32;
-    // Parquet computes the block from 32 bits of the hash. At 2^27 blocks (4 GiB) the loads of blocks differ by up to
-    // 3 %, which raises the false-positive rate by less than 1 % of itself; with more blocks it would rise further.
+    // Parquet computes the block from 32 bits of the hash. With about 2^27 blocks (4 GiB), some blocks get 3 % more
+    // keys than others, which raises the false-positive rate by less than 1 % of its value. With more blocks it would
+    // rise further.
     const MAX_UNITS: u64 = 1 << 27;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 

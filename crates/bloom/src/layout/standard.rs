@@ -14,7 +14,7 @@ use trommel_simd::Isa;
 /// (an absent key needs two on average if half of the bits are set).
 ///
 /// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64`. Rejected: double hashing,
-/// whose false-positive rate in small tables is many times the predicted one. A unit is a word of 64 bits.
+/// whose false-positive rate in a small table can be nine times the predicted one. A unit is a word of 64 bits.
 ///
 /// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970).
 #[derive(Clone, Copy, Debug)]

@@ -3,12 +3,13 @@
 
 use crate::Hint;
 
-/// Asks for the cache line at `address` to be brought close, for reading.
+/// Asks the processor to load the cache line at `address` into the levels of cache that `hint` names, for reading.
 ///
 /// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any
 /// effect. Does nothing on an architecture without such an instruction.
 ///
-/// Cost: one instruction. A core tracks about 16 cache lines on their way to L1, and some 48 on their way to L2.
+/// Cost: one instruction. Processors limit the number of cache lines that are on their way to a core: on Sapphire
+/// Rapids, for example, 16 to L1 and 48 to L2.
 #[inline(always)]
 pub fn prefetch<T>(address: *const T, hint: Hint) {
     #[cfg(target_arch = "x86_64")]

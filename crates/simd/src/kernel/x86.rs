@@ -9,8 +9,8 @@ fn rank_bmi2(word: u64, index: u32) -> u32 {
     super::rank::rank(word, index)
 }
 
-/// `pdep` moves bit `n` to the position of the `n`-th one of `word`, and the trailing zeros of the result
-/// are that position, or 64 if `word` has no more than `n` ones. `1 << n` would wrap for `n` of 64 and more.
+/// `pdep` moves bit `n` to the position of the `n`-th one of `word`, counted from 0. The number of trailing zeros of
+/// the result is that position, or 64 if `word` has at most `n` ones. For `n` of 64 and more, `1 << n` would overflow.
 #[inline]
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn select_bmi2(word: u64, n: u32) -> u32 {

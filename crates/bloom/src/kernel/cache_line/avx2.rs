@@ -1,4 +1,4 @@
-//! Cache-line blocks with AVX2: a line is two vectors, a key's mask two variable shifts.
+//! Cache-line blocks with AVX2: a cache line is two vectors, and two variable shifts make each half of a key's mask.
 
 use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;

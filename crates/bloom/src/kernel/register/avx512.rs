@@ -34,7 +34,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     }
 }
 
-/// Eight bits per key, all ones if the key's word has all bits of the key's pattern.
+/// Eight bits per key, all ones if the key's word has all bits of the key's pattern. `control` has [`field_starts`] in
+/// each lane.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"

@@ -1,4 +1,5 @@
-//! The standard filter with AVX2: the portable bodies, compiled with `mulx`, `shlx` and `bt`.
+//! The standard filter with AVX2: the portable loops, compiled with `mulx`, `shlx` and `bt`. All lookups, and inserts
+//! of single keys, access whole words without checking indices.
 
 use super::{WORD_BITS, contains_batch_bits, contains_bits, insert_batch_body, positions};
 use crate::geometry::Geometry;
