@@ -1,4 +1,5 @@
-//! Runs the targets of `fuzz` without a fuzzer: on its seeds, on seeds with a few changes, and on random inputs.
+//! Runs the fuzz targets of the folder `fuzz` without a fuzzer: on their seeds, on seeds with a few changes, and on
+//! random inputs.
 
 // These modules are the library of the package `fuzz`.
 #[allow(unreachable_pub)]

@@ -1,5 +1,5 @@
-//! Keys that an adversary has chosen, for every kind: what they do under a seed that the adversary knows, and that they
-//! do nothing of it under a secret key. docs/security.md states these claims.
+//! Keys that an adversary has chosen, for every kind: the harm that they do under a seed that the adversary knows, and
+//! that they do no harm under a secret key. docs/security.md states these claims.
 //!
 //! Hashes are chosen directly, as if the adversary could invert the hash function, or are those of keys that were found
 //! by trying. Work is counted by the bytes of the table that an insert changes. No test measures time. The ignored ones
@@ -21,7 +21,7 @@ use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::distinct;
 
 const MILLION: usize = 1_000_000;
-/// The number of slots after the last quotient, at most.
+/// The most slots that a table has after the home of its last quotient.
 const OVERHANG_SLOTS: u64 = 320;
 /// The hasher that the adversary knows.
 const PUBLIC: Hasher = Hasher::xxh3(0);
@@ -47,7 +47,7 @@ fn insert_what_fits(filter: &mut AnyFilter, hashes: &[KeyHash]) -> (usize, Optio
     }
 }
 
-/// Random hashes in some sixteenths of all hashes.
+/// Random hashes whose highest four bits are in the range `sixteenths`.
 fn in_sixteenths(sixteenths: core::ops::Range<u64>) -> Vec<KeyHash> {
     let hashes = distinct(1, 0..100_000).into_iter();
     hashes.filter(|hash| sixteenths.contains(&(hash.raw() >> 60))).collect()
@@ -94,7 +94,8 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
 
 /// The most bytes of the table that an insert may change.
 fn most_bytes_changed(filter: &AnyFilter) -> usize {
-    // Of a cluster, which has only taken slots, remainders and the bits of blocks move by one slot.
+    // An insert moves the rest of a cluster by one slot: its remainders, and the bits of its blocks. All slots of a
+    // cluster are taken, so it has at most as many as the filter has fingerprints.
     let cluster = |slots: usize, bits: u32, slots_per_block: usize| {
         (slots + 1) * bits as usize / 8 + 2 + (slots / slots_per_block + 3) * 17
     };
@@ -104,7 +105,7 @@ fn most_bytes_changed(filter: &AnyFilter) -> usize {
         AnyFilter::Quotient(filter) => cluster(filter.len(), filter.geometry().remainder_bits, 64),
         AnyFilter::CacheLineQuotient(filter) => cluster(filter.len(), 8, 50),
         // A search looks at no more than 4096 buckets. They form a tree whose levels have 2, 8, 32 buckets and so on,
-        // so a path to room has at most 7 of them. One more bucket gets a flag.
+        // so a path to a free slot has at most 7 of them. One more bucket gets a flag.
         AnyFilter::Cuckoo(filter) => 8 * filter.geometry().fingerprint_bits as usize / 2,
         bits => bits.hash_count().unwrap() as usize,
     }

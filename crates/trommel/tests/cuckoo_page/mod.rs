@@ -7,7 +7,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// The contents of a payload.
+/// The contents of a payload, and the parameters of its table under the names that docs/FORMAT.md gives them.
 pub(super) struct Buckets {
     m: u64,
     f: u64,
