@@ -26,7 +26,7 @@ pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 /// The size of a cache line in bytes.
 const LINE_BYTES: f64 = 64.0;
 /// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need about half as many
-/// (4.5).
+/// (4.5), but the model uses one number for all.
 const GROUPED_BYTES: f64 = 8.5;
 /// The size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
 const PIECE_BYTES: usize = 128 << 10;
