@@ -222,7 +222,7 @@ fn the_corpus_has_every_kind_width_option_and_size() {
     has("overflow entries of counters", &|entry| {
         entry.kind == Some(FilterKind::CountingBloom) && entry.parameters[3] > 0
     });
-    // A filter of another size than it was made with, whose places are not its fingerprints.
+    // A resized filter, whose places, as docs/FORMAT.md calls them, differ from its fingerprints.
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
         has(&format!("a resized {kind}"), &|entry| {
             entry.kind == Some(kind)

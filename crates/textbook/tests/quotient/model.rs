@@ -133,8 +133,8 @@ impl Trial {
     }
 }
 
-/// Fills and drains the filter in alternation, so that it passes through all loads from empty to full, stays
-/// full for a while, and becomes empty again.
+/// Fills and drains the filter in alternation, so that it passes through all loads from empty to full, stays full for a
+/// while, and becomes empty again. Checks the whole table after every `check_every` operations.
 fn fill_and_drain(trial: &mut Trial, operations: usize, check_every: usize) {
     let phase = 6 * trial.filter.capacity();
     for operation in 0..operations {

@@ -6,7 +6,7 @@
 //! runs in a process of its own, since an allocation that cannot fail ends the process.
 //!
 //! Not tested, since by its signature the call cannot return an error. Like the standard library's collections, such a
-//! call ends the program if the system refuses memory; its documentation says so, or that of the type:
+//! call ends the program if the system refuses memory, as its documentation or that of its type says:
 //!
 //! - `to_bytes` of filters, views, headers and accumulators; `write_to` is the alternative;
 //! - `Bitmap::new`, `reset` and `fill_words`, and lookups into a bitmap without room; `Bitmap::try_reserve` is the
