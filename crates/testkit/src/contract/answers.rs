@@ -123,9 +123,9 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// Lookups prefetch in tables of more than half of L2, and prefetch further ahead in tables of more than twice L2. In
-/// tables of 3 and 66 MiB, they give the same answers as in portable code, in batches shorter and longer than the
-/// prefetch distances.
+/// Lookups prefetch in tables that are larger than half of L2, or than L2, depending on the kind; in tables of more
+/// than twice L2, all of them prefetch far ahead. In tables of 3 and 66 MiB, lookups give the same answers as in
+/// portable code, in batches shorter and longer than the prefetch distances.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
