@@ -13,9 +13,9 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The cache that can be simulated and is nearest to a cache of `bytes` bytes with `ways` lines per set. The number
-    /// of sets is rounded down to a power of two, and the lines per set are increased to make up for it. So the sizes
-    /// differ by at most half a line per set.
+    /// A cache that can be simulated in place of a cache of `bytes` bytes with `ways` lines per set. The number of sets
+    /// is rounded down to a power of two, and the lines per set are increased to make up for it. So the sizes differ by
+    /// at most half a line per set.
     ///
     /// ```
     /// use trommel_callgrind::Cache;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
-    /// Only instructions. A run then takes a third of the time.
+    /// Only instructions. Such a run takes a third of the time of a run that simulates caches.
     Instructions,
     /// Instructions, and the misses of these caches and of a branch predictor.
     Caches(Caches),

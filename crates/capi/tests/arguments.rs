@@ -29,6 +29,8 @@ fn key() -> *const c_void {
     KEY.as_ptr().cast()
 }
 
+/// The arguments of the calls: a policy, a filter and a view, each of one key, and the bytes of the filter and of a
+/// block.
 struct Kit {
     policy: *mut Policy,
     filter: *mut Owned,

@@ -104,9 +104,9 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
 
 /// The value that Pearson's statistic exceeds with the probability with which a normal variable exceeds `sigmas`.
 ///
-/// Source: Wilson and Hilferty, PNAS 17 (1931): the cube root of a chi-square variable over its
-/// degrees of freedom is nearly normal. Valid to: three degrees of freedom or more, to 1 % at two
-/// standard deviations, to 2 % at three and to 5 % at four.
+/// Source: Wilson and Hilferty, PNAS 17 (1931): the cube root of a chi-square variable over its degrees of freedom is
+/// nearly normal. From three degrees of freedom on, the error is at most 1 % at two standard deviations, 2 % at three
+/// and 5 % at four.
 #[must_use]
 pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
     let df = degrees_of_freedom as f64;

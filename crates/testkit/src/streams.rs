@@ -101,7 +101,7 @@ pub enum Stream {
     LowByte,
     /// Only the high eight bits vary.
     HighByte,
-    /// Nothing but 0 and `u64::MAX`.
+    /// 0 and `u64::MAX` in alternation.
     Extremes,
     /// The integers themselves, unhashed.
     SmallIntegers,

@@ -4,7 +4,7 @@
 //! The code puts clarity first: no SIMD, no prefetching, no clever arithmetic. If a fast filter gives
 //! another answer than its textbook version, the fast filter is wrong.
 //!
-//! | module | system | paper |
+//! | module | structure | paper |
 //! |---|---|---|
 //! | [`quotient`] | quotient filter with three metadata bits per slot | Bender et al., PVLDB 5 (2012) |
 //! | [`cuckoo`] | cuckoo filter with buckets of 1 to 8 entries | Fan et al., CoNEXT (2014) |

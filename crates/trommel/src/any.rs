@@ -11,7 +11,7 @@ use trommel_simd::Isa;
 
 macro_rules! declare_any_filter {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
-        /// An owned filter whose kind is known at run time only.
+        /// An owned filter whose kind is known only at run time.
         ///
         /// Every kind inserts and looks up keys. The methods that only some kinds support return an error for the
         /// others. Each call selects the kind once, so a batch costs as much as on the filter's own type.
@@ -31,8 +31,8 @@ macro_rules! declare_any_filter {
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         // `repr(u8)` stores the kind in a byte of its own. When the compiler packed the kind into unused values of a
-        // filter's fields, each insert or lookup of a single key took 6 more instructions. In register blocks, that is
-        // a tenth of a lookup.
+        // filter's fields, each insert or lookup of a single key took 6 more instructions. For a lookup in a
+        // register-blocked filter, that is a tenth.
         #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*
@@ -89,7 +89,7 @@ macro_rules! declare_any_filter {
 }
 kinds!(declare_any_filter []);
 
-/// The filter is of another kind than the one that was asked for.
+/// The filter is not of the kind that was asked for.
 ///
 /// ```
 /// use trommel::error::WrongKind;
@@ -126,7 +126,8 @@ impl From<WrongKind> for MergeError {
 macro_rules! filter_by_kind {
     ($any:ty) => {
         impl $any {
-            /// Not inlined: [`Filter::contains_hash`] would otherwise save registers that only lookups in slots use.
+            /// Not inlined: otherwise every call of [`Filter::contains_hash`] would save and restore registers that
+            /// only lookups in filters with slots use.
             #[inline(never)]
             fn contains_in_slots(&self, hash: KeyHash) -> bool {
                 each_kind!(Self in self, filter => filter.contains_hash(hash))
@@ -307,7 +308,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if kinds, sizes, parameters or hashers differ. After an error, this filter is unchanged.
+    /// [`MergeError`] if kinds, sizes, parameters or hashers differ, if a filter with slots has no room for all keys,
+    /// or if memory is refused. After an error, this filter is unchanged.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }

@@ -5,8 +5,8 @@
 //! reads, and an [`OwnedView`] owns them. Two functions read a header without making a filter: [`parse`] checks all
 //! bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
-//! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of a
-//! later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError) that names its
+//! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of
+//! a later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError) that names its
 //! number.
 //!
 //! [format]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md

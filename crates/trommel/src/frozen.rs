@@ -85,7 +85,8 @@ pub trait Frozen: Filter + Sized {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with a
+    /// secret key.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 
     /// Makes an owned filter from frozen bytes. Everything is checked before memory is allocated.
@@ -99,7 +100,8 @@ pub trait Frozen: Filter + Sized {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or memory is refused.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, if its keys were hashed with a
+    /// secret key, or if memory is refused.
     fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError>;
 }
 

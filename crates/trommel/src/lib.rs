@@ -24,7 +24,7 @@
 //! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
 //! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
 //! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
-//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48; compact 29 empty, 75 full |
+//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48; with compact counters 29 if empty, 75 if full |
 //! | to remove, count or enumerate keys; to grow or shrink without the keys; to merge filters of different sizes that have the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
 //! | to remove, count or enumerate keys, faster and at a false-positive rate of 0.37 %; to grow without the keys | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
 //! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
@@ -137,11 +137,12 @@
 //! # If the system refuses memory
 //!
 //! A call that returns a `Result` then returns an error with the number of bytes, or does without the memory, and takes
-//! longer. After the error, the filter is as it was before. A call that cannot return an error ends the program, like
-//! those of the standard library's collections. These are `to_bytes`, for which `write_to` is the alternative; `clone`;
-//! and calls that extend a [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve`
-//! are the alternatives. The exceptions are the start of threads, streams, and inserts into a counting filter with
-//! [compact](FilterSpec::compact) counters: they can end the program too.
+//! longer. After the error, the filter is as it was before, except that a batch of inserts keeps the keys that its
+//! error reports as inserted. A call that cannot return an error ends the program, like those of the standard library's
+//! collections. These are `to_bytes`, for which `write_to` is the alternative; `clone`; and calls that extend a
+//! [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve` are the alternatives.
+//! Three kinds of calls can end the program although they return a `Result`: the start of threads, streams, and inserts
+//! into a counting filter with [compact](FilterSpec::compact) counters.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

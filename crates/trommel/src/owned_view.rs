@@ -41,7 +41,7 @@ macro_rules! declare_owned_view {
         impl OwnedView {
             /// Checks the bytes and views them, as [`FilterView::parse`](crate::FilterView::parse) does.
             ///
-            /// Moves the holder to the heap, as [`SharedBytes::new`] does.
+            /// Moves `bytes`, the value that holds the bytes, to the heap, as [`SharedBytes::new`] does.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, container::OwnedView};
@@ -53,7 +53,8 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or if its keys were hashed with a secret
+            /// key.
             pub fn parse(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Verify)?)
             }
@@ -61,7 +62,7 @@ macro_rules! declare_owned_view {
             /// Views bytes that were verified before, as
             /// [`FilterView::parse_trusted`](crate::FilterView::parse_trusted) does.
             ///
-            /// Moves the holder to the heap, as [`SharedBytes::new`] does.
+            /// Moves `bytes`, the value that holds the bytes, to the heap, as [`SharedBytes::new`] does.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, container::OwnedView};

@@ -49,9 +49,9 @@ use trommel_simd::{Hint, Isa, prefetch};
 ///
 /// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. In the
 /// quotient kinds, a run that goes on in the next block takes more cache lines; so does a bucket of a cuckoo filter
-/// that lies in two. Kinds with slots are for large filter blocks: below some hundred keys they take more than
-/// `bits_per_key`; above, they leave bits unused that do not suffice for a wider fingerprint. A counting filter has no
-/// block form, since no lookup reads its counters.
+/// that lies in two cache lines. Kinds with slots are for large filter blocks: below some hundred keys they take more
+/// than `bits_per_key`; above, they leave bits unused that do not suffice for a wider fingerprint. A counting filter
+/// has no block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -243,9 +243,9 @@ impl FilterPolicy {
         )
     }
 
-    /// Looks up one hash in each block of a list: bit `i` of `found` becomes the answer of [`FilterPolicy::may_match`] for
-    /// `probes[i]`. A point read asks all its blocks by one call. `found` gets the length of the list; its allocation is
-    /// reused, and nothing else is allocated.
+    /// Looks up one hash in each block of a list: bit `i` of `found` becomes the answer of [`FilterPolicy::may_match`]
+    /// for `probes[i]`. So a point read can look up its key in all blocks that may hold it with one call. `found` gets
+    /// the length of the list; its allocation is reused, and nothing else is allocated.
     ///
     /// Cost: the cache lines of each lookup and the last one of each block, prefetched so that the latencies of some
     /// sixteen blocks overlap.
@@ -320,8 +320,8 @@ impl FilterPolicy {
     }
 }
 
-/// In [`FilterPolicy::may_match_many`], the lines of a block's table are prefetched this number of blocks before its lookup:
-/// a core tracks some sixteen lines on their way to L1.
+/// In [`FilterPolicy::may_match_many`], the lines of a block's table are prefetched this number of blocks before its
+/// lookup: a core can have about sixteen loads of cache lines into L1 in flight.
 const TABLES_AHEAD: usize = 16;
 /// The line with a block's trailer is prefetched this number of blocks before the lines of its table are.
 const TRAILERS_AHEAD: usize = 16;

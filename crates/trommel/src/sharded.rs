@@ -39,9 +39,9 @@ use trommel_base::{
 /// keys than they are made for.
 /// If the spec sets a size in bytes, each shard gets an equal part of it.
 ///
-/// **Batches** are grouped by shard, so each lock is taken only once for up to 2^20 keys. The grouping allocates eight
-/// bytes per key in a [`Partitioner`]. If memory is refused, or a batch has fewer than 32 keys or fewer keys than there
-/// are shards, keys are processed one by one.
+/// **Batches** are grouped by shard, so each lock is taken only once for every 2^20 keys of the batch. The grouping
+/// allocates eight bytes per key in a [`Partitioner`]. If memory is refused, or a batch has fewer than 32 keys or fewer
+/// keys than there are shards, keys are processed one by one.
 ///
 /// **A panic** while a thread changes a shard leaves that shard half changed. (The only known cause of such a panic is
 /// a defect of this library.) The shard's lock is then poisoned, and every later call that needs the shard panics too,

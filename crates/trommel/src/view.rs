@@ -58,7 +58,8 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or if its keys were hashed with a secret
+            /// key.
             pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
                 Self::from_container(container::parse(bytes)?)
             }
@@ -217,7 +218,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter, if its keys were hashed with a secret key, or if
+    /// memory is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<AnyFilter, FormatError> {
         FilterView::parse(bytes)?.to_owned_filter()
     }
@@ -237,7 +239,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter, if the filter has another hasher, or if memory
+    /// is refused.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: &Hasher) -> Result<AnyFilter, FormatError> {
         FilterView::parse_with_hasher(bytes, hasher)?.to_owned_filter()
     }
@@ -376,7 +379,7 @@ impl FilterView<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the check fails or memory is refused.
+    /// [`FormatError`] if that check fails or memory is refused.
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
         each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
     }

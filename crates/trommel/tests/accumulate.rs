@@ -8,6 +8,7 @@ use trommel::{
 use trommel_testkit::Splitmix;
 
 const KEYS: usize = 3000;
+/// The most hashes that an accumulator keeps before it makes its filter.
 const KEPT: usize = 200;
 
 fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {

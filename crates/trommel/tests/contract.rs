@@ -50,7 +50,8 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
             let geometry = quotient.geometry();
             quotient_fpr(load(geometry.slots), geometry.remainder_bits)
         }
-        // Of the 256 remainders, one is twice as frequent as the others, and one never occurs.
+        // Of the 256 remainders, one is twice as frequent as the others, and one never occurs. So two keys of a
+        // quotient have the same remainder with a probability of 258 / 256².
         AnyFilter::CacheLineQuotient(quotient) => {
             quotient_fpr(load(quotient.geometry().slots) * 258.0 / 256.0, 8)
         }

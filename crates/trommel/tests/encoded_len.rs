@@ -60,7 +60,7 @@ fn a_spec_predicts_the_length_of_its_frozen_filter() {
     }
 }
 
-/// The length includes the overflow area.
+/// The length includes the overflow area of a cuckoo filter and the overflow table of compact counters.
 #[test]
 fn full_filters_return_their_exact_length() {
     let mut random = Splitmix::new(7);

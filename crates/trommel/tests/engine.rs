@@ -127,8 +127,8 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
     }
 }
 
-/// Tables of one piece, with few and many positions per key. With little memory, keys are inserted one by one, and the
-/// call still ends.
+/// Tables of one piece, in which a key has few or many positions. With too little memory to group keys, the call
+/// inserts them one by one.
 #[test]
 fn small_filters_are_built_with_any_memory_budget() {
     let hashes = distinct(20, 0..10_000);
@@ -206,7 +206,7 @@ fn a_number_of_threads_is_used_or_refused() {
     }
     let hashes = distinct(18, 0..100_000);
     for pin in [false, true] {
-        // More threads than any of our machines has cores.
+        // On most machines, these are more threads than cores.
         let engine = Engine::builder().threads(200).pin(pin).build().unwrap();
         assert_eq!(engine.threads(), 200);
         assert!(engine.pinned_threads() <= 200 && (pin || engine.pinned_threads() == 0));

@@ -52,6 +52,7 @@ static MEASURING: Mutex<()> = Mutex::new(());
 /// The number of bytes that are allowed in addition to the budget: for stacks, for code that runs for the first time,
 /// and for lists with an item per thread.
 const BESIDE_BYTES: usize = 64 << 10;
+/// The same for resident memory.
 #[cfg(target_os = "linux")]
 const RESIDENT_BESIDE_BYTES: usize = 2 << 20;
 
@@ -72,8 +73,9 @@ fn kept_by(filter: &AnyFilter) -> usize {
     }
 }
 
-/// Shares are small here, so all of their memory comes from the allocator. Memory that the engine keeps from earlier
-/// calls counts too.
+/// Counts the scratch memory that comes from the allocator: all pieces of less than 4 MiB. On Linux, larger pieces are
+/// mapped; [`resident_memory_is_within_the_budget`] measures these too. Memory that the engine keeps from earlier calls
+/// counts too.
 #[test]
 fn allocations_are_within_the_budget() {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);

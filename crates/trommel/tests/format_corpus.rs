@@ -222,7 +222,7 @@ fn the_corpus_has_every_kind_width_option_and_size() {
     has("overflow entries of counters", &|entry| {
         entry.kind == Some(FilterKind::CountingBloom) && entry.parameters[3] > 0
     });
-    // A filter of another size than it was made with, whose places are not its fingerprints.
+    // A resized filter, whose places, as docs/FORMAT.md calls them, differ from its fingerprints.
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
         has(&format!("a resized {kind}"), &|entry| {
             entry.kind == Some(kind)
@@ -232,7 +232,7 @@ fn the_corpus_has_every_kind_width_option_and_size() {
     }
 }
 
-/// What every reader says about the bytes: they all say the same.
+/// The error with which every reader refuses the bytes. Fails if a reader accepts them or returns another error.
 fn refusal(bytes: &[u8]) -> FormatError {
     let error = AnyFilter::from_bytes(bytes).unwrap_err();
     assert_eq!(FilterView::parse(bytes).unwrap_err(), error);
@@ -241,7 +241,7 @@ fn refusal(bytes: &[u8]) -> FormatError {
     error
 }
 
-/// A frozen file with another number at a place of its header, under right checksums.
+/// A copy of a frozen filter with another number at an offset of its header, and with the right checksum of the header.
 fn with_number(bytes: &[u8], at: usize, number: &[u8]) -> Vec<u8> {
     let mut changed = bytes.to_vec();
     changed[at..at + number.len()].copy_from_slice(number);
@@ -311,7 +311,8 @@ fn lists_of_hashes_of_later_releases_are_refused_by_name() {
     }
 }
 
-/// A reader of filter blocks excludes no key by a block that it does not know, and `verify` names the number.
+/// If a policy does not know the code at the end of a block, a lookup excludes no key, and the error of `verify` has
+/// the code.
 #[test]
 fn filter_blocks_with_reserved_codes_exclude_no_key() {
     for entry in entries(Form::Block).filter(|entry| entry.bytes > 1) {

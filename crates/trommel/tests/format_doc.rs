@@ -163,7 +163,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The lookup of the document, as a function of a hash. A table of kind 6, 7 or 8 is read once, here.
+    /// Returns the lookup that the document describes, as a function of a hash. A table of kind 6, 7 or 8 is read only
+    /// once, by this call.
     fn lookup(&self) -> Box<dyn Fn(u64) -> bool + '_> {
         let [p0, p1, ..] = self.p;
         let group = |h: u64| (h & 0xFFFF_FFFF) * 0x9E37_79B9;
@@ -245,8 +246,8 @@ fn the_salts_of_the_format_document_are_those_of_this_reader() {
     assert_eq!(salts.collect::<Result<Vec<_>, _>>().unwrap(), SALTS);
 }
 
-/// The document's test values of both hash functions are those of the library, for each length of a key for which the
-/// functions take another path.
+/// The document's test values of XXH3 and XXH64 are those of the library. The lengths of the keys reach every branch of
+/// both functions.
 #[test]
 fn the_format_document_has_the_hashes_of_the_library() {
     for length in [0usize, 1, 3, 4, 8, 9, 16, 17, 32, 128, 129, 240, 241, 1025] {

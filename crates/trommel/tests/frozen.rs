@@ -1,4 +1,4 @@
-//! The methods of the trait `Frozen` do the same as those of each kind, and filters are equal exactly if their bytes
+//! The methods of the trait `Frozen` agree with each other for every kind, and filters are equal exactly if their bytes
 //! are equal.
 
 use trommel::container::Frozen;
@@ -8,7 +8,7 @@ use trommel::{
     SplitBlockBloom,
 };
 
-/// Code that uses a filter only through traits, such as `Frozen`.
+/// Checks the methods of `Frozen`, called as generic code calls them.
 fn check<F: Frozen + Insert + PartialEq + Clone + std::fmt::Debug>(mut filter: F) {
     let hashes: Vec<KeyHash> = (0..80u64).map(|key| filter.hash(&key)).collect();
     let empty = filter.clone();

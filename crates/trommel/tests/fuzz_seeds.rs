@@ -1,4 +1,5 @@
-//! Runs the targets of `fuzz` without a fuzzer: on its seeds, on seeds with a few changes, and on random inputs.
+//! Runs the fuzz targets of the folder `fuzz` without a fuzzer: on their seeds, on seeds with a few changes, and on
+//! random inputs.
 
 // These modules are the library of the package `fuzz`.
 #[allow(unreachable_pub)]
@@ -31,7 +32,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Returns the seed with up to four changes: bytes are changed, removed, or copied from elsewhere in it.
+/// Returns the seed with one to four changes: bytes are changed, removed, or copied from elsewhere in the seed.
 fn changed(random: &mut Splitmix, seed: &[u8]) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..=random.below(4) {
@@ -54,6 +55,8 @@ fn changed(random: &mut Splitmix, seed: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Runs a target on the empty input, on each of its seeds, on `changes` changed copies of each seed, and on `noise`
+/// random inputs.
 fn sweep(target: &str, run: fn(&[u8]) -> u64, changes: usize, noise: usize) {
     let mut random = Splitmix::new(0xF022);
     run(&[]);

@@ -1,4 +1,4 @@
-//! Mutated containers of every kind: never a panic, and never a filter from damaged bytes.
+//! Readers of mutated containers of every kind never panic, and never make a filter from damaged bytes.
 
 use proptest::prelude::*;
 use trommel::quotient::{Layout, Quotient};
@@ -213,9 +213,9 @@ proptest! {
     #[test]
     fn noise_is_refused(
         mut bytes in proptest::collection::vec(any::<u8>(), 0..600),
-        dressed: bool,
+        with_magic: bool,
     ) {
-        if dressed && bytes.len() >= 10 {
+        if with_magic && bytes.len() >= 10 {
             bytes[..10].copy_from_slice(b"TROMMEL\0\x01\0");
         }
         prop_assert!(FilterView::parse(&bytes).is_err());

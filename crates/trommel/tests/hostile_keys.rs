@@ -1,5 +1,5 @@
-//! Keys that an adversary has chosen, for every kind: what they do under a seed that the adversary knows, and that they
-//! do nothing of it under a secret key. docs/security.md states these claims.
+//! Keys that an adversary has chosen, for every kind: the harm that they do under a seed that the adversary knows, and
+//! that they do no harm under a secret key. docs/security.md states these claims.
 //!
 //! Hashes are chosen directly, as if the adversary could invert the hash function, or are those of keys that were found
 //! by trying. Work is counted by the bytes of the table that an insert changes. No test measures time. The ignored ones
@@ -21,7 +21,7 @@ use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::distinct;
 
 const MILLION: usize = 1_000_000;
-/// The number of slots after the last quotient, at most.
+/// The most slots that a table has after the home of its last quotient.
 const OVERHANG_SLOTS: u64 = 320;
 /// The hasher that the adversary knows.
 const PUBLIC: Hasher = Hasher::xxh3(0);
@@ -36,7 +36,7 @@ fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash]) {
     assert!(hashes.iter().step_by(97).all(|hash| filter.contains_hash(*hash)));
 }
 
-/// Inserts a batch. Returns the number of its keys that went in, and the error.
+/// Inserts a batch. Returns the number of its keys that were inserted, and the error if there was one.
 fn insert_what_fits(filter: &mut AnyFilter, hashes: &[KeyHash]) -> (usize, Option<Full>) {
     match filter.insert_batch(hashes) {
         Ok(()) => (hashes.len(), None),
@@ -47,7 +47,7 @@ fn insert_what_fits(filter: &mut AnyFilter, hashes: &[KeyHash]) -> (usize, Optio
     }
 }
 
-/// Random hashes in some sixteenths of all hashes.
+/// Random hashes whose highest four bits are in the range `sixteenths`.
 fn in_sixteenths(sixteenths: core::ops::Range<u64>) -> Vec<KeyHash> {
     let hashes = distinct(1, 0..100_000).into_iter();
     hashes.filter(|hash| sixteenths.contains(&(hash.raw() >> 60))).collect()
@@ -71,7 +71,8 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
         let hashes = of_one_unit(units(&empty), MILLION);
         let mut filter = empty.clone();
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
-        // A set knows most of these hashes already. A multiset has room for a bounded number of copies.
+        // A set holds the fingerprints of most of these hashes already. A multiset has room for a bounded number of
+        // copies.
         let is_multiset = variant && filter.hash_count().is_none();
         assert_eq!(full.is_some(), is_multiset, "{kind}: {taken} keys, {full:?}");
         assert!(taken > 250, "{kind}: {taken}");
@@ -84,7 +85,7 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
             assert!(filter.insert_hash(hashes[taken]).is_err(), "{kind}");
             assert!(filter.to_bytes() == before, "{kind}");
         }
-        // Keys of other units still go in.
+        // Keys of other units can still be inserted.
         let elsewhere = [in_sixteenths(0..2), in_sixteenths(14..16)].concat();
         filter.insert_batch(&elsewhere).unwrap();
         assert_all_found(&filter, &hashes[..taken]);
@@ -94,7 +95,8 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
 
 /// The most bytes of the table that an insert may change.
 fn most_bytes_changed(filter: &AnyFilter) -> usize {
-    // Of a cluster, which has only taken slots, remainders and the bits of blocks move by one slot.
+    // An insert moves the rest of a cluster by one slot: its remainders, and the bits of its blocks. All slots of a
+    // cluster are taken, so it has at most as many as the filter has fingerprints.
     let cluster = |slots: usize, bits: u32, slots_per_block: usize| {
         (slots + 1) * bits as usize / 8 + 2 + (slots / slots_per_block + 3) * 17
     };
@@ -104,7 +106,7 @@ fn most_bytes_changed(filter: &AnyFilter) -> usize {
         AnyFilter::Quotient(filter) => cluster(filter.len(), filter.geometry().remainder_bits, 64),
         AnyFilter::CacheLineQuotient(filter) => cluster(filter.len(), 8, 50),
         // A search looks at no more than 4096 buckets. They form a tree whose levels have 2, 8, 32 buckets and so on,
-        // so a path to room has at most 7 of them. One more bucket gets a flag.
+        // so a path to a free slot has at most 7 of them. One more bucket gets a flag.
         AnyFilter::Cuckoo(filter) => 8 * filter.geometry().fingerprint_bits as usize / 2,
         bits => bits.hash_count().unwrap() as usize,
     }
@@ -130,8 +132,8 @@ fn an_insert_changes_a_bounded_part_of_the_table() {
     }
 }
 
-/// All fingerprints of neighbouring quotients make one cluster of hundreds of thousands of slots. Lookups and inserts
-/// that meet it end, and are right.
+/// All fingerprints of neighbouring quotients make one cluster of hundreds of thousands of slots. Lookups, inserts and
+/// removals in this cluster end, and are right.
 #[test]
 fn a_cluster_of_most_of_the_table_gives_right_answers() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
@@ -197,7 +199,8 @@ fn hashes_of_few_buckets_fill_a_cuckoo_filter_early_and_lose_nothing() {
     }
 }
 
-/// After the first `taken` hashes, refused ones change nothing, and keys elsewhere still go in.
+/// Checks a filter in which the first `taken` hashes are, and which refuses the next one: the refused hash changes
+/// nothing, and keys elsewhere can still be inserted.
 #[track_caller]
 fn assert_refuses_and_goes_on(filter: &mut AnyFilter, hashes: &[KeyHash], taken: usize) {
     assert_all_found(filter, &hashes[..taken]);
@@ -243,7 +246,7 @@ struct Attack {
     absent: Vec<u64>,
 }
 
-/// Keys for one word, block or cache line.
+/// Keys that all belong to one word, block or cache line of the filter.
 fn attack_on_a_unit(filter: &AnyFilter) -> Attack {
     let units = units(filter);
     let unit_of = |hash: KeyHash| match filter.kind() {
@@ -254,7 +257,8 @@ fn attack_on_a_unit(filter: &AnyFilter) -> Attack {
     Attack { inserted: keys[..1_000].to_vec(), absent: keys[1_000..].to_vec() }
 }
 
-/// Keys of which each sets only bits that no other has set, and absent keys that the adversary knows to be found.
+/// Keys that set as many bits as possible, since each sets only bits that no other sets; and absent keys whose bits are
+/// then all set.
 fn attack_on_all_bits(filter: &AnyFilter) -> Attack {
     let (m, hashes) = (units(filter), filter.hash_count().unwrap());
     let mut is_set = vec![false; m as usize];

@@ -64,7 +64,7 @@ fn blocks_of_one_key_or_none_exclude_absent_keys() {
 }
 
 /// A table of whole words answers like a filter of the same bytes, whose false-positive rate is tested elsewhere. This
-/// test compares the measured rate with the equation for tables that begin and end within words.
+/// test compares the measured rate with the equation for tables whose length is not a whole number of words.
 #[test]
 fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
     for (keys, bits_per_key) in [(10_007, 10.0), (10_007, 7.3), (3_001, 15.2)] {
@@ -76,7 +76,7 @@ fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
         let absent = hashes(2, 400_000);
         let reported = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
         // The number of set bits varies from table to table, with a standard deviation of at most the square root of
-        // its mean.
+        // its mean. So 4.5 standard deviations are allowed, not three.
         assert_binomial("standard block", reported as u64, absent.len() as u64, fpr, 4.5);
     }
 }
@@ -106,7 +106,7 @@ fn a_block_is_the_table_of_a_frozen_filter() {
 }
 
 #[test]
-fn every_isa_answers_alike_and_builds_the_same_block_except_for_cuckoo() {
+fn every_isa_answers_alike_and_builds_the_same_block() {
     let (keys, absent) = (hashes(1, 5_000), hashes(2, 5_000));
     for kind in kinds() {
         for bits_per_key in [11.0, 14.0, 35.0] {

@@ -177,7 +177,7 @@ fn filters_of_unlike_secret_keys_do_not_merge_and_nothing_changes() {
     }
 }
 
-/// Damaged or forged bytes are refused with the key as they are without one.
+/// Damaged bytes are refused also if the reader has the key.
 #[test]
 fn every_flipped_bit_is_refused_with_the_key_too() {
     let hasher = Hasher::siphash13(SECRET);

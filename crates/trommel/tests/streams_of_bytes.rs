@@ -34,7 +34,7 @@ enum Act {
     Fail(ErrorKind),
 }
 
-/// A writer that acts by a script: what it does for each call, given the number of bytes that it has taken already.
+/// A writer for which the closure `act` decides what each call does.
 struct Scripted<F> {
     taken: Vec<u8>,
     calls: usize,
@@ -42,7 +42,7 @@ struct Scripted<F> {
 }
 
 impl<F: FnMut(usize, usize) -> Act> Scripted<F> {
-    /// `act` is given the number of the call and the number of bytes taken before it.
+    /// `act` is given the number of the call, from 1 on, and the number of bytes taken before the call.
     fn new(act: F) -> Self {
         Self { taken: Vec::new(), calls: 0, act }
     }
@@ -66,7 +66,8 @@ impl<F: FnMut(usize, usize) -> Act> Write for Scripted<F> {
     }
 }
 
-/// All kinds of errors that the standard library has a stable name for, except `Interrupted`.
+/// Most kinds of errors that the standard library names. `Interrupted` is not one of them, since the call is then
+/// repeated.
 const ERRORS: &[ErrorKind] = &[
     ErrorKind::NotFound,
     ErrorKind::PermissionDenied,
@@ -229,7 +230,7 @@ fn with_payload_len(bytes: &[u8], payload_len: u64) -> Vec<u8> {
     head
 }
 
-/// So a program that reads from a stream reads a header, and then as many bytes as the filter has.
+/// A program that reads from a stream can parse the header alone: the error has the length of the whole filter.
 #[test]
 fn a_header_alone_states_the_length_of_its_filter() {
     for filter in filters() {
@@ -279,7 +280,8 @@ mod keys {
     use std::io::{self, BufReader, ErrorKind, Read};
     use trommel::engine::{IntegerBatches, LineBatches};
 
-    /// A reader that acts by a script, given the number of the call and of the bytes given before it.
+    /// A reader for which the closure `act` decides what each call does. `act` is given the number of the call, from 1
+    /// on, and the number of bytes given before the call.
     struct Scripted<'b, F> {
         bytes: &'b [u8],
         given: usize,

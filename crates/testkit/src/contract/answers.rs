@@ -30,8 +30,8 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
 /// same holds for single inserts.
 ///
 /// If the bytes depend only on the keys held (`S::CANONICAL`), batches and single inserts make the same bytes too, and
-/// stop at the same key. Otherwise they can make different bytes and stop at different keys, but both hold the keys that
-/// they report as inserted.
+/// stop at the same key. Otherwise they can make different bytes and stop at different keys, but both hold the keys
+/// that they report as inserted.
 pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     for stream in Stream::ALL {
         for length in LENGTHS.into_iter().chain([2049, 5000]) {
@@ -123,9 +123,9 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// Lookups prefetch in tables above a certain size, and prefetch further ahead in tables above a second, larger size.
-/// Tables above each of these sizes give the same answers as portable code, in batches shorter and longer than the
-/// prefetch distances.
+/// Lookups prefetch in tables that are larger than half of L2, or than L2, depending on the kind; in tables of more
+/// than twice L2, all of them prefetch far ahead. In tables of 3 and 66 MiB, lookups give the same answers as in
+/// portable code, in batches shorter and longer than the prefetch distances.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
@@ -173,8 +173,8 @@ pub fn an_insert_says_whether_it_changed_the_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// A bitmap full of old answers takes the batch's length, keeps its memory, and shows no old
-/// answer.
+/// A bitmap that holds the answers of an earlier batch takes the length of the new batch, keeps its memory, and holds
+/// only the new answers.
 pub fn a_reused_bitmap_forgets_the_past<S: Subject>(isa: Isa) {
     let keys = Disjoint::new(1, 1000, 1000);
     let mut filter = built::<S>(&spec(1000, 0.01, isa));

@@ -8,7 +8,7 @@ use trommel_base::container::{HEADER_BYTES, MAGIC, VERSION};
 use trommel_base::{Filter, Hasher, Insert, KeyHash, Spec};
 use trommel_simd::Isa;
 
-/// The number of keys in the filters whose bits are flipped one by one.
+/// The number of keys in the filters whose bytes are damaged.
 const FEW: usize = 20;
 
 /// The spec of the filter whose frozen bytes have the golden digest: 200 keys at 1 %, XXH3 with seed 0x5EED.
@@ -32,9 +32,9 @@ fn sample<S: Subject>(keys: usize) -> (S::Filter, Vec<KeyHash>) {
     (filter, hashes)
 }
 
-/// The digest of the golden filter is the one that was committed: format, hash and layout must never
-/// change. A failure here can mean that filters written by earlier versions can no longer be read, or are
-/// read but give wrong answers. (It can also mean that the same spec now gives another size.)
+/// The digest of the golden filter is the one that was committed: format, hash function and layout must never change. A
+/// failure here can mean that filters written by earlier versions can no longer be read, or are read but give wrong
+/// answers. (It can also mean that the same spec now gives another size.)
 pub fn golden_digest_is_unchanged<S: Subject>(isa: Isa) {
     let mut filter = built::<S>(&golden_spec(isa));
     for key in golden_keys() {
@@ -104,7 +104,8 @@ fn misaligned(bytes: &[u8], offset: usize) -> (Vec<u8>, core::ops::Range<usize>)
     (buffer, range)
 }
 
-/// A view of bytes at any address answers as the filter that the bytes were frozen from.
+/// A view of bytes at any address answers as the filter that the bytes were frozen from. An owned filter that is read
+/// from that address writes the same bytes.
 pub fn views_answer_alike_at_every_alignment<S: Subject>() {
     for keys in [0, 1, FEW, 777] {
         let (filter, hashes) = sample::<S>(keys);
@@ -154,8 +155,8 @@ pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     assert_refused::<S>(&twice, "two containers");
 }
 
-/// Random bytes are refused, even after the right magic number and version. So are containers in which some bytes were
-/// replaced by random ones, or two bytes were exchanged.
+/// Random bytes are refused, even after the right magic number and version. So are containers in which some bytes or
+/// the whole payload were replaced by random ones, or two bytes were exchanged.
 pub fn garbage_is_refused<S: Subject>() {
     let mut random = Splitmix::new(0x6A6B);
     let good = S::to_bytes(&sample::<S>(FEW).0);

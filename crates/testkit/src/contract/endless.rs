@@ -1,4 +1,4 @@
-//! Filters that take any number of keys, and answer "perhaps" ever more often.
+//! Filters that take any number of keys, and whose false-positive rate rises with them.
 
 use super::rates::{Measured, SIGMAS, measure};
 use super::{assert_all_found, fill};
@@ -36,7 +36,8 @@ pub fn every_insert_is_counted<S: Subject>(isa: Isa) {
     }
 }
 
-/// With three times the planned keys there are more false positives, as many as `expected_fpr` predicts.
+/// With three times the planned keys, there are more than five times as many false positives, and as many as
+/// `expected_fpr` predicts.
 pub fn an_overfull_filter_still_knows_its_rate<S: Subject>(isa: Isa) {
     let empty = built::<S>(&spec(2000, 0.01, isa));
     let planned = measure::<S>(&empty, 2000, 2000, 100);

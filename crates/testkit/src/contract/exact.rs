@@ -21,7 +21,10 @@ pub(super) fn listed(held: &BTreeMap<u64, u64>) -> Vec<u64> {
 pub(super) fn assert_holds<S: Exact>(filter: &S::Filter, held: &BTreeMap<u64, u64>, what: &str) {
     let listed = listed(held);
     assert_eq!(filter.len(), listed.len(), "{what}");
-    assert!(S::fingerprints(filter) == listed, "{what}: other fingerprints than went in");
+    assert!(
+        S::fingerprints(filter) == listed,
+        "{what}: the filter does not hold the expected fingerprints"
+    );
 }
 
 fn shuffled(mut hashes: Vec<KeyHash>, seed: u64) -> Vec<KeyHash> {
@@ -32,8 +35,8 @@ fn shuffled(mut hashes: Vec<KeyHash>, seed: u64) -> Vec<KeyHash> {
     hashes
 }
 
-/// Inserts and removes random keys of a limited set, so that fingerprints are shared and copies come and go, in
-/// filters from nearly empty to full. Every call returns what the multiset of fingerprints predicts.
+/// Inserts and removes random keys of a limited set, so that fingerprints are shared and copies come and go, in filters
+/// from nearly empty to full. Every call returns what an exact multiset of fingerprints predicts.
 pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
     // Planned keys, keys used, false-positive rate, percentage of inserts.
     let cases = [
@@ -91,7 +94,8 @@ pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
     }
 }
 
-/// `len` counts fingerprints and their copies, whatever stream they come from.
+/// `len` is the number of fingerprints, copies included, for every stream. Each fingerprint is found by a hash that has
+/// it, as often as it was inserted.
 pub fn len_is_the_number_of_fingerprints<S: Exact>() {
     for stream in Stream::ALL {
         for fpr in [0.5, 0.01] {
@@ -266,7 +270,7 @@ pub fn what_is_absent_is_not_removed<S: Exact>(isa: Isa) {
 }
 
 /// A merged filter holds the fingerprints of both filters: one copy of each in a set, all copies in a multiset. A merge
-/// succeeds if both filters together hold as many keys as were planned for.
+/// succeeds if both filters together hold at most as many keys as were planned for.
 pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     let empty = built::<S>(&spec(3000, 0.2, Isa::Portable));
     for (left, right) in
@@ -287,8 +291,8 @@ pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     }
 }
 
-/// A merge with too few slots or too many copies is an error with numbers, and leaves both filters as they
-/// were.
+/// A merge for which there are too few slots, or too many copies of a key, returns an error with the numbers, and
+/// leaves both filters as they were.
 pub fn a_merge_that_does_not_fit_changes_nothing<S: Exact>() {
     let empty = built::<S>(&spec(1000, 0.004, Isa::Portable));
     let filled = |range| {

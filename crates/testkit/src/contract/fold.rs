@@ -7,7 +7,7 @@ use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
 use trommel_base::{Filter, FoldError, KeyHash};
 use trommel_simd::Isa;
 
-/// The size of the filters in bytes: a whole number of units of 64 bytes, which every factor tried divides.
+/// The size of the filters in bytes: 600 units of 64 bytes. Each of [`FACTORS`] divides 600.
 const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 
@@ -46,7 +46,7 @@ pub fn folding_in_steps_is_folding_at_once<S: Fold>() {
     assert!(S::to_bytes(&stepwise) == S::to_bytes(&S::fold(&large, 60).unwrap()));
 }
 
-/// The `expected_fpr` of the fold is the false-positive rate that is measured.
+/// The measured false-positive rate of a folded filter is the one that its `expected_fpr` states.
 pub fn a_folded_filter_knows_its_rate<S: Fold>() {
     let keys = Disjoint::new(33, 6000, 400_000);
     let large = filled::<S>(BYTES, &keys.members);
@@ -59,7 +59,8 @@ pub fn a_folded_filter_knows_its_rate<S: Fold>() {
     }
 }
 
-/// A factor that does not divide the size, or is zero, is refused with an error that has both numbers.
+/// A factor that does not divide the size, or is zero, is refused with an error that has the number of units and the
+/// factor.
 pub fn what_does_not_divide_is_refused<S: Fold>() {
     let filter = filled::<S>(BYTES, &Disjoint::new(34, 100, 0).members);
     let before = S::to_bytes(&filter);

@@ -58,8 +58,9 @@ pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     assert!(S::to_bytes(&S::from_bytes(&again).expect("our own bytes are refused")) == again);
 }
 
-/// Forges containers by one to three changes: a field of the header gets an awkward value, or the payload is
-/// shortened, lengthened or emptied. Both checksums are right.
+/// Forges containers by one to three changes: a field of the header gets an awkward value, the payload is shortened,
+/// lengthened or emptied, or the number of units and the payload's length are changed together. Both checksums are
+/// right.
 pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
     let mut accepted = 0;
     for keys in [0, 1, 30] {

@@ -70,7 +70,7 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
                 }
             }
         }
-        assert_all_found(&filter, inside, "full to the brim");
+        assert_all_found(&filter, inside, "after more inserts");
     }
 }
 
@@ -117,9 +117,9 @@ pub fn a_failed_batch_takes_the_keys_that_it_says<S: Subject>(isa: Isa) {
     }
 }
 
-/// A batch stops at the same key as single inserts, with the same error and the same bytes, however full the
-/// filter was before and however long the batch is. Some keys of the batch are in the filter already, and some
-/// are in the batch twice. If filters are not canonical, the batch is compared with a batch in portable code.
+/// A batch stops at the same key as single inserts, with the same error and the same bytes, however full the filter was
+/// before and however long the batch is. Some keys of the batch are in the filter already, and some are in the batch
+/// twice. If filters are not [canonical](Subject::CANONICAL), the batch is compared with a batch in portable code.
 pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
     let mut random = Splitmix::new(73);
     for planned in PLANNED {
@@ -244,7 +244,7 @@ pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa
         let ((filter, taken), (portable, portable_taken)) = (fill(isa), fill(Isa::Portable));
         assert!(taken == portable_taken && taken.len() >= planned);
         assert!(S::to_bytes(&filter) == S::to_bytes(&portable));
-        assert_all_found(&filter, &taken, "full to the brim");
+        assert_all_found(&filter, &taken, "full");
         let mut probes = keys.absent;
         Stream::ALL.iter().for_each(|stream| probes.extend(stream.hashes(4, 50)));
         probes.extend(&taken);

@@ -28,8 +28,8 @@ fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     ]
 }
 
-/// Merging gives, bit for bit, the filter into which the keys of both were inserted. If filters are not canonical,
-/// it gives a filter that holds the keys of both.
+/// Merging gives, bit for bit, the filter into which the keys of both were inserted. If filters are not
+/// [canonical](Subject::CANONICAL), it gives a filter that holds the keys of both.
 pub fn a_merge_is_the_filter_of_the_union<S: Subject>()
 where
     S::Filter: Merge,
@@ -78,7 +78,7 @@ where
     }
 }
 
-/// An empty filter is the neutral element.
+/// Merging an empty filter changes nothing.
 pub fn merging_nothing_changes_nothing<S: Subject>()
 where
     S::Filter: Merge,

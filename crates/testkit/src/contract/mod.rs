@@ -3,10 +3,10 @@
 //! | module | claims about |
 //! |---|---|
 //! | [`mod@answers`] | no false negative; batch, single and portable agree |
-//! | [`rates`] | measured false positives against both equations |
+//! | [`rates`] | measured false positives against `expected_fpr` and the sizing equation |
 //! | [`specs`] | specs that cannot be built, and the smallest filter |
 //! | [`bytes`] | round trips, views, golden digests, damage |
-//! | [`forgery`] | damage with right checksums |
+//! | [`forgery`] | bytes that were changed and then got right checksums |
 //! | [`hashing`] | seeds and hashers |
 //! | [`merge`], [`fold`], [`estimate`], [`removal`] | capabilities that not every filter has |
 //! | [`endless`] | filters that take any number of keys |
@@ -42,7 +42,7 @@ use crate::{Multiset, Subject};
 use trommel_base::{Bitmap, Filter, Full, Insert, KeyHash, SpecError, WhyFull};
 use trommel_simd::{Isa, IsaError};
 
-/// Lengths of batches: around the widths of vectors and words, and around the distances of the batch pipeline.
+/// Lengths of batches: around the widths of vectors and words, and around the prefetch distances.
 pub const LENGTHS: [usize; 19] =
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1000];
 /// Lengths of batches: around 2048, the longest piece in which a lookup kernel processes a batch, and two lengths of
@@ -103,8 +103,9 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     }
 }
 
-/// The number of keys that a filter must be planned for to take `count` keys of any stream. Copies are adjacent, so the
-/// slots that a multiset needs depend on where the clusters are in the table.
+/// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
+/// in adjacent slots, and a stream of few distinct hashes makes long clusters. The slots that it needs depend on where
+/// these clusters are in the table, so twelve times the most copies of a key are added.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -163,7 +164,7 @@ pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) ->
     }
 }
 
-/// Fails if an answer is "no".
+/// Fails if a batch or a single lookup does not find one of the keys.
 #[track_caller]
 pub(crate) fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash], what: &str) {
     let found = answers(filter, hashes);

@@ -108,8 +108,8 @@ pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
 
 /// Very low rates in small filters: the rate asked for is kept, or is refused.
 ///
-/// If the bits of a key depend on each other, as in the progressions of double hashing, all bits of two
-/// keys coincide with a probability of about `1/m²`. A formula for independent bits does not contain this
+/// If the bits of a key depend on each other, as in the progressions of double hashing, all bits of two keys coincide
+/// with a probability of about `1/m²` in a table of `m` bits. A formula for independent bits does not contain this
 /// term, which shows in small filters at low rates.
 pub fn low_rates_are_kept_by_small_filters<S: Subject>(isa: Isa) {
     for (keys, fpr) in [(10, 1e-4), (30, 1e-4), (100, 1e-5), (300, 1e-5)] {

@@ -118,8 +118,8 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
         let more = distinct(94, 0..2 * keys as u64 + 500);
         let taken = fill_up::<S>(&mut filter, &more);
         assert!(taken < more.len() && filter.len() >= keys);
-        assert_all_found(&filter, &more[..taken], "filled to the brim");
-        assert_all_found(&filter, &hashes, "filled to the brim");
+        assert_all_found(&filter, &more[..taken], "filled up");
+        assert_all_found(&filter, &hashes, "filled up");
     }
 }
 

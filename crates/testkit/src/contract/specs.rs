@@ -44,9 +44,9 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
     }
 }
 
-/// Key counts at which a careless computation wraps around to a tiny filter, aborts or crashes. The largest
-/// are refused by arithmetic alone. A count that a machine could in principle hold is at worst refused
-/// by the system, and never gives a small filter.
+/// Tries key counts for which a careless computation overflows and makes a tiny filter, or aborts. The largest are
+/// refused before any memory is requested. A count that a machine could in principle hold is at worst refused by the
+/// system, and never gives a small filter.
 pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     for fpr in [0.9, 0.63, 0.5, 0.3, 0.01, 1e-5] {
         for keys in [usize::MAX, usize::MAX - 1, 1 << 63, 1 << 60] {
@@ -131,7 +131,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     for _ in 0..2000 {
         let mut any = Spec::default();
         any.isa = Some(Isa::Portable);
-        // At most 2^21 keys or bytes four times in five, anything otherwise.
+        // Four specs in five have less than 2^21 keys or bytes, the others any number.
         let bits = if random.below(5) == 0 { 64 } else { 21 };
         any.keys = (random.word() >> (64 - bits) >> random.below(bits)) as usize;
         if random.below(2) == 0 {

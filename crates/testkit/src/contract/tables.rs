@@ -91,8 +91,9 @@ fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
     S::from_bytes(&forged).is_ok()
 }
 
-/// Flips every bit of the table and of the numbers in the header, one at a time. Returns how many flips in
-/// the table were accepted.
+/// Flips every bit of the table and of the numbers in the header, one at a time, and exercises the filters that are
+/// accepted. Fails if another number of keys is accepted, or another seed is refused. Returns how many flips in the
+/// table were accepted.
 fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     let bytes = S::to_bytes(filter);
     let parsed = container::parse(&bytes).expect("our own bytes are refused");

@@ -11,7 +11,8 @@ pub const DEFAULT_MAX_KICKS: u32 = 500;
 /// The highest permitted kick limit. It bounds memory, since an insert records its kicks until it ends.
 pub const MAX_KICKS: u32 = 1 << 20;
 
-/// The kick limit, the random source that chooses victims, and the recorded path for undoing kicks.
+/// The kick limit, the random source that chooses the fingerprints to kick out, the kicks of the insert in progress, so
+/// that they can be undone, and the number of all kicks.
 #[derive(Clone, Debug)]
 pub struct Kicks {
     limit: u32,

@@ -4,12 +4,11 @@ use super::set::{CuckooSet, InsertError, Statistics};
 use super::standard::StandardCuckooSet;
 use trommel_base::SpecError;
 
-/// The asymmetric cuckoo hash table: `m1 = m (1 + c)` places in the first table, `m2 = 2m − m1` in the
-/// second.
+/// The asymmetric cuckoo hash table: `m (1 + c)` places in the first table and `m (1 − c)` in the second, where `m` is
+/// the mean of both sizes and `c` the asymmetry.
 ///
-/// More keys stand in the first table, where a lookup begins, and fewer inserts have to displace a key. In
-/// return the load limit is lower: all keys can almost always be placed while the load is below
-/// `√(1 − c²) / 2`.
+/// More keys stand in the first table, where a lookup begins, and fewer inserts have to displace a key. But the load
+/// limit is lower: all keys can almost always be placed while the load is below `√(1 − c²) / 2`.
 ///
 /// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction cost and search
 /// operations", Math. Comput. Sci. 3 (2010). In everything else, this set works like [`StandardCuckooSet`].

@@ -1,7 +1,7 @@
 //! The shortest path of displacements in a table whose keys have more than one place to move to.
 //!
-//! The nodes of the graph are places. Edges lead from a place to every other place where its key may stand.
-//! A breadth-first search therefore finds a shortest path to a free place. No key is moved before the
+//! The search runs on a graph whose nodes are places. Edges lead from a place to all other places of the key that
+//! stands there. A breadth-first search of this graph finds a shortest path to a free place. No key is moved before the
 //! search has ended.
 
 use super::places::Places;
@@ -30,9 +30,9 @@ struct Node {
     from: Option<usize>,
 }
 
-/// The places on a shortest path from one of `starts` to a free place. `None` if there is no such path, or
-/// if the search has visited `max_visited` places or a few more (it checks the limit after all places of a key)
-/// before it finds one. `onward(key)` lists all places of a key, including the one where the key stands.
+/// The places on a shortest path from one of `starts` to a free place. `None` if there is no such path, or if the
+/// search gives up after `max_visited` places or a few more. (It checks the limit only after it has visited all places
+/// of a key.) `onward(key)` lists all places of a key, including the one where the key stands.
 pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     table: &Places,
     starts: impl Iterator<Item = u64>,

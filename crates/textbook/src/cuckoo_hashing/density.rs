@@ -1,4 +1,5 @@
-//! A set that displaces in the denser table first, chains keys whose insert would cycle, and never rehashes.
+//! A set that displaces in the denser table first, puts a key into an overflow chain if its displacements would never
+//! end, and never rehashes.
 
 use super::hashes::Hashes;
 use super::set::{CuckooSet, InsertError, Statistics};
@@ -12,15 +13,14 @@ const DEFAULT_BOUND: f64 = 0.2;
 
 /// The density-based cuckoo hash table: two tables, and overflow chains at the buckets of the first.
 ///
-/// An insert takes a free place if either of the key's two places is free. If both are taken, it displaces
-/// the key in the denser table, the one with more keys per place, so that the sparser table receives a key.
-/// If that path of displacements would cycle or exceed a limit, it tries the path from the other table.
-/// Paths are followed on the cuckoo graph before any key is moved. If neither path ends, the key is
-/// appended to the *overflow chain* of its place in the first table. So no insert fails halfway, and there
-/// is no rehash.
+/// An insert takes a free place if either of the key's two places is free. If both are taken, it displaces the key in
+/// the denser table, the one with more keys per place, so that the sparser table receives a key. If that path of
+/// displacements would cycle or exceed a limit, it tries the path from the other table. Paths are followed on the
+/// [cuckoo graph](super) before any key is moved. If neither path ends, the key is appended to the *overflow chain* of
+/// its place in the first table. So no insert fails halfway, and there is no rehash.
 ///
-/// If both tables have the same size and nothing was removed, the first is always the denser one: each of
-/// its places is taken as soon as a key hashes there.
+/// If both tables have the same size and nothing was removed, the first is nearly always the denser one: each of its
+/// places is taken as soon as a key hashes there.
 ///
 /// Cost: a lookup reads two places, and the chain if the key is in neither. At least `keys − places` keys
 /// are in chains. The heads of the chains, 4 bytes per place of the first table, are allocated at the first
@@ -85,8 +85,9 @@ impl DensityCuckooSet {
         usize::from(u128::from(second) * u128::from(m1) > u128::from(first) * u128::from(m2))
     }
 
-    /// The path of displacements for a key whose places are both taken: from the denser table if that path
-    /// ends within the limit, else from the other. `None` if neither ends.
+    /// The path of displacements for a key whose places are both taken: from its place in the denser table if that path
+    /// ends within the limit, otherwise from its place in the other table. `None` if neither path ends within the
+    /// limit.
     fn plan(&self, key: u64) -> Option<Vec<Spot>> {
         let next = |spot| self.tables.get(spot).map(|key| self.tables.other(spot, key));
         let denser = self.denser();

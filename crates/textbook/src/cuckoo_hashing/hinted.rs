@@ -22,17 +22,17 @@ const HINT: usize = 2;
 /// bucket as their first but stand in their second.
 ///
 /// The hint is a Bloom filter of 64 bits with two bits per key, and a count of its keys. When all of these keys have
-/// come back or have been removed, the Bloom filter is cleared. So a lookup of an absent key mostly reads one bucket.
-/// Displacement is breadth-first and bounded: an insert gives up after about a fixed number of places, at any load.
+/// moved back to their first bucket or have been removed, the Bloom filter is cleared. So a lookup of an absent key
+/// mostly reads one bucket. Displacement is breadth-first and bounded: at any load, an insert gives up after it has
+/// visited a fixed number of places or a few more.
 ///
 /// Cost: a lookup reads the first bucket. If the key is not there but the hint contains it, the lookup reads the
 /// second bucket too: for one absent key in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint
 /// takes 16 bytes per bucket.
 ///
-/// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking
-/// applications", ANCS 2018, section 4. The paper derives the second bucket from the first and a tag, and
-/// compares tags to find a key in a bucket. Here both buckets are functions of the key, and whole keys
-/// are compared.
+/// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking applications", ANCS 2018,
+/// section 4. The paper derives the second bucket from the first and a tag (a short hash of the key), and compares tags
+/// to find a key in a bucket. Here both buckets are functions of the key, and whole keys are compared.
 #[derive(Clone, Debug)]
 pub struct HintedCuckooSet {
     table: Places,

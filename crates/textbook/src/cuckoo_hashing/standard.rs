@@ -13,12 +13,13 @@ const EPSILON: f64 = 0.1;
 /// The standard cuckoo hash table: two tables and two hash functions; keys are displaced from one table to
 /// the other.
 ///
-/// An insert puts the key at its place in the first table, taken or not. A displaced key goes to its place in
-/// the second table, a key displaced there to its place in the first, and so on. After `3 log_1.1 r` rounds
-/// (`r` places in the larger table) all keys are rehashed with new functions into tables of twice the size.
+/// An insert puts the key at its place in the first table, taken or not. A displaced key goes to its place in the
+/// second table, a key displaced there to its place in the first, and so on. A round puts one key into each table.
+/// After `3 log_1.1 r` rounds (`r` places in the larger table), all keys are rehashed with new functions into tables of
+/// twice the size.
 ///
-/// Cost: a lookup reads two places. An insert takes a constant number of steps on average, rehashes
-/// included, as long as the load stays below one half by a constant.
+/// Cost: a lookup reads two places. An insert takes a constant number of steps on average, rehashes included, as long
+/// as the load stays below one half by a constant margin.
 ///
 /// Source: Pagh and Rodler, "Cuckoo hashing", J. Algorithms 51 (2004), section 3. The paper rehashes into
 /// tables of the same size while the load is low enough; here every rehash doubles the tables.
@@ -60,7 +61,8 @@ impl StandardCuckooSet {
         self.tables.held()
     }
 
-    /// Inserts a key by displacing others. The error is the key without a place after `max_rounds` rounds.
+    /// Inserts a key by displacing others, and records in `path` where it put keys. The error is the key that has no
+    /// place after `max_rounds` rounds.
     fn displace(
         tables: &mut TwoTables,
         key: u64,

@@ -1,12 +1,12 @@
-//! A worked example from a blog post, bucket by bucket, and small examples of our own.
+//! A worked example from a blog post, whose numbers are below, bucket by bucket, and small examples of our own.
 
 use trommel_textbook::cuckoo::{Buckets, Kicks};
 
 /// The moves of the blog post: `(fingerprint, from, to)` is a move from one bucket to another. The first move of each
 /// fingerprint starts at the fingerprint's primary bucket.
 ///
-/// The post's author computed alternates by hand and gave 27356 three buckets, which no alternate function
-/// can do. So this table replays the moves as printed.
+/// The author of the post computed alternate buckets by hand and gave 27356 three buckets (0, 7 and 2), although a
+/// fingerprint has only two. So this table lists the moves as printed.
 const MOVES: [(u32, u64, u64); 6] =
     [(49615, 7, 0), (27356, 0, 7), (16431, 7, 9), (15377, 7, 7), (27356, 7, 2), (53104, 0, 6)];
 

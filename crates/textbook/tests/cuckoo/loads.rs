@@ -7,7 +7,7 @@ use trommel_textbook::cuckoo::Kicks;
 
 const SEEDS: u64 = 6;
 
-/// The mean load at which an insert first fails.
+/// The mean load at which an insert into buckets of `b` entries first fails.
 fn load_limit(bucket_bits: u32, b: u32, max_kicks: u32) -> f64 {
     let load = |seed| {
         let filter = TextbookCuckooFilter::new(bucket_bits, b, 20).unwrap();

@@ -13,8 +13,8 @@ fn filled<S: CuckooSet>(mut set: S, keys: u64, seed: u64) -> S {
     set
 }
 
-/// Pagh and Rodler: inserts take constant time on average while the load stays below one half by a constant.
-/// So displacements per key are about the same with 10,000 and with 300,000 keys.
+/// Pagh and Rodler: inserts take constant time on average while the load stays below one half by a constant margin. So
+/// displacements per key are about the same with 10,000 and with 300,000 keys.
 #[test]
 fn displacements_per_key_do_not_grow_with_the_table() {
     let displacements = |keys: u64| {

@@ -64,8 +64,8 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
 }
 
 /// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method. So the
-/// first of two equally large tables is always the denser one, and both methods give each table the same number of
-/// keys. These numbers can differ only if the tables differ in size, or after removals.
+/// first of two equally large tables is nearly always the denser one, and both methods give each table the same number
+/// of keys, as long as no key overflows. These numbers can differ only if the tables differ in size, or after removals.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();

@@ -113,8 +113,8 @@ impl Trial {
         assert_eq!(self.filter.len(), self.model.len);
     }
 
-    /// One random operation, and then a lookup. 13 of 16 operations are an insert with a probability of `inserts` in
-    /// eight, otherwise a removal.
+    /// One random operation, and then a lookup. In 13 of 16 cases, the operation is the insert of a random fingerprint
+    /// with a probability of `inserts` in eight, or else the removal of a held one.
     fn step(&mut self, inserts: u64) {
         let random_fingerprint = self.fingerprint();
         let held = self.model.near(random_fingerprint).unwrap_or(random_fingerprint);
@@ -133,8 +133,8 @@ impl Trial {
     }
 }
 
-/// Fills and drains the filter in alternation, so that it passes through all loads from empty to full, stays
-/// full for a while, and becomes empty again.
+/// Fills and drains the filter in alternation, so that it passes through all loads from empty to full, stays full for a
+/// while, and becomes empty again. Checks the whole table after every `check_every` operations.
 fn fill_and_drain(trial: &mut Trial, operations: usize, check_every: usize) {
     let phase = 6 * trial.filter.capacity();
     for operation in 0..operations {

@@ -9,14 +9,15 @@ use trommel_base::{FormatError, HashId, Hasher, KeyHash};
 /// filter's frozen bytes.
 const MAGIC: [u8; 8] = *b"TrmlHash";
 const VERSION: u16 = 1;
-/// The size of the header: magic, version, code of the hash, four bytes of zero, seed, number of hashes.
+/// The size of the header: magic, version, code of the hash function, four zero bytes, seed, number of hashes.
 const HEADER_BYTES: usize = 32;
 const CHECKSUM_BYTES: usize = 8;
 const HASH_BYTES: usize = size_of::<u64>();
 
 impl FilterAccumulator {
-    /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. Kept hashes take 40 bytes and 8 per
-    /// hash. If the filter was made, the bytes are its frozen bytes, which [`FilterView::parse`] can read.
+    /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. An accumulator that keeps hashes takes
+    /// 40 bytes and 8 per hash. If it has made its filter, the bytes are the filter's frozen bytes, which
+    /// [`FilterView::parse`] can read.
     ///
     /// Ends the program if the system refuses the memory.
     ///
@@ -141,7 +142,7 @@ fn parse(bytes: &[u8], expected: Hasher) -> Result<Vec<KeyHash>, AccumulateError
     Ok(parsed)
 }
 
-/// Eight bytes as a little-endian number.
+/// Reads eight bytes as a little-endian number.
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }

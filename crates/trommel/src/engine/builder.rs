@@ -50,9 +50,9 @@ pub enum EngineError {
 }
 
 impl EngineBuilder {
-    /// Sets the number of threads, at least 1. The caller's thread is one of them, unless threads are pinned. The
+    /// Sets the number of threads, from 1 to 1024. The caller's thread is one of them, unless threads are pinned. The
     /// others are started with the engine, and sleep while there is no work. The default is the number of cores that
-    /// the process may use, given its affinity and the quotas of its container.
+    /// the process may use, given its affinity and the quotas of its container, but at most 1024.
     ///
     /// ```
     /// use trommel::Engine;

@@ -8,8 +8,9 @@ use trommel_base::partition::{FEWEST_PASSED_PER_PART, chunk_bytes};
 pub enum Strategy {
     /// The filter's own batch methods process the batch. Lookups run on all threads if the batch is large enough to be
     /// worth it. Inserts run on the caller's thread. If the filter takes
-    /// [slices](trommel_base::InsertBulk::insert_slices) and that is cheaper, inserts run on all threads instead, and
-    /// each thread inserts a slice of the batch into a table of its own.
+    /// [slices](trommel_base::InsertBulk::insert_slices), and the cost model predicts that several threads are faster,
+    /// inserts run on all threads instead. Each thread then inserts a slice of the batch into a table of its own, and
+    /// the tables are united.
     Direct,
     /// The keys are grouped by the piece of the table that they access. All threads process pieces, each in the cache
     /// of one core.
@@ -25,7 +26,7 @@ pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 /// The size of a cache line in bytes.
 const LINE_BYTES: f64 = 64.0;
 /// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need about half as many
-/// (4.5).
+/// (4.5), but the model uses one number for all.
 const GROUPED_BYTES: f64 = 8.5;
 /// The size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
 const PIECE_BYTES: usize = 128 << 10;
@@ -105,8 +106,8 @@ impl LineCost {
         interpolate(ACCESSES_PER_LINE, self.grouped_ns, accesses_per_line)
     }
 
-    /// Nanoseconds for a grouped batch of `accesses` on `threads`; infinite if pieces would get too few keys to be
-    /// worth the grouping.
+    /// Nanoseconds for a grouped batch of `accesses` to a table of `bytes` on `threads`, without the starts of the
+    /// threads. Infinite if pieces would get too few keys to be worth the grouping.
     fn grouped_batch_ns(&self, accesses: f64, bytes: usize, threads: usize) -> f64 {
         let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
         if accesses < (FEWEST_PASSED_PER_PART * pieces) as f64 {
@@ -141,7 +142,7 @@ impl CostModel {
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
     /// let cost = CostModel::default();
-    /// // A million keys into 1 MiB, one cache line each, on two threads or in two slices.
+    /// // A million keys into 1 MiB, with one cache line per key, on two threads that could take a slice each.
     /// assert_eq!(cost.of_insert(1_000_000, 1 << 20, 1, 2, 2), Strategy::Direct);
     /// assert_eq!(cost.of_insert(500_000_000, 1 << 30, 1, 2, 1), Strategy::Partitioned);
     /// ```
@@ -207,7 +208,7 @@ impl CostModel {
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
-    /// let far = [40.0; 6]; // ns per lookup on a machine whose memory is far away
+    /// let far = [40.0; 6]; // ns per lookup, at every table size, on a machine with slow memory
     /// let mut cost = CostModel::default();
     /// assert_eq!(cost.of_lookup(100_000, 128 << 10, 2), Strategy::Direct);
     /// cost.lookup.direct_ns = far;
@@ -266,7 +267,7 @@ pub(super) fn pieces_log2(bytes: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// The costs of Cascade Lake, whose memory is slow.
+    /// The costs on one core of Cascade Lake, whose memory is slow.
     const FAR_MEMORY: CostModel = CostModel {
         lookup: LineCost {
             direct_ns: [1.94, 7.45, 8.95, 12.3, 18.4, 40.4],

@@ -34,8 +34,8 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 ///   each piece in the cache of its core, without atomics. Answers are in the order of the keys.
 ///
 /// Small batches run on the caller's thread. The filter and the answers are the same, byte for byte, with every
-/// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small, its
-/// fingerprints are in other slots.)
+/// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small for a bulk
+/// build, its fingerprints are in other slots.)
 ///
 /// ```
 /// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -175,14 +175,15 @@ impl Engine {
     }
 
     /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert). (The
-    /// exception is a cuckoo filter if the memory budget is too small: see [`Engine`].)
+    /// exception is a cuckoo filter for whose bulk build the memory budget is too small: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
     /// table for every thread but one. A partitioned insert takes 8.5 bytes per key; in a standard filter, it takes 4.5
-    /// bytes for every bit that a key sets. The limit of a partitioned insert is the size of the table, but at least
-    /// 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. For filters with
-    /// counters or slots, see their `insert_bulk`. With less memory, a batch is inserted in chunks. With far too
-    /// little, or if the system refuses memory, the batch is inserted directly.
+    /// bytes for every bit that a key sets. A partitioned insert takes at most as many bytes as the table has, but this
+    /// bound is never below 256 MiB or above 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. If
+    /// the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If it is too small
+    /// even for a useful chunk, or if the system refuses memory, the batch is inserted directly. For filters with
+    /// counters or slots, see their `insert_bulk`.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -230,7 +231,7 @@ impl Engine {
     }
 
     /// Whether a batch is so small that one thread would process all of it, so that the cost model can be skipped.
-    /// Evaluating the model took up to a ninth as long as a thousand lookups.
+    /// Evaluating the model took up to a ninth of the time of a thousand lookups.
     fn is_small(&self, hashes: &[KeyHash]) -> bool {
         self.strategy.is_none() && hashes.len() <= probe::FEWEST_KEYS_AT_A_TIME
     }
@@ -248,9 +249,10 @@ impl Engine {
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
     /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. The limit is the same as that of a
-    /// partitioned insert. With less memory, a batch is looked up in chunks or directly. If `found`
-    /// is too short, and the system refuses its memory, this ends the program; see [`Bitmap::try_reserve`].
+    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. The bound is the same as that of a
+    /// partitioned insert. If the bound or the budget is too small for the whole batch, the batch is looked up in
+    /// chunks or directly. If `found` is too short, and the system refuses memory to extend it, this ends the program;
+    /// see [`Bitmap::try_reserve`].
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};
@@ -311,7 +313,7 @@ impl Engine {
     /// use trommel::engine::Strategy;
     /// let engine = Engine::builder().threads(2).strategy(Strategy::Partitioned).build()?;
     /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// // In a standard filter, the bits of a key are anywhere, so grouping would gain nothing.
+    /// // In a standard filter, the bits of a key are spread over the whole table, so grouping would gain nothing.
     /// assert_eq!(engine.lookup_strategy(&filter, &[KeyHash::from_raw(7)]), Strategy::Direct);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

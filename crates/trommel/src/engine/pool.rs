@@ -50,7 +50,8 @@ enum ThreadSet {
 }
 
 impl Pool {
-    /// Starts the threads. Between calls, at most `memory_budget` bytes of scratch memory are kept.
+    /// Starts the threads, unless the caller's thread is the only one. Pins them if `pin` is set and there are enough
+    /// cores. Between calls, at most `memory_budget` bytes of scratch memory are kept, and at most [`KEPT_BYTES`].
     pub(super) fn start(
         threads: usize,
         pin: bool,

@@ -108,8 +108,8 @@ impl<'e> Grouped<'e> {
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
         let shares = plan.take(pool, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
-        // The answers of a chunk have to be whole words. If one chunk has all keys, rounding up changes nothing. If
-        // there are several, their answers are whole words already.
+        // The answers of a chunk, one bit per key, have to be whole words. If there are several chunks, their length is
+        // a multiple of 64 already. If there is one chunk, it has all keys, whatever the rounding.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
         Some(Self { pool, shares, groups_log2, keys_at_a_time })
     }
@@ -124,7 +124,7 @@ impl<'e> Grouped<'e> {
         self.shares.give_back(self.pool);
     }
 
-    /// After an error, the words are unspecified.
+    /// Looks up one chunk, and writes its answers to `words`. After an error, the words are unspecified.
     fn contains_chunk<F: Filter + Sync>(
         &mut self,
         filter: &F,
@@ -153,7 +153,8 @@ impl<'e> Grouped<'e> {
     }
 }
 
-/// Looks up each group's keys of all shares one share after the other, since these keys access the same cache lines.
+/// Looks up the keys of a group in one share after the other, where a share is a part of the batch that one thread has
+/// grouped. All keys of a group access the same piece of the table, so that it stays in the cache.
 fn answer<F: Filter + Sync>(
     pool: &Pool,
     filter: &F,

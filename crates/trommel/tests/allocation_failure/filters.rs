@@ -14,7 +14,8 @@ pub(crate) struct Case {
     room: usize,
 }
 
-/// The number of keys of a full filter. With this number, each kind builds it in several pieces and groups later inserts.
+/// The number of keys of a full filter. With this number, every kind builds its filter in several pieces, and groups
+/// the keys of later batches.
 pub(crate) const KEYS: usize = 60_000;
 
 const fn case(kind: FilterKind, options: fn(FilterSpec) -> FilterSpec) -> Case {
@@ -146,15 +147,15 @@ fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &
         assert!(filter == expected, "other bytes");
         return;
     }
-    // A cuckoo set stores no fingerprint that it finds already. What it finds depends on where the keys before were
-    // placed, and so on the method, but in few cases.
+    // A cuckoo set does not store a fingerprint that it finds already. In a few cases, the slot of an earlier key
+    // decides whether a fingerprint is found, and that slot depends on the method that inserted the earlier key.
     let (len, expected_len) = (filter.len(), expected.len());
     assert!(len.abs_diff(expected_len) <= expected_len / 200, "{len} and {expected_len} keys");
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "a key is lost");
     assert!(AnyFilter::from_bytes(&filter.to_bytes()).is_ok());
 }
 
-/// Which method inserts a batch.
+/// A method that inserts a batch.
 type InsertMethod = fn(&mut AnyFilter, &[KeyHash]) -> Result<(), Full>;
 
 fn one_by_one(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result<(), Full> {
@@ -246,7 +247,8 @@ fn check_merges(case: &Case) {
     let (left, right) = (case.filled(&all[..KEYS / 2]), case.filled(&all[KEYS / 3..2 * KEYS / 3]));
     let bytes = right.to_bytes();
     let held = &all[..2 * KEYS / 3];
-    // A merge does not let a cuckoo filter grow, so one that has grown for its own keys may lack room.
+    // A cuckoo filter does not grow during a merge, so a filter that has grown just enough for its own keys may lack
+    // room.
     let fits = fresh(&left).merge(&right).is_ok();
     assert!(fits || case.room < KEYS, "the merged filters are full");
     if same_shape(&left, &right) && fits {
@@ -298,7 +300,8 @@ fn check_merges(case: &Case) {
     }
 }
 
-/// Whether two filters merge. A cuckoo filter that grows by itself may have grown more often than another.
+/// Whether two filters have the same size, which a merge of cuckoo filters requires. A cuckoo filter that grows by
+/// itself may have grown more often than another.
 fn same_shape(left: &AnyFilter, right: &AnyFilter) -> bool {
     match (left, right) {
         (AnyFilter::Cuckoo(left), AnyFilter::Cuckoo(right)) => left.geometry() == right.geometry(),
@@ -366,7 +369,8 @@ fn check_folds(case: &Case) {
     }
 }
 
-/// A filter in which everything is in use that frozen bytes can have: also the overflow area of a cuckoo filter.
+/// A filter of all keys. In a cuckoo filter that does not grow, further keys are inserted until its overflow area is
+/// used too.
 fn overflowing(case: &Case) -> AnyFilter {
     let mut filter = case.filled(&hashes(0..KEYS));
     if let AnyFilter::Cuckoo(cuckoo) = &mut filter

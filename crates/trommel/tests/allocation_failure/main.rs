@@ -1,11 +1,12 @@
 //! Every operation that can return an error survives a refusal of any of its allocations: it succeeds in another way,
-//! or returns an error that reports the refused memory. A filter is then as it was before.
+//! or returns an error that reports the refused memory. A filter is then as it was before, except that a batch of
+//! inserts keeps the keys that its error reports as inserted.
 //!
 //! Each allocation of each operation is refused once alone, and once with all that follow. Each group of operations
 //! runs in a process of its own, since an allocation that cannot fail ends the process.
 //!
 //! Not tested, since by its signature the call cannot return an error. Like the standard library's collections, such a
-//! call ends the program if the system refuses memory; its documentation says so, or that of the type:
+//! call ends the program if the system refuses memory, as its documentation or that of its type says:
 //!
 //! - `to_bytes` of filters, views, headers and accumulators; `write_to` is the alternative;
 //! - `Bitmap::new`, `reset` and `fill_words`, and lookups into a bitmap without room; `Bitmap::try_reserve` is the
@@ -98,7 +99,7 @@ groups! {
     sharded_filters: engine::check_sharded_filters();
 }
 
-/// A group has operations that allocate.
+/// Runs one group of operations. Fails if the group allocates nothing, since it would then test nothing.
 #[test]
 #[ignore = "started by the tests of the groups"]
 fn operations_of_a_group() {

@@ -26,7 +26,7 @@ pub(super) fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {
     }
 }
 
-/// The size in bytes of a table of kind 6 or 7.
+/// The size in bytes of a table of kind 6 or 7 with `b` blocks and remainders of `r` bits.
 fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     match kind {
         6 => [16 * b, 8 * r * b, b].map(|section| section.next_multiple_of(64)).iter().sum(),
@@ -49,7 +49,8 @@ fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
         .unwrap()
 }
 
-/// The lookup of the document in a block, as a function of a hash. A table of kind 6, 7 or 8 is read once, here.
+/// Returns the lookup in a block as docs/FORMAT.md describes it, as a function of a hash. A table of kind 6, 7 or 8 is
+/// read only once, by this call.
 pub(super) fn lookup(block: &[u8]) -> Box<dyn Fn(u64) -> bool + '_> {
     let Some((kind, hash, parameter, table)) = open(block) else {
         return Box::new(|_| true);

@@ -23,7 +23,7 @@ pub(crate) fn manifest() -> Vec<Entry> {
 /// A rule that makes keys from the numbers 0, 1, 2 and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rule {
-    /// Outputs of splitmix64 that start from a seed, as `u64`.
+    /// The outputs of splitmix64 from this seed on, as `u64`.
     U64(u64),
     /// The low 32 bits of the same numbers, as `u32`.
     U32(u64),
@@ -109,7 +109,8 @@ pub(crate) struct Entry {
     pub(crate) hasher: Hasher,
     /// `p0` to `p3` of a frozen filter, or the parameter of a filter block.
     pub(crate) parameters: Vec<u64>,
-    /// The number in the header of a frozen filter or a list of hashes; that of the keys of a filter block.
+    /// The number of keys that the header of a frozen filter or a list of hashes states; the number of keys from which
+    /// a filter block was built.
     pub(crate) len: u64,
     pub(crate) bytes: u64,
     /// XXH3-64 of the file, with seed 0.
@@ -121,7 +122,7 @@ pub(crate) struct Entry {
     pub(crate) answers: u64,
     /// The counts of the first keys; empty if the kind does not count.
     pub(crate) counts: Vec<u64>,
-    /// How the file was made, for people.
+    /// How the file was made, as a text for people.
     pub(crate) how: String,
 }
 

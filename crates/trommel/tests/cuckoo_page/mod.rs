@@ -7,7 +7,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// The contents of a payload.
+/// The contents of a payload, and the parameters of its table under the names that docs/FORMAT.md gives them.
 pub(super) struct Buckets {
     m: u64,
     f: u64,
@@ -51,12 +51,14 @@ impl Buckets {
         table
     }
 
+    /// The primary bucket and the fingerprint of a hash.
     fn split(&self, h: u64) -> (u64, u64) {
         let x = u128::from(h) * u128::from(self.m >> self.d);
         let y = x as u64 >> (64 - self.f);
         (((x >> 64) as u64) << self.d | y >> (self.f - self.d), y.max(1))
     }
 
+    /// The other bucket of a fingerprint that is in bucket `b`.
     fn other(&self, b: u64, fingerprint: u64) -> u64 {
         let (first, low) = (self.m >> self.d, 1 << 16);
         let fold = ((fingerprint / low) ^ fingerprint) % low;
@@ -68,10 +70,13 @@ impl Buckets {
         (j << self.d) | (b % (1 << self.d))
     }
 
+    /// The entry of a fingerprint in the overflow area; `b` is one of its buckets.
     fn entry(&self, b: u64, fingerprint: u64) -> u64 {
         b.min(self.other(b, fingerprint)) << 32 | fingerprint
     }
 
+    /// Whether bucket `b` has the flag for fingerprints of this parity, which the order of two slots encodes. If it has
+    /// not, a lookup does not read the other bucket.
     fn is_set(&self, b: u64, parity: u64) -> bool {
         let slots = self.slots[b as usize];
         let (a, c) = (slots[2 * parity as usize], slots[2 * parity as usize + 1]);

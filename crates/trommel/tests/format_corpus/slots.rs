@@ -10,7 +10,7 @@ pub(super) fn add(made: &mut Made) {
     cuckoo(made);
 }
 
-/// Inserts keys until one is refused: the keys that the filter has, and the filter.
+/// Inserts keys until one is refused. Returns the keys that were inserted, and the filter.
 fn packed(spec: FilterSpec) -> (Keys, AnyFilter) {
     let mut filter = spec.build().unwrap();
     let hashes = numbers(100_000).hashes(filter.hasher());

@@ -107,7 +107,7 @@ pub(crate) fn bits_of(hash: KeyHash, m: u64, hashes: u32) -> impl Iterator<Item 
     x.map(move |x| scaled(KeyHash::from_raw(x), m))
 }
 
-/// The first keys, from `from` on, whose public hash has a property.
+/// The first `count` keys from `from` on whose hash by `hasher` has a property.
 pub(crate) fn keys_that(
     from: u64,
     count: usize,
@@ -117,8 +117,8 @@ pub(crate) fn keys_that(
     (from..).filter(|key| is_chosen(hasher.hash_u64(*key))).take(count).collect()
 }
 
-/// One hash for each fingerprint of 16 bits of which both buckets are below `few`, in random order. Its primary bucket
-/// is even, so no two hashes have the same fingerprint and buckets.
+/// One hash for each fingerprint of 16 bits of which both buckets are below `few`, in random order. The primary bucket
+/// of each hash is even, so no two hashes have the same fingerprint and buckets.
 pub(crate) fn of_few_buckets(buckets: u64, few: u64) -> Vec<KeyHash> {
     let mut hashes: Vec<KeyHash> = (0..few << 16)
         .filter(|bucket_and_fingerprint| bucket_and_fingerprint >> 16 & 1 == 0)

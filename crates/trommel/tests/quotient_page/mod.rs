@@ -223,8 +223,8 @@ fn read_at_every_size<L: Layout>(
 ) {
     assert_read(&filter, probes, what);
     filter.insert_batch(keys).unwrap();
-    // The batch has copies, which a set refuses and a multiset keeps, and a cluster that is long enough for the largest
-    // offsets.
+    // These keys have copies, which a set ignores and a multiset keeps, and they make a cluster that is long enough for
+    // the largest offsets.
     let cluster = (0..320).map(|i| KeyHash::from_raw((1 << 63) + (i << 42) * (i % 3)));
     for hash in keys[..30].iter().copied().chain(cluster).take(350) {
         let outcome = filter.insert_hash(hash);

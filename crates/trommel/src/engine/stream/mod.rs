@@ -24,10 +24,9 @@ const BYTES_PER_GATHERED: usize = 16;
 
 /// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine inserts or looks up.
 ///
-/// At most two batches wait between two threads, and a faster thread waits for a slower one. So, whatever the length of
-/// the stream, memory is bounded: it has a few batches and, for inserts, the
-/// [gathered keys](Stream::keys_at_a_time). If the system refuses this memory, or
-/// the threads, the program ends.
+/// At most two batches wait between two threads, and a faster thread waits for a slower one. So memory is bounded,
+/// whatever the length of the stream: it holds a few batches and, for inserts, the
+/// [gathered keys](Stream::keys_at_a_time). If the system refuses this memory, or the threads, the program ends.
 ///
 /// ```
 /// use std::convert::Infallible;

@@ -13,7 +13,8 @@ const QUEUED: usize = 2;
 /// Reads batches on one thread, hashes them on another, and consumes them on the caller's thread, in order.
 ///
 /// A thread that ends early drops its ends of the queues. The others then find the queues closed, so no thread waits
-/// for one that has ended. If a thread panics, the caller panics with the same message after all threads have ended.
+/// for one that has ended. If a thread panics, the caller panics with the same payload after all threads have ended.
+/// Once `cancel` is set, no further batch is consumed.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,

@@ -50,8 +50,8 @@ impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
     /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are first
-    /// returned as a batch, if there are any. Then the error is returned, once. If the
-    /// system refuses the memory for a batch, its keys are lost, and the error is the last item.
+    /// returned as a batch, if there are any. Then the error is returned, once. If the system refuses the memory for a
+    /// batch, its keys are lost, and the error is the last item.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
@@ -124,9 +124,9 @@ pub struct Lines {
 }
 
 impl<R: BufRead> LineBatches<R> {
-    /// Makes batches of lines. The lines of a batch have at least `batch_bytes` bytes together, terminators included;
-    /// only the last batch can have fewer. A line is never split, so a batch with a very long line takes as much memory
-    /// as that line. If the system refuses that memory, the program ends.
+    /// Makes batches of lines. The lines of a batch have at least `batch_bytes` bytes together, with each terminator
+    /// counted as one byte; only the last batch can have fewer. A line is never split, so a batch with a very long line
+    /// takes as much memory as that line. If the system refuses that memory, the program ends.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
