@@ -172,8 +172,8 @@ fn thread_sets_of(selection: &Selection, cost: CostModel) -> Result<Vec<ThreadSe
     }
     if let Some(group) = groups.iter().find(|group| group.keys > MOST_KEYS_OF_ENGINE) {
         return Err(bad_input(format!(
-            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, whose hashes fit \
-             into memory",
+            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, so that their \
+             hashes fit into memory",
             group.keys
         )));
     }
@@ -208,7 +208,8 @@ fn open_counters(results: &mut Results) -> Option<Counters> {
     }
 }
 
-/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints why it does not.
+/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints a note if
+/// it does not.
 fn should_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
     match (when, valgrind) {
         (Simulate::Never, _) => false,
@@ -269,13 +270,16 @@ fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> u
 /// The parts of a run. They are measured one after the other, each on its own filters.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
-    /// The groups of [`Part::Generated`] that the summary shows.
+    /// The groups of [`Part::Generated`] that the summary shows, for filters of this number of keys.
     Summary(usize),
     /// Prints the summary of what was measured so far.
     ShowSummary,
+    /// All groups on generated keys, for filters of this number of keys. Groups that already have rows are skipped.
     Generated(usize),
+    /// The join of TPC-H at this scale factor.
     Tpch(f64),
     Sweep(Loads),
+    /// The engine's groups and the map of strategies.
     Engine,
     OneGib,
     Place(Place),

@@ -49,7 +49,7 @@ pub(crate) fn name_of_strategy(strategy: Strategy) -> &'static str {
 /// A pick counts as good if it takes at most this share longer than the better strategy.
 pub(crate) const GOOD: f64 = 0.10;
 
-/// `picked within 10 % of the best in N of M`.
+/// Returns `picked within 10 % of the best in N of M`, where `N` is the number of good picks among `M` choices.
 pub(crate) fn summary(choices: &[Choice]) -> String {
     let good = choices.iter().filter(|choice| choice.over_best() <= GOOD).count();
     let percent = GOOD * 100.0;

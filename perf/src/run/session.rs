@@ -95,7 +95,7 @@ impl Session {
         Self { headline: Some(headline), ..self }
     }
 
-    /// Creates a run that does not time cases, but runs each once in marked sections.
+    /// Creates a run that does not time cases, but runs each once in sections that are marked for Callgrind.
     pub(crate) fn in_sections(selection: Selection, effort: Effort, isa: Option<Isa>) -> Self {
         let results = Results::new(Environment::observe(isa));
         let untimed = Self::new(results, Progress::hidden(), selection, effort, isa, None, None);
@@ -440,8 +440,9 @@ impl Session {
         self.time_lookups(group, cases, &filters, &hashes, &probes.members)
     }
 
-    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows. A
-    /// session with a ledger only runs each repetition once in marked sections.
+    /// Times the repetitions of cases, interleaved with the random cache-line reads of the roofline, and saves the
+    /// rows. Prints the headline as soon as there is one. A session with a ledger only runs each repetition once in
+    /// marked sections.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
@@ -544,8 +545,8 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but
-/// at most [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the
-/// L2 cache. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the
+/// at most [`MANY_PROBES`], which is a large batch for a user. So the probes of small filters stay
+/// in the L2 cache. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the
 /// filters that groups share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`],
 /// because fewer probes would read only a small part of its cache lines.
 const FEW_PROBES: usize = 100_000;

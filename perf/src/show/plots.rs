@@ -224,7 +224,8 @@ pub(crate) fn rates(series: &[Series]) -> Result<String> {
     frame.draw(series)
 }
 
-/// Plots points in named rows, the first row at the top.
+/// Plots points in named rows. The y of a point is the index of its row. The first row is at the top, so the axis shows
+/// negated indices.
 pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Result<String> {
     let name = |y: f64| {
         let is_whole = (y - y.round()).abs() < 1e-6 && y < 0.5;

@@ -44,6 +44,7 @@ pub(crate) struct Point {
     pub(crate) method: Method,
     /// The number of inserts that cycled. Each leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
+    /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,
     pub(crate) ns_per_insert: f64,
     /// Bytes of memory in addition to the initial tables.

@@ -28,8 +28,8 @@ fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
 /// in memory at the same time.
 const MOST_KEYS: usize = 200_000_000;
 
-/// If the user gives `--filter`, a part is measured only if the filter contains one of these
-/// substrings.
+/// If the user gives `--filter`, a part is measured only if the text of `--filter` contains one of
+/// these substrings.
 fn marks(matrix: Matrix) -> &'static [&'static str] {
     match matrix {
         Matrix::BatchSizes => &["by-"],
@@ -165,8 +165,8 @@ pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
     all.filter(|(matrix, _)| selection.includes(marks(*matrix))).map(|(_, place)| place).collect()
 }
 
-/// If the user gives `--filter`, Zipf-distributed probes are measured only if the filter contains
-/// this substring.
+/// If the user gives `--filter`, Zipf-distributed probes are measured only if the text of `--filter`
+/// contains this substring.
 const ZIPF: &[&str] = &["zipf"];
 
 impl Selection {

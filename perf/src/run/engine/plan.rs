@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
-/// The name that `--filter` must match for the map of strategies to be measured.
+/// The name of the map of strategies, with which `--filter` is matched.
 const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
@@ -207,7 +207,7 @@ impl fmt::Display for Group {
 }
 
 impl Runner {
-    /// Who passes keys to the filter, and how.
+    /// How keys are passed to the filter, and on which threads.
     pub(crate) fn api(self) -> Api {
         match self.participant {
             Participant::Batch => Api::Batch,
@@ -235,9 +235,9 @@ fn sized_filters() -> [SizedFilter; 7] {
 }
 
 /// The groups of a key count, ordered by filter. Above 1e7 keys, where filling the filters takes
-/// minutes, only builds are measured and inserts are left out. The two differ little: inserts of
-/// 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05 times as
-/// long as a build.
+/// minutes, only builds are measured and inserts are left out. The two differ little: in one full run,
+/// inserts of 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05
+/// times as long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -313,10 +313,10 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 }
 
 impl Selection {
-    /// Whether the engine is measured. It always is if `--filter` contains "engine" or if
-    /// `--threads` is given. Otherwise, a quick run leaves it out. A usual run measures it only
-    /// without `--filter`, `--keys` and `--load`, because it has few cases of the engine. A full
-    /// run leaves it out only with `--load`.
+    /// Whether the engine is measured. Every run measures it if `--filter` contains "engine" or if
+    /// `--threads` is given. Otherwise a quick run leaves the engine out, a usual run measures it
+    /// only if none of `--filter`, `--keys` and `--load` is given, and a full run measures it
+    /// unless `--load` is given.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {
             _ if self.full => self.load.is_none(),
@@ -356,7 +356,8 @@ impl Selection {
     }
 
     /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`,
-    /// in full runs and with `--threads`. `--keys` leaves them out.
+    /// in full runs and with `--threads`. There are none with `--keys`, or if the engine is not measured
+    /// ([`Self::includes_engine`]).
     pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),

@@ -112,7 +112,7 @@ impl<'a> Map<'a> {
         Ok(Self { place, thread_sets, keys, empty })
     }
 
-    /// Both strategies of each thread set.
+    /// The two engines of each thread set that are forced to a strategy: first the direct, then the partitioned one.
     fn engines(&self) -> impl Iterator<Item = &'a Engine> {
         self.thread_sets.iter().flat_map(|thread_set| [&thread_set.direct, &thread_set.partitioned])
     }
@@ -127,7 +127,10 @@ impl<'a> Map<'a> {
             let mut filter = filter.borrow_mut();
             filter.clear();
             engine.insert_batch(&mut *filter, &self.keys)?;
-            ensure!(filter.to_bytes() == expected, "the strategies build different filters");
+            ensure!(
+                filter.to_bytes() == expected,
+                "the engine's filter differs from that of one thread"
+            );
         }
         let repetition = |engine: &'a Engine| -> Repetition<'_> {
             let filter = &filter;
@@ -163,7 +166,7 @@ impl<'a> Map<'a> {
                 wall::time(meter, engine.threads(), || {
                     engine.contains_batch(filter, probes, &mut found);
                 });
-                ensure!(found == *expected, "the strategies give different answers");
+                ensure!(found == *expected, "the engine's answers differ from those of one thread");
                 Ok(probes.len() as u64)
             })
         };

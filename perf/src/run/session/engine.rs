@@ -6,8 +6,10 @@ use crate::store::results::Results;
 use anyhow::Result;
 
 impl Session {
-    /// Measures the engine on these thread sets, interleaved with the batches of its filters and with its rivals, and
-    /// then measures the engine's choices of strategies. Does nothing if the run is late.
+    /// Times the engine on these thread sets, interleaved with the same filters' own batches on one thread and with the
+    /// rivals. Then times both strategies at every selected point of the map of strategies, and records which one the
+    /// cost model picks there. Does nothing if the run is already late, and leaves out the map if the run is late after
+    /// the first part.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());

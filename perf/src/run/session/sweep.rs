@@ -17,12 +17,12 @@ use crate::model::{Op, Rival, Shortfall, Workload, keys_at};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// The percentage points between the loads at the start and at the end of a band. A band is the
-/// range of keys that the cases of one load insert or remove. It ends at this load. If the previous
-/// load of the sweep is within the band, the band begins there.
+/// The width of a band, in percentage points of load. A band is the range of keys that the cases of
+/// a load insert or remove. It ends at this load, and begins [`BAND`] points below, or at the
+/// previous load of the sweep if that is nearer.
 const BAND: u32 = 2;
 /// The most keys of a band, so that the repetitions of slow filters stay short. A larger band is
-/// reduced to the keys in its middle.
+/// reduced to the keys in its middle, and then ends below the load.
 const BAND_KEYS: usize = 1 << 20;
 
 /// The most probes for the textbook filter, which scans whole clusters: at high loads, each lookup
