@@ -5,7 +5,7 @@ use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
 use crate::measure::interleave::{Meter, Pace, Repetition, interleave};
 use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
-use crate::measure::lanes::{Length, Repeater};
+use crate::measure::repetition::{Length, Repeater};
 use crate::measure::roofline;
 use crate::measure::subject::ensure_no_false_negatives;
 use anyhow::{Context as _, Result, ensure};

@@ -5,7 +5,7 @@ use crate::base::console::say;
 use crate::cli::CheckArgs;
 use crate::measure::effort::Effort;
 use crate::measure::environment::{Caches, Environment};
-use crate::measure::plan::{Loads, Selection, every_place};
+use crate::measure::plan::{Loads, Selection, every_point};
 use crate::measure::tpch;
 use crate::model::Family;
 use crate::run::engine;
@@ -61,8 +61,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     for family in Family::ALL {
         session.sweep(&Loads { family, slots: SLOTS, loads: LOADS.into() })?;
     }
-    for (keys, (_, place)) in (KEYS_OF_MATRIX..).zip(every_place(&SOME_CACHES)) {
-        session.place(&place.with_keys(keys))?;
+    for (keys, (_, point)) in (KEYS_OF_MATRIX..).zip(every_point(&SOME_CACHES)) {
+        session.matrix_point(&point.with_keys(keys))?;
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", &tpch::describe(TPCH_SCALE), &keys, &probes)?;
@@ -72,10 +72,18 @@ fn check(isa: Option<Isa>) -> Result<usize> {
         let groups = engine::groups_of(keys);
         bench.measure(&groups, &mut session.results, &mut session.progress, |_| Ok(()))?;
     }
-    let places = strategies::places_of(&[BYTES_OF_STRATEGIES]);
+    let map_points = strategies::points_of(&[BYTES_OF_STRATEGIES]);
     let (results, progress) = (&mut session.results, &mut session.progress);
     let save = |_: &Results| Ok(());
-    strategies::measure(&places, &thread_sets, &Effort::CHECK.pace, isa, results, progress, save)?;
+    strategies::measure(
+        &map_points,
+        &thread_sets,
+        &Effort::CHECK.pace,
+        isa,
+        results,
+        progress,
+        save,
+    )?;
     let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
     let strategies = session.results.strategies.len();
     Ok(session.results.rows.len() + strategies + textbook.limits.len() + textbook.points.len())

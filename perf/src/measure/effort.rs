@@ -1,8 +1,8 @@
 //! Settings for how much a run measures and how long it takes.
 
 use crate::measure::interleave::{FEWEST_ROUNDS, Pace};
-use crate::measure::lanes::Length;
 use crate::measure::plan::{Scope, Selection};
+use crate::measure::repetition::Length;
 use std::time::Duration;
 
 /// How much a run measures, and how long it takes.

@@ -5,7 +5,7 @@ mod scope;
 mod selection;
 mod sweep;
 
-pub(crate) use matrix::{BATCH_SIZES, Place, every_place, places_of};
+pub(crate) use matrix::{BATCH_SIZES, MatrixPoint, every_point, points_of};
 pub(crate) use scope::Scope;
 pub(crate) use selection::{MAX_THREADS, Selection, parse_count};
 pub(crate) use sweep::{Loads, sweep_of, swept_specs};

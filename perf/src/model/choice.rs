@@ -33,7 +33,7 @@ impl Choice {
     }
 
     /// The values that identify the choice: the operation, the point of the map, and the number of threads.
-    pub(crate) fn place(&self) -> (&str, u64, u64, u32) {
+    pub(crate) fn point(&self) -> (&str, u64, u64, u32) {
         (&self.op, self.bytes, self.keys, self.threads)
     }
 }

@@ -13,14 +13,14 @@ use crate::measure::environment::Environment;
 use crate::measure::factory::create;
 use crate::measure::interleave::{Meter, Repetition, Timing, interleave};
 use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
-use crate::measure::lanes;
 use crate::measure::ledger::Ledger;
 use crate::measure::pages::SmallPages;
 use crate::measure::plan::{
-    Group, KEYS_OF_ONE_GIB, Place, Planned, Scope, Selection, SubjectSpec, groups_of,
+    Group, KEYS_OF_ONE_GIB, MatrixPoint, Planned, Scope, Selection, SubjectSpec, groups_of,
     groups_of_input, groups_of_one_gib, is_of_summary, subject_specs, subject_specs_of,
     subject_specs_of_one_gib,
 };
+use crate::measure::repetition;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::Subject;
 use crate::model::{Facts, Form, Op, Row, Workload};
@@ -174,10 +174,10 @@ impl Session {
         )
     }
 
-    /// Measures one part of the matrix.
-    pub(crate) fn place(&mut self, place: &Place) -> Result<()> {
-        let stream = KeyStream::new(place.keys as u64);
-        self.plain(place.groups.clone(), &place.specs, stream, place.keys)
+    /// Measures one point of the matrix.
+    pub(crate) fn matrix_point(&mut self, point: &MatrixPoint) -> Result<()> {
+        let stream = KeyStream::new(point.keys as u64);
+        self.plain(point.groups.clone(), &point.specs, stream, point.keys)
     }
 
     /// Measures groups of cases that take hashes.
@@ -284,7 +284,13 @@ impl Session {
             if let Some(keys) = case.case.calls.keys_per_call {
                 ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
-            repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
+            repetitions.push(repetition::lookups(
+                subject,
+                case.case.calls,
+                hashes,
+                &reference,
+                length,
+            ));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }
@@ -299,7 +305,12 @@ impl Session {
         let mut repetitions = Vec::new();
         for case in cases {
             let empty = create(&case.spec, filters.keys, self.isa)?;
-            repetitions.push(lanes::inserts(empty, case.case.calls.api, keys, self.effort.length));
+            repetitions.push(repetition::inserts(
+                empty,
+                case.case.calls.api,
+                keys,
+                self.effort.length,
+            ));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }
@@ -327,7 +338,7 @@ impl Session {
             .iter()
             .map(|case| {
                 let spec = case.spec;
-                lanes::builds(move || create(&spec, count, isa), keys, self.effort.length)
+                repetition::builds(move || create(&spec, count, isa), keys, self.effort.length)
             })
             .collect();
         self.time_interleaved(group, cases, filters, repetitions)?;
@@ -406,7 +417,12 @@ impl Session {
             .iter()
             .zip(&answers)
             .map(|(built, answers)| {
-                lanes::hashed_lookups(&*built.subject, &probes.column, answers, self.effort.length)
+                repetition::hashed_lookups(
+                    &*built.subject,
+                    &probes.column,
+                    answers,
+                    self.effort.length,
+                )
             })
             .collect();
         self.time_interleaved(
@@ -459,7 +475,7 @@ impl Session {
             // Three short rounds cannot tell for certain which of the two best ways is faster, so both are measured.
             let ways = filters.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
-                lanes::line_reads(filters.arena, *bytes, access, self.effort.length)
+                repetition::line_reads(filters.arena, *bytes, access, self.effort.length)
             }));
         }
         let progress = &self.progress;

@@ -358,13 +358,13 @@ impl Selection {
     /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`,
     /// in full runs and with `--threads`. There are none with `--keys`, or if the engine is not measured
     /// ([`Self::includes_engine`]).
-    pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
+    pub(crate) fn map_points(&self) -> Vec<strategies::MapPoint> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),
             None => self.full || self.threads.is_some(),
         };
         let is_wanted = self.includes_engine() && self.keys.is_none() && is_named;
-        if is_wanted { strategies::places(self.full) } else { Vec::new() }
+        if is_wanted { strategies::points(self.full) } else { Vec::new() }
     }
 }
 
@@ -427,7 +427,7 @@ mod tests {
         assert!(quick.engine_groups().is_empty());
         let usual = Selection::default();
         assert!(usual.engine_groups().iter().all(|group| group.keys == 1_000_000));
-        assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
+        assert!(!usual.engine_groups().is_empty() && usual.map_points().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
         // Seven filters at five key counts, and ten skewed and two shared groups at two of these key counts.
@@ -441,9 +441,9 @@ mod tests {
         assert_eq!(groups.len(), 1);
         assert_eq!((groups[0].op, groups[0].keys), (Op::Build, 100_000_000));
         assert!(Selection { load: Some(vec![95]), ..builds }.engine_groups().is_empty());
-        assert_eq!(selection("engine").engine_places().len(), 15);
-        assert!(inserts_alone().engine_places().is_empty());
+        assert_eq!(selection("engine").map_points().len(), 15);
+        assert!(inserts_alone().map_points().is_empty());
         let map_alone = selection("engine-strategies");
-        assert!(map_alone.engine_groups().is_empty() && !map_alone.engine_places().is_empty());
+        assert!(map_alone.engine_groups().is_empty() && !map_alone.map_points().is_empty());
     }
 }

@@ -10,7 +10,7 @@ use crate::measure::built::lines_of;
 use crate::measure::effort::Effort;
 use crate::measure::interleave::{Meter, Repetition, Timing, interleave};
 use crate::measure::keys::{Column, KeyStream, as_hashes};
-use crate::measure::lanes;
+use crate::measure::repetition;
 use crate::measure::rivals::Parallel;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::ensure_no_false_negatives;
@@ -175,7 +175,8 @@ impl Bench<'_> {
         }
         let length = self.effort.length;
         let ways = arena.measure(bytes, length.0 / 4, 3).two_best();
-        repetitions.extend(ways.map(|access| lanes::line_reads(&arena, bytes, access, length)));
+        repetitions
+            .extend(ways.map(|access| repetition::line_reads(&arena, bytes, access, length)));
         let pace = self.effort.pace_of_engine(progress.elapsed(), progress.steps_left());
         let timings = interleave(&mut repetitions, &pace, &mut Meter::default(), |share| {
             progress.within_step(share);

@@ -14,7 +14,7 @@ impl Session {
         if self.is_late() {
             return Ok(());
         }
-        let (groups, places) = (self.selection.engine_groups(), self.selection.engine_places());
+        let (groups, points) = (self.selection.engine_groups(), self.selection.map_points());
         let deadline = self.deadline();
         let bench = Bench { thread_sets, effort: self.effort, isa: self.isa, deadline };
         let Self { results, progress, out, .. } = self;
@@ -24,6 +24,6 @@ impl Session {
         }
         let Self { results, progress, out, isa, .. } = self;
         let save = |results: &Results| save_to(out.as_deref(), results);
-        strategies::measure(&places, thread_sets, &strategies::PACE, *isa, results, progress, save)
+        strategies::measure(&points, thread_sets, &strategies::PACE, *isa, results, progress, save)
     }
 }

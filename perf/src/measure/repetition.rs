@@ -1,8 +1,8 @@
-//! The repetitions of each kind of case: a timed section, and the untimed verification of its answers.
+//! Creates the [`Repetition`] of each kind of case: a timed section, and the untimed verification of its answers.
 
 mod slots;
 
-pub(crate) use slots::{Band, Removal, bands, bulk_builds, enumerations, merges, removals};
+pub(crate) use slots::{Band, Removal, band_inserts, bulk_builds, enumerations, merges, removals};
 
 use crate::measure::interleave::{Meter, Repetition};
 use crate::measure::keys::Column;
