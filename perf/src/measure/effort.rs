@@ -1,4 +1,5 @@
-//! Settings for how much a run measures and how long it takes.
+//! Settings for how much a run measures and how long it takes. A *group* is a set of cases that are timed interleaved
+//! ([`crate::measure::plan::Group`]), and a *round* is one repetition of each ([`crate::measure::interleave`]).
 
 use crate::measure::interleave::{FEWEST_ROUNDS, Pace};
 use crate::measure::plan::{Scope, Selection};

@@ -1,4 +1,5 @@
-//! Compares the density-based method with the standard one: cycles, displacements, time and memory.
+//! Compares two methods of inserting into a cuckoo hash table, the density-based one ([`DensityCuckooSet`]) and the
+//! standard one ([`StandardCuckooSet`]): cycles, displacements, time and memory.
 
 use super::Effort;
 use crate::base::clock::{Lap, Stopwatch};

@@ -25,11 +25,12 @@ pub(crate) struct Selection {
     /// Select only the cases whose name (see `list`) matches, and the rivals of these cases.
     #[arg(short, long, value_name = "REGEX")]
     pub(crate) filter: Option<Regex>,
-    /// Measure these key counts, such as 1e5,3e6.
+    /// Measure these key counts, such as 1e5,3e6. Leaves out TPC-H, filters of 1 GiB, the matrix and,
+    /// without --load, the sweep over loads.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
-    /// The loads, in per cent, to which filters with slots are filled, such as 75,85,95. Each load is measured at 2^20
-    /// and 2^24 slots, and with --full at 2^27 slots too.
+    /// Measure filters with slots at these loads, in per cent, such as 75,85,95, and nothing else unless --keys is given.
+    /// Each load is measured at 2^20 and 2^24 slots, and with --full at 2^27 slots too.
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
     pub(crate) load: Option<Vec<u32>>,
     /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured
