@@ -13,7 +13,7 @@
 //! | [`run`] | a run: groups of cases, each verified, timed, and saved as soon as it ends |
 //! | [`analyse`] | the rival of a row, and the changes between two runs |
 //! | [`show`] | tables, plots, the report page, documents |
-//! | [`advise`], [`textbook`] | uses of the layers above: the recommendation of a filter, and the experiments of papers |
+//! | [`advise`], [`textbook`] | uses of the layers above this line: advice on filters, and experiments of papers |
 //! | [`cli`], [`cmd`] | the command line, and the verbs |
 
 mod advise;

@@ -49,11 +49,11 @@ pub(crate) struct AdviseArgs {
     /// avx512-gather or neon.
     #[arg(long, conflicts_with = "from")]
     pub(crate) isa: Option<Isa>,
-    /// Write the answer to FILE, for scripts.
+    /// Write the answer to FILE as JSON, for scripts.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Check the advice instead of giving it: in 60 scenarios (15 with `--keys`), compare the advised filter with the
-    /// best of all filters of the grid. Takes some minutes.
+    /// best of all filters that could be advised. Takes some minutes.
     #[arg(long, conflicts_with_all = ["miss_cost", "from"])]
     pub(crate) check: bool,
 }

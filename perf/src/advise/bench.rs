@@ -5,7 +5,7 @@ use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
 use crate::measure::interleave::{Meter, Pace, Repetition, interleave};
 use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
-use crate::measure::lanes::{Length, Repeater};
+use crate::measure::repetition::{Length, Repeater};
 use crate::measure::roofline;
 use crate::measure::subject::ensure_no_false_negatives;
 use anyhow::{Context as _, Result, ensure};
@@ -25,16 +25,17 @@ const MOST_READ_BYTES: u64 = 2 << 30;
 /// Built filters are kept for later measurements up to this total size.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// The bounds of the number of probes per batch; in general, it is the number of inserted keys. The fewest probes fit
-/// into the second-level cache together with a small filter, yet are too many for the branch predictor to memorize.
+/// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key. The
+/// fewest probes fit into the second-level cache together with a small filter, yet are too many for the branch
+/// predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 
 /// The length of a repetition.
 const LENGTH: Length = Length(Duration::from_millis(2));
-/// The first measurement of an offer, alone.
+/// The rounds of the first measurement of an offer, alone.
 const FIRST: Pace = Pace { budget: Duration::ZERO, min_rounds: 5, max_rounds: 5 };
-/// The final measurement of the best offers, interleaved.
+/// The rounds of a measurement of the best offers, interleaved.
 const FINAL: Pace = Pace { budget: Duration::from_millis(1200), min_rounds: 9, max_rounds: 41 };
 
 /// The keys, engine and built filters with which the offers for one number of keys are measured.
@@ -157,7 +158,7 @@ fn lookups<'a>(
 ) -> Result<Repetition<'a>> {
     let mut answers = Bitmap::new(0);
     filter.contains_batch(probes, &mut answers);
-    ensure_no_false_negatives(members, &answers, "it")?;
+    ensure_no_false_negatives(members, &answers, "the filter")?;
     for (i, hash) in probes.iter().enumerate().take(SINGLY_VERIFIED) {
         ensure!(
             answers.get(i) == filter.contains_hash(*hash),

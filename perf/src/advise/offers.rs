@@ -1,5 +1,6 @@
-//! Lists the filters that meet a question, from a grid over kinds and parameters. The library sizes each filter. The
-//! cost of a probe has several local minima, at the sizes of the caches, so a descent would not find the best.
+//! Lists the filters that meet the constraints of a question, from a grid over kinds and parameters. The library sizes
+//! each filter. The cost of a probe has several local minima, at the sizes of the caches, so a descent would not find
+//! the best.
 
 use super::{Need, Question};
 use crate::base::failure::bad_input;
@@ -88,18 +89,18 @@ const LOADS: [f64; 2] = [0.8, 0.5];
 /// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
 /// false-positive rate can have more.
 const MOST_BITS: u128 = 48;
-/// The lowest reachable false-positive rate in the library's error is increased by this share, so that rounding does
-/// not make it unreachable.
+/// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. That rate is
+/// increased by this share before a filter is built for it, so that rounding does not make it unreachable too.
 const ROUNDING: f64 = 1e-6;
 /// Bits per hash.
 const HASH_BITS: u32 = 64;
 /// The share of a cache that a filter takes if it is sized for this cache. The rest is left to other data.
 const SHARE_OF_CACHE: f64 = 0.8;
 
-/// Returns all filters of the grid that meet a question, each once.
+/// Returns all filters of the grid that meet the constraints of a question, each once.
 ///
 /// # Errors
-/// Bad input if no filter meets the question; the message names the nearest filter.
+/// Bad input if no filter meets the constraints; the message names the nearest filter.
 pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Result<Vec<Offer>> {
     let mut kept: Vec<Offer> = Vec::new();
     let mut refused = Refused::default();
@@ -228,7 +229,7 @@ fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec>
 const GROWN_AT: f64 = 0.96;
 
 /// The specs of Bloom filters: for each false-positive rate, for the size of each cache, and for the memory limit.
-/// Sizes of less than 2 bits per key are left out.
+/// Sizes of caches and of the memory limit are left out below 2 and above [`MOST_BITS`] bits per key.
 fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let rates = RATES.into_iter().chain(asked.fpr);
     let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();

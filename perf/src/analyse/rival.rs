@@ -3,7 +3,7 @@
 use crate::model::{Rival, Row};
 
 /// Returns the rival's row with which a row of ours is compared; `None` for a rival's row. The rival is a crate of
-/// [`Rival::of_kind`] that was measured under the same conditions, with the same sizing or, if there is none, the
+/// [`Rival::of_kind`] that was measured under the same conditions, with the same sizing or, if no such row has it, the
 /// nearest size. In the sweep over loads, it is the fastest crate with the same number and width of slots and the same
 /// load. The numbers of threads are not compared.
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {

@@ -7,7 +7,7 @@
 //! Source: Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics 7(1), 1979;
 //! Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13 (percentile intervals).
 //!
-//! Valid to: at least [`FEWEST`] values, drawn independently. Slow repetitions of a run tend to follow each other, so
+//! Valid for: at least [`FEWEST`] values, drawn independently. Slow repetitions of a run tend to follow each other, so
 //! the true coverage is below the nominal one.
 
 use crate::base::stats::{median, quantile};
@@ -137,8 +137,8 @@ mod tests {
         (at_least..=n).map(probability).sum()
     }
 
-    /// The rank, from 1, of the value at the lower end, computed without drawing, for an odd number of values. A
-    /// resampled median is at most the value of rank r if more than half of the draws are.
+    /// The rank, from 1, of the value at the lower end, computed without drawing, for an odd number of values. The
+    /// median of a resample is at most the value of rank r if more than half of the draws are at most this value.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_draw_has_as_many_rounds_and_most_draws_need_a_value() {
+    fn every_draw_has_the_given_numbers_of_rounds_and_most_draws_need_a_value() {
         let ranks = |counts: &[u32]| -> Vec<f64> {
             let drawn = counts.iter().enumerate();
             drawn.flat_map(|(i, count)| vec![i as f64; *count as usize]).collect()

@@ -19,7 +19,8 @@ pub(crate) fn per_cent(share: f64) -> String {
     }
 }
 
-/// Formats a count with an exponent: exactly if that is short, such as `1e6`, else with two digits, such as `7.2e8`.
+/// Formats a count with an exponent: exactly if that takes at most five characters, such as `1e6`, else with
+/// two digits, such as `7.2e8`.
 pub(crate) fn short_count(count: u64) -> String {
     let exact = format!("{count:e}");
     if exact.len() <= 5 { exact } else { format!("{:.1e}", count as f64) }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_keep_three_digits() {
+    fn figures_and_counts_are_shortened() {
         assert_eq!([1234.0, 56.78, 3.456].map(figure), ["1234", "56.8", "3.46"]);
         assert_eq!([1_000_000, 715_827_880].map(short_count), ["1e6", "7.2e8"]);
     }

@@ -8,7 +8,8 @@ use crate::base::files::replace;
 use crate::store::results::Results;
 use anyhow::Result;
 
-/// Prints the answer as a table and a sentence; with `--check`, compares such answers with the best filters.
+/// Prints the answer as a table and a sentence, and writes it to the file of `--json`. With `--check`, compares such
+/// answers with the best filters instead, and prints a table.
 pub(crate) fn run(arguments: &AdviseArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let Some(asked) = arguments.question().filter(|_| !arguments.check) else {

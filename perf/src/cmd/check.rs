@@ -5,7 +5,7 @@ use crate::base::console::say;
 use crate::cli::CheckArgs;
 use crate::measure::effort::Effort;
 use crate::measure::environment::{Caches, Environment};
-use crate::measure::plan::{Loads, Selection, every_place};
+use crate::measure::plan::{Loads, Selection, every_point};
 use crate::measure::tpch;
 use crate::model::Family;
 use crate::run::engine;
@@ -18,14 +18,17 @@ use anyhow::Result;
 use trommel::Isa;
 use trommel::engine::CostModel;
 
-/// The numbers of keys, around the sizes of words, blocks and batch windows.
+/// The numbers of keys: one, numbers around the 64 answers in a word of a bitmap, and a larger one that is not a
+/// multiple of 64.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
 /// The numbers of keys with which the engine is checked.
 const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
+/// The size, in bytes, of the filter on which both strategies of the engine are checked.
 const BYTES_OF_STRATEGIES: usize = 1 << 16;
 /// The numbers of threads with which the engine is checked.
 const THREADS: [usize; 2] = [1, 3];
-/// The number of keys at the first point of the matrix. Each later point has one key more than the one before.
+/// The number of keys at the first point of the matrix. Each later point has one key more than the one before,
+/// so that cases of different points have different names.
 const KEYS_OF_MATRIX: usize = 3000;
 /// Made-up cache sizes with which the matrix has all its points.
 const SOME_CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };
@@ -58,8 +61,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
     for family in Family::ALL {
         session.sweep(&Loads { family, slots: SLOTS, loads: LOADS.into() })?;
     }
-    for (keys, (_, place)) in (KEYS_OF_MATRIX..).zip(every_place(&SOME_CACHES)) {
-        session.place(&place.with_keys(keys))?;
+    for (keys, (_, point)) in (KEYS_OF_MATRIX..).zip(every_point(&SOME_CACHES)) {
+        session.matrix_point(&point.with_keys(keys))?;
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", &tpch::describe(TPCH_SCALE), &keys, &probes)?;
@@ -69,10 +72,18 @@ fn check(isa: Option<Isa>) -> Result<usize> {
         let groups = engine::groups_of(keys);
         bench.measure(&groups, &mut session.results, &mut session.progress, |_| Ok(()))?;
     }
-    let places = strategies::places_of(&[BYTES_OF_STRATEGIES]);
+    let map_points = strategies::points_of(&[BYTES_OF_STRATEGIES]);
     let (results, progress) = (&mut session.results, &mut session.progress);
     let save = |_: &Results| Ok(());
-    strategies::measure(&places, &thread_sets, &Effort::CHECK.pace, isa, results, progress, save)?;
+    strategies::measure(
+        &map_points,
+        &thread_sets,
+        &Effort::CHECK.pace,
+        isa,
+        results,
+        progress,
+        save,
+    )?;
     let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
     let strategies = session.results.strategies.len();
     Ok(session.results.rows.len() + strategies + textbook.limits.len() + textbook.points.len())

@@ -15,8 +15,8 @@ const REGRESSION: u8 = 3;
 /// The exit code if there is no regression, but some cases could not be decided.
 const UNDECIDED: u8 = 4;
 
-/// Prints the changes, and nothing if there are none. The exit code is 3 if a case of ours is a regression, else 4 if a
-/// case of ours could not be decided.
+/// Prints the changes, and nothing if there are none; writes the files of `--json` and `--junit`. The exit code is 3 if
+/// a case of ours is a regression, else 4 if a case of ours could not be decided.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
         .into_iter()

@@ -4,7 +4,7 @@ use crate::base::console::say;
 use crate::measure::environment::Caches;
 use crate::measure::plan::{
     Selection, SubjectSpec, UNKNOWN_KEYS, groups_of, groups_of_one_gib, groups_of_tpch, key_counts,
-    places_of, subject_specs, subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs,
+    points_of, subject_specs, subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs,
 };
 use crate::run::engine::numbers_of_threads;
 use anyhow::Result;
@@ -25,7 +25,7 @@ pub(crate) fn count_cases(selection: &Selection) -> usize {
 /// Whether a selection contains any case, or any point of the map of strategies.
 pub(crate) fn selects_anything(selection: &Selection) -> bool {
     !names_on_generated_keys(selection).is_empty()
-        || !selection.engine_places().is_empty()
+        || !selection.map_points().is_empty()
         || !names_on_tpch(selection).is_empty()
 }
 
@@ -61,9 +61,9 @@ fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
             groups_of_one_gib().into_iter().map(|group| (group, subject_specs_of_one_gib())),
         );
     }
-    for place in places_of(selection, &caches) {
-        let of_place = place.groups.into_iter();
-        groups.extend(of_place.map(|group| (group, place.specs.clone())));
+    for point in points_of(selection, &caches) {
+        let of_point = point.groups.into_iter();
+        groups.extend(of_point.map(|group| (group, point.specs.clone())));
     }
     let threads = numbers_of_threads(selection.threads.as_deref());
     let mut names = Vec::new();

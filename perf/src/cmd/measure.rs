@@ -12,8 +12,8 @@ use crate::measure::effort::Effort;
 use crate::measure::environment::{Caches, Environment, memory_bytes};
 use crate::measure::keys::{Column, Probes};
 use crate::measure::plan::{
-    Loads, Place, Selection, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch,
-    is_of_summary, key_counts, key_counts_of_summary, places_of, subject_specs, subject_specs_of,
+    Loads, MatrixPoint, Selection, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch,
+    is_of_summary, key_counts, key_counts_of_summary, points_of, subject_specs, subject_specs_of,
     subject_specs_of_one_gib, sweep_of, tpch_scale,
 };
 use crate::measure::{keyfile, noise, roofline, tpch};
@@ -167,13 +167,13 @@ fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
 /// Starts the threads of the engine and of its rivals, if the engine is measured.
 fn thread_sets_of(selection: &Selection, cost: CostModel) -> Result<Vec<ThreadSet>> {
     let groups = selection.engine_groups();
-    if groups.is_empty() && selection.engine_places().is_empty() {
+    if groups.is_empty() && selection.map_points().is_empty() {
         return Ok(Vec::new());
     }
     if let Some(group) = groups.iter().find(|group| group.keys > MOST_KEYS_OF_ENGINE) {
         return Err(bad_input(format!(
-            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, whose hashes fit \
-             into memory",
+            "{:e} keys are too many for the engine: it takes at most {MOST_KEYS_OF_ENGINE:e}, so that their \
+             hashes fit into memory",
             group.keys
         )));
     }
@@ -208,7 +208,8 @@ fn open_counters(results: &mut Results) -> Option<Counters> {
     }
 }
 
-/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints why it does not.
+/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints a note if
+/// it does not.
 fn should_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
     match (when, valgrind) {
         (Simulate::Never, _) => false,
@@ -269,16 +270,19 @@ fn count_steps(selection: &Selection, isa: Option<Isa>, has_own_keys: bool) -> u
 /// The parts of a run. They are measured one after the other, each on its own filters.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
-    /// The groups of [`Part::Generated`] that the summary shows.
+    /// The groups of [`Part::Generated`] that the summary shows, for filters of this number of keys.
     Summary(usize),
     /// Prints the summary of what was measured so far.
     ShowSummary,
+    /// All groups on generated keys, for filters of this number of keys. Groups that already have rows are skipped.
     Generated(usize),
+    /// The join of TPC-H at this scale factor.
     Tpch(f64),
     Sweep(Loads),
+    /// The engine's groups and the map of strategies.
     Engine,
     OneGib,
-    Place(Place),
+    Matrix(MatrixPoint),
 }
 
 /// The parts of a selection, in order. If a run without `--full` takes too long, the last parts are left out.
@@ -304,13 +308,13 @@ fn parts(selection: &Selection) -> Vec<Part> {
     if !groups_of_tpch(selection).is_empty() {
         parts.push(Part::Tpch(tpch_scale(selection)));
     }
-    if !selection.engine_groups().is_empty() || !selection.engine_places().is_empty() {
+    if !selection.engine_groups().is_empty() || !selection.map_points().is_empty() {
         parts.push(Part::Engine);
     }
     if selection.includes_one_gib() {
         parts.push(Part::OneGib);
     }
-    parts.extend(places_of(selection, &caches).into_iter().map(Part::Place));
+    parts.extend(points_of(selection, &caches).into_iter().map(Part::Matrix));
     parts.extend(looked_up.into_iter().map(Part::Generated));
     parts
 }
@@ -331,9 +335,9 @@ impl Part {
             }
             Self::Tpch(_) => steps_of(groups_of_tpch(selection).len()),
             Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
-            Self::Engine => selection.engine_groups().len() + selection.engine_places().len(),
+            Self::Engine => selection.engine_groups().len() + selection.map_points().len(),
             Self::OneGib => count(groups_of_one_gib(), &subject_specs_of_one_gib()),
-            Self::Place(place) => count(place.groups.clone(), &place.specs),
+            Self::Matrix(point) => count(point.groups.clone(), &point.specs),
         }
     }
 
@@ -354,7 +358,7 @@ impl Part {
             Self::Sweep(loads) => session.sweep(loads),
             Self::Engine => session.engine(thread_sets),
             Self::OneGib => session.one_gib(),
-            Self::Place(place) => session.place(place),
+            Self::Matrix(point) => session.matrix_point(point),
         }
     }
 }
@@ -370,7 +374,7 @@ impl fmt::Display for Part {
             }
             Self::Engine => f.write_str("the engine"),
             Self::OneGib => f.write_str("filters of 1 GiB"),
-            Self::Place(place) => match place.groups.first() {
+            Self::Matrix(point) => match point.groups.first() {
                 Some(group) => group.name().fmt(f),
                 None => Ok(()),
             },
@@ -435,9 +439,9 @@ mod tests {
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
         // The last parts, which a slow machine leaves out, are those of the matrix, and not the engine.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
-        let [engine, place] =
-            [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Place(_)))];
-        assert!(engine < place && !all.contains(&Part::Engine));
+        let [engine, point] =
+            [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Matrix(_)))];
+        assert!(engine < point && !all.contains(&Part::Engine));
         let steps = [quick, usual, full].map(|selection| count_steps(&selection, None, false));
         assert!(steps.is_sorted_by(|fewer, more| fewer < more), "{steps:?}");
         let filter = regex::Regex::new("contains/(hit|miss)/1e5/cache-line-bloom").unwrap();

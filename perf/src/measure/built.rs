@@ -36,7 +36,7 @@ impl Built {
     }
 }
 
-/// Whether two sizes differ by at most 5 %, so that they share one measurement of the roofline.
+/// Whether two sizes differ by at most 5 % of the larger one, so that they share one measurement of the roofline.
 pub(crate) fn is_near(a: usize, b: usize) -> bool {
     a.abs_diff(b) * 20 <= a.max(b)
 }

@@ -1,8 +1,9 @@
-//! Settings for how much a run measures and how long it takes.
+//! Settings for how much a run measures and how long it takes. A *group* is a set of cases that are timed interleaved
+//! ([`crate::measure::plan::Group`]), and a *round* is one repetition of each ([`crate::measure::interleave`]).
 
 use crate::measure::interleave::{FEWEST_ROUNDS, Pace};
-use crate::measure::lanes::Length;
 use crate::measure::plan::{Scope, Selection};
+use crate::measure::repetition::Length;
 use std::time::Duration;
 
 /// How much a run measures, and how long it takes.

@@ -268,7 +268,8 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit of the sources of this program, with `+changes` if tracked files differ from it.
+/// The commit that is checked out in the folder of this program's sources when the program runs, with `+changes` if
+/// tracked files differ from it.
 fn commit() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git")

@@ -11,7 +11,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use trommel_callgrind::counted;
 
-/// Times the sections of a repetition, and nothing around them.
+/// Measures the sections of a repetition. A section is a part that is timed; what happens between sections, such as
+/// verification, is not.
 #[derive(Default)]
 pub(crate) struct Meter {
     lap: Lap,
@@ -208,7 +209,7 @@ const LONG_ROUND: Duration = Duration::from_secs(5);
 
 /// Times all subjects interleaved. An extra round at the start warms caches and lets subjects calibrate themselves;
 /// it counts only if it takes [`LONG_ROUND`] or more. Every second round runs in reverse order, so that no subject
-/// always follows the same neighbour. `progress` receives the share of the time budget that is spent.
+/// always follows the same other subject. `progress` receives the share of the time budget that is spent.
 pub(crate) fn interleave(
     subjects: &mut [Repetition<'_>],
     pace: &Pace,

@@ -1,4 +1,4 @@
-//! The record of the sections that belong to each case.
+//! The record of a simulated run: which of the sections that were marked for Callgrind belong to which case.
 
 use crate::measure::interleave::{Meter, Repetition};
 use crate::model::{Counts, Event};

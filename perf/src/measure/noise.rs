@@ -10,7 +10,8 @@ use std::time::Instant;
 /// The result of the noise check.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Noise {
-    /// The 90th percentile of the times of equal spins, relative to the fastest spin, minus 1.
+    /// The 90th percentile of the times of equal spins (loops of multiplications, see [`SPINS`]), relative to the
+    /// fastest spin, minus 1.
     pub(crate) spread: f64,
     /// The time of the slowest spin, relative to the fastest, minus 1.
     pub(crate) worst: f64,

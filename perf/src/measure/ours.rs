@@ -26,6 +26,7 @@ pub(crate) struct Ours<F> {
     hash_count: Option<u32>,
     /// The number of slots that keys hash to, if the filter has slots.
     slots: Option<u64>,
+    /// The bytes of the part of the memory that lookups read.
     probed_bytes: usize,
 }
 
@@ -87,8 +88,8 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // The filter is sized for half as many keys as slots at a load of one half, so that the
-        // number of slots is rounded at most to whole cache lines.
+        // The library computes the slots from the keys and the load. Half as many keys as slots, at a load of 0.5, give
+        // exactly the wanted number of slots, which is then rounded at most to whole cache lines.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             set_width(&mut spec, filling.family, filling.bits);

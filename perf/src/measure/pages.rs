@@ -20,8 +20,8 @@ impl Drop for SmallPages {
     }
 }
 
-/// Errors are ignored: even then, a filter that does not ask for huge pages gets none, unless the system always uses
-/// them.
+/// Refuses new huge pages to this process, or allows them again. Errors are ignored: a filter that does not ask for
+/// huge pages gets none even without this setting, unless the system always uses them.
 #[cfg(target_os = "linux")]
 fn refuse_huge_pages(refuse: bool) {
     let _ = rustix::thread::disable_transparent_huge_pages(refuse);

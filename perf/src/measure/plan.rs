@@ -5,7 +5,7 @@ mod scope;
 mod selection;
 mod sweep;
 
-pub(crate) use matrix::{BATCH_SIZES, Place, every_place, places_of};
+pub(crate) use matrix::{BATCH_SIZES, MatrixPoint, every_point, points_of};
 pub(crate) use scope::Scope;
 pub(crate) use selection::{MAX_THREADS, Selection, parse_count};
 pub(crate) use sweep::{Loads, sweep_of, swept_specs};
@@ -222,12 +222,12 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     groups
 }
 
-/// Above this number of keys, a brief run measures only lookups, because repeatedly filling filters
-/// takes too long.
+/// Above this number of keys, a brief run ([`Selection::is_brief`]) measures only lookups, because
+/// repeatedly filling filters takes too long.
 const ONLY_LOOKUPS_ABOVE: usize = 1_000_000;
 
 /// Above this number of keys, only the engine's groups measure builds, unless the user names the number: with a hundred
-/// million keys, one build of each kind and rival takes two minutes.
+/// million keys, one build of each kind and rival takes minutes.
 const BUILT_AT_MOST: usize = 10_000_000;
 
 /// Returns the groups of the filters of 1 GiB.

@@ -6,7 +6,8 @@
 //!
 //! An operation on a blocked filter reads one line, and so does a lookup in a quotient filter with one block per line.
 //! In a standard filter that sets `k` bits per key, a hit and an insert read `k` lines. A miss ends at its first zero
-//! bit, so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines.
+//! bit, so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines, where `fill` is the share of bits that are
+//! set.
 //!
 //! In the L1 and L2 caches, the roofline is the speed of scalar loads. A filter that gathers several keys per vector
 //! can exceed this speed. Both the filter and the roofline are then bound by computation and not by memory.
@@ -27,7 +28,7 @@ const LINE_BYTES: usize = 64;
 /// working set.
 const DRAWN: usize = 1 << 14;
 
-/// The number of lines between a prefetch and its use. The speed is the same from 64 to 256.
+/// The number of lines between a prefetch and its use. When it was chosen, 64 to 256 lines gave the same speed.
 const AHEAD: usize = 128;
 
 /// A way to read cache lines.

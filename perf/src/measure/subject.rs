@@ -93,7 +93,8 @@ pub(crate) fn answer_each<T>(items: &[T], answers: &mut Bitmap, contains: impl F
     }
 }
 
-/// Checks that the answers have no false negatives.
+/// Checks that the answers have no false negatives. `members` marks the probes that are keys, and `whose` names the
+/// subject in the error.
 pub(crate) fn ensure_no_false_negatives(
     members: &Bitmap,
     answers: &Bitmap,
@@ -121,8 +122,8 @@ mod tests {
     fn a_false_negative_is_an_error() {
         let mut members = Bitmap::new(100);
         members.set(70);
-        let error = ensure_no_false_negatives(&members, &Bitmap::new(100), "it").unwrap_err();
+        let error = ensure_no_false_negatives(&members, &Bitmap::new(100), "a filter").unwrap_err();
         assert!(error.to_string().contains("1 of 1 keys are reported absent"), "{error}");
-        assert!(ensure_no_false_negatives(&members, &members, "it").is_ok());
+        assert!(ensure_no_false_negatives(&members, &members, "a filter").is_ok());
     }
 }

@@ -178,12 +178,12 @@ mod tests {
     use crate::measure::environment::Caches;
     use crate::measure::factory::create;
     use crate::measure::keys::KeyStream;
-    use crate::measure::plan::{SubjectSpec, every_place};
+    use crate::measure::plan::{SubjectSpec, every_point};
     use crate::model::Form;
 
     /// Returns the trees of all kinds and rivals.
     fn subject_specs() -> Vec<SubjectSpec> {
-        let all = every_place(&Caches::default()).into_iter().flat_map(|(_, place)| place.specs);
+        let all = every_point(&Caches::default()).into_iter().flat_map(|(_, point)| point.specs);
         all.filter(|spec| spec.form == Form::Tree).collect()
     }
 

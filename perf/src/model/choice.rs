@@ -33,7 +33,7 @@ impl Choice {
     }
 
     /// The values that identify the choice: the operation, the point of the map, and the number of threads.
-    pub(crate) fn place(&self) -> (&str, u64, u64, u32) {
+    pub(crate) fn point(&self) -> (&str, u64, u64, u32) {
         (&self.op, self.bytes, self.keys, self.threads)
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn name_of_strategy(strategy: Strategy) -> &'static str {
 /// A pick counts as good if it takes at most this share longer than the better strategy.
 pub(crate) const GOOD: f64 = 0.10;
 
-/// `picked within 10 % of the best in N of M`.
+/// Returns `picked within 10 % of the best in N of M`, where `N` is the number of good picks among `M` choices.
 pub(crate) fn summary(choices: &[Choice]) -> String {
     let good = choices.iter().filter(|choice| choice.over_best() <= GOOD).count();
     let percent = GOOD * 100.0;

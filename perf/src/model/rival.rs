@@ -27,7 +27,8 @@ pub(crate) enum Rival {
 }
 
 impl Rival {
-    /// Returns the crates with which a kind of ours is compared. In the sweep over loads, the fastest of them counts.
+    /// Returns the crates with which a kind of ours is compared. Tables of the sweep over loads compare it with the
+    /// fastest of them.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {
             "bloom" | "counting-bloom" => &[Self::Fastbloom],

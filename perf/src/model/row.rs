@@ -171,8 +171,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::{Api, old_form};
 
-    /// Returns a row of lookups of absent keys with plausible values, for tests. Its variant is read as that of an
-    /// older file, since that is short.
+    /// Returns a row of lookups of absent keys with plausible values, for tests. `variant` is given in the
+    /// form of older files, which is shorter than a value for each of the newer columns.
     pub(crate) fn example(filter: &str, variant: &str, rival: Option<&str>, ns_per_op: f64) -> Row {
         let api = if rival.is_some() { Api::Single } else { Api::Batch };
         let case = old_form::tests::old(filter, variant, rival, api);

@@ -13,14 +13,14 @@ use crate::measure::environment::Environment;
 use crate::measure::factory::create;
 use crate::measure::interleave::{Meter, Repetition, Timing, interleave};
 use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
-use crate::measure::lanes;
 use crate::measure::ledger::Ledger;
 use crate::measure::pages::SmallPages;
 use crate::measure::plan::{
-    Group, KEYS_OF_ONE_GIB, Place, Planned, Scope, Selection, SubjectSpec, groups_of,
+    Group, KEYS_OF_ONE_GIB, MatrixPoint, Planned, Scope, Selection, SubjectSpec, groups_of,
     groups_of_input, groups_of_one_gib, is_of_summary, subject_specs, subject_specs_of,
     subject_specs_of_one_gib,
 };
+use crate::measure::repetition;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::Subject;
 use crate::model::{Facts, Form, Op, Row, Workload};
@@ -95,7 +95,7 @@ impl Session {
         Self { headline: Some(headline), ..self }
     }
 
-    /// Creates a run that does not time cases, but runs each once in marked sections.
+    /// Creates a run that does not time cases, but runs each once in sections that are marked for Callgrind.
     pub(crate) fn in_sections(selection: Selection, effort: Effort, isa: Option<Isa>) -> Self {
         let results = Results::new(Environment::observe(isa));
         let untimed = Self::new(results, Progress::hidden(), selection, effort, isa, None, None);
@@ -174,10 +174,10 @@ impl Session {
         )
     }
 
-    /// Measures one part of the matrix.
-    pub(crate) fn place(&mut self, place: &Place) -> Result<()> {
-        let stream = KeyStream::new(place.keys as u64);
-        self.plain(place.groups.clone(), &place.specs, stream, place.keys)
+    /// Measures one point of the matrix.
+    pub(crate) fn matrix_point(&mut self, point: &MatrixPoint) -> Result<()> {
+        let stream = KeyStream::new(point.keys as u64);
+        self.plain(point.groups.clone(), &point.specs, stream, point.keys)
     }
 
     /// Measures groups of cases that take hashes.
@@ -284,7 +284,13 @@ impl Session {
             if let Some(keys) = case.case.calls.keys_per_call {
                 ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
-            repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
+            repetitions.push(repetition::lookups(
+                subject,
+                case.case.calls,
+                hashes,
+                &reference,
+                length,
+            ));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }
@@ -299,7 +305,12 @@ impl Session {
         let mut repetitions = Vec::new();
         for case in cases {
             let empty = create(&case.spec, filters.keys, self.isa)?;
-            repetitions.push(lanes::inserts(empty, case.case.calls.api, keys, self.effort.length));
+            repetitions.push(repetition::inserts(
+                empty,
+                case.case.calls.api,
+                keys,
+                self.effort.length,
+            ));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }
@@ -327,7 +338,7 @@ impl Session {
             .iter()
             .map(|case| {
                 let spec = case.spec;
-                lanes::builds(move || create(&spec, count, isa), keys, self.effort.length)
+                repetition::builds(move || create(&spec, count, isa), keys, self.effort.length)
             })
             .collect();
         self.time_interleaved(group, cases, filters, repetitions)?;
@@ -406,7 +417,12 @@ impl Session {
             .iter()
             .zip(&answers)
             .map(|(built, answers)| {
-                lanes::hashed_lookups(&*built.subject, &probes.column, answers, self.effort.length)
+                repetition::hashed_lookups(
+                    &*built.subject,
+                    &probes.column,
+                    answers,
+                    self.effort.length,
+                )
             })
             .collect();
         self.time_interleaved(
@@ -440,8 +456,9 @@ impl Session {
         self.time_lookups(group, cases, &filters, &hashes, &probes.members)
     }
 
-    /// Times the repetitions of cases interleaved with those of the roofline, and saves the rows. A
-    /// session with a ledger only runs each repetition once in marked sections.
+    /// Times the repetitions of cases, interleaved with the random cache-line reads of the roofline, and saves the
+    /// rows. Prints the headline as soon as there is one. A session with a ledger only runs each repetition once in
+    /// marked sections.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
@@ -458,7 +475,7 @@ impl Session {
             // Three short rounds cannot tell for certain which of the two best ways is faster, so both are measured.
             let ways = filters.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
-                lanes::line_reads(filters.arena, *bytes, access, self.effort.length)
+                repetition::line_reads(filters.arena, *bytes, access, self.effort.length)
             }));
         }
         let progress = &self.progress;
@@ -544,8 +561,8 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but
-/// at most [`MANY_PROBES`], the size of a user's batch. So the probes of small filters stay in the
-/// L2 cache. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the
+/// at most [`MANY_PROBES`], which is a large batch for a user. So the probes of small filters stay
+/// in the L2 cache. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the
 /// filters that groups share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`],
 /// because fewer probes would read only a small part of its cache lines.
 const FEW_PROBES: usize = 100_000;

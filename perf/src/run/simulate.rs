@@ -1,9 +1,9 @@
 //! Counts events on machines without hardware counters: runs the cases once more under Callgrind,
 //! which simulates caches and branch prediction and counts the events of each timed section.
 //!
-//! Simulation is about fifty times slower than the machine, so it runs one repetition of each case,
-//! and only cases of filters up to [`MOST_KEYS`] keys or slots. The counts do not depend on the
-//! load of the machine, so several processes run at the same time, one per core.
+//! A simulated program is about fifty times slower than a program that runs directly on the processor, so it runs one
+//! repetition of each case, and only cases of filters up to [`MOST_KEYS`] keys or slots. The counts do not depend on
+//! the load of the machine, so several processes run at the same time, one per core.
 
 mod child;
 mod job;

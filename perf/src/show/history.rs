@@ -1,4 +1,4 @@
-//! Reads the counts of benches at earlier commits from a CSV file, for the report.
+//! Reads the instruction and cache-miss counts of benches at earlier commits from a CSV file, for the report.
 
 use crate::base::failure::bad_input;
 use crate::base::format::distinct;

@@ -27,8 +27,8 @@ const IN_PAGE: (u32, u32) = (440, 300);
 const FIGURES: u32 = 64;
 const NAMES: u32 = 216;
 /// Font sizes in pixels. The size is larger in the page, because a narrow page scales its plots down.
-const LETTERS_ALONE: u32 = 14;
-const LETTERS_IN_PAGE: u32 = 16;
+const FONT_SIZE_ALONE: u32 = 14;
+const FONT_SIZE_IN_PAGE: u32 = 16;
 
 const DECADES: Scale = Scale::Powers(10.0);
 
@@ -158,7 +158,7 @@ fn by_bytes(x_title: &str, y_title: &str, caches: &Caches, series: &[Series]) ->
         y: Side { title: y_title, scale: DECADES, label: &plain },
         marks: marks.collect(),
         y_labels: FIGURES,
-        letters: LETTERS_IN_PAGE,
+        font_size: FONT_SIZE_IN_PAGE,
     };
     frame.draw(series)
 }
@@ -174,7 +174,7 @@ pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Resu
         y: Side { title: y_title, scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
-        letters: LETTERS_ALONE,
+        font_size: FONT_SIZE_ALONE,
     };
     frame.draw_with_legend(series)
 }
@@ -189,7 +189,7 @@ pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<Strin
         y: Side { title: "M ops/s", scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
-        letters: if title.is_some() { LETTERS_ALONE } else { LETTERS_IN_PAGE },
+        font_size: if title.is_some() { FONT_SIZE_ALONE } else { FONT_SIZE_IN_PAGE },
     };
     if title.is_some() { frame.draw_with_legend(series) } else { frame.draw(series) }
 }
@@ -204,7 +204,7 @@ pub(crate) fn by_load(series: &[Series]) -> Result<String> {
         y: Side { title: "M ops/s", scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
-        letters: LETTERS_IN_PAGE,
+        font_size: FONT_SIZE_IN_PAGE,
     };
     frame.draw(series)
 }
@@ -219,12 +219,13 @@ pub(crate) fn rates(series: &[Series]) -> Result<String> {
         y: Side { title: "false-positive rate", scale: DECADES, label: &rate },
         marks: Vec::new(),
         y_labels: FIGURES + 16,
-        letters: LETTERS_IN_PAGE,
+        font_size: FONT_SIZE_IN_PAGE,
     };
     frame.draw(series)
 }
 
-/// Plots points in named rows, the first row at the top.
+/// Plots points in named rows. The y of a point is the index of its row. The first row is at the top, so the axis shows
+/// negated indices.
 pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Result<String> {
     let name = |y: f64| {
         let is_whole = (y - y.round()).abs() < 1e-6 && y < 0.5;
@@ -245,7 +246,7 @@ pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Res
         y: Side { title: "", scale: Scale::Rows, label: &name },
         marks: Vec::new(),
         y_labels: NAMES,
-        letters: LETTERS_IN_PAGE,
+        font_size: FONT_SIZE_IN_PAGE,
     };
     frame.draw(&down)
 }
@@ -271,7 +272,7 @@ pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Res
         y: Side { title: "instructions", scale: Scale::Linear, label: &change },
         marks: Vec::new(),
         y_labels: FIGURES + 16,
-        letters: LETTERS_IN_PAGE,
+        font_size: FONT_SIZE_IN_PAGE,
     };
     frame.draw(series)
 }

@@ -63,8 +63,8 @@ pub(crate) const SCHEMA: u32 = 1;
 pub(crate) struct Timed {
     /// Seconds that the thread ran.
     pub(crate) busy_s: f64,
-    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. These seconds are
-    /// not part of the measured times.
+    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. They are part of
+    /// the measured times only in the engine's groups, which are timed by the wall clock.
     pub(crate) waited_s: f64,
 }
 
@@ -217,7 +217,8 @@ impl Results {
 
     /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are strategies, `strategies.csv`.
     /// Each file is replaced atomically. A case counts as measured when it is in `results.json`; its repetitions have
-    /// been saved by then. The report and the plots of the former results are removed.
+    /// been saved by then. The report and the plots of the former results are removed, and so is their
+    /// `strategies.csv` if there are no strategies.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         for derived in iter::once(REPORT).chain(PLOTS_BY_THREADS) {
             // These files show rows that are now replaced. An error is ignored, since the file need not exist.

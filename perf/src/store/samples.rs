@@ -15,7 +15,7 @@ pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
     /// For each interleaved measurement, the names of its cases. Repetitions of these cases with
     /// the same index were made in the same round, unless repetitions without operations were left
-    /// out. The list is empty in older files.
+    /// out. The list is empty in older files. `turns` is its name in the file.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }

@@ -1,4 +1,5 @@
-//! Compares the density-based method with the standard one: cycles, displacements, time and memory.
+//! Compares two methods of inserting into a cuckoo hash table, the density-based one ([`DensityCuckooSet`]) and the
+//! standard one ([`StandardCuckooSet`]): cycles, displacements, time and memory.
 
 use super::Effort;
 use crate::base::clock::{Lap, Stopwatch};
@@ -44,6 +45,7 @@ pub(crate) struct Point {
     pub(crate) method: Method,
     /// The number of inserts that cycled. Each leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
+    /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,
     pub(crate) ns_per_insert: f64,
     /// Bytes of memory in addition to the initial tables.

@@ -20,7 +20,8 @@ const FINGERPRINT_BITS: u32 = 20;
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
     pub(crate) variant: String,
-    /// The limit of the search after which an insert gives up.
+    /// The limit of the search after which an insert gives up. `m` is the number of places in one of two tables. With
+    /// `whole path`, the search follows the path of displacements to its end.
     pub(crate) search: &'static str,
     pub(crate) places: u64,
     pub(crate) seeds: u64,

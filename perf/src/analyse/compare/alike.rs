@@ -1,25 +1,27 @@
 //! Matches rounds of two runs in which the machine was in the same state.
 //!
-//! A shared machine has noise regimes that last for seconds. While a neighbour keeps the other half of a core busy,
-//! lookups that are bound by the core's units take 1.55 times as long, and lookups that wait for memory take 1.1 times
-//! as long. So no single factor can be divided out, and the medians of two runs in different noise regimes differ by
-//! these factors. But rivals were interleaved with our filters, and no change of ours makes them slower. So each
-//! round of the new run is compared with the rounds of the old run in which the rivals took the same time.
+//! On a shared machine, other programs cause noise regimes: periods of seconds in which all work is slower. On one such
+//! machine, while another program kept the other hardware thread of the core busy, lookups that were bound by the
+//! core's execution units took 1.55 times as long, and lookups that waited for memory took 1.1 times as long. So no
+//! single factor can be divided out, and the medians of two runs in different noise regimes differ by these factors.
+//! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run
+//! is compared with the rounds of the old run in which the rivals took the same time.
 //!
-//! This was tested with the same program as old and new on such a machine: twenty comparisons of three attempts, with
-//! six cases and five rivals in 53 rounds. The error of a ratio is 1.3 % in the median and 6 % at the 90th percentile;
-//! for the ratio of two medians it is 6 % and 34 %. A share of 0.07 of the intervals wrongly shows an effect of 5 % or
-//! more; with medians the share is 0.4. Of 120 verdicts, two are "unsettled"; with medians, 47 were "unsettled", two
-//! "slower" and one "faster". Rejected, with the share of wrong intervals: the median of all rounds in which the median
-//! of the rivals is within 2 % (0.13); the nearest seven rounds (0.05, but fewer attempts have an interval); the
-//! nearest rounds at any distance (0.09).
+//! This was tested with the same program as old and new on that machine: twenty comparisons of three attempts, with six
+//! cases and five rivals in 53 rounds. The error of a ratio was 1.3 % in the median and 6 % at the 90th percentile; for
+//! the ratio of two medians it was 6 % and 34 %. Of the intervals, 7 % wrongly showed an effect of 5 % or more; with
+//! medians, 40 % did. Of 120 verdicts, two were "unsettled"; with medians, 47 were "unsettled", two "slower" and one
+//! "faster". Rejected, with the share of wrong intervals: the median of all rounds in which the median of the rivals is
+//! within 2 % (13 %); the nearest seven rounds (5 %, but fewer attempts have an interval); the nearest rounds at any
+//! distance (9 %).
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
 //! a caliper).
 //!
-//! Valid to: several matched rounds share neighbours, so bootstrap intervals of matched values are too narrow or too
-//! wide (Abadie and Imbens, "On the failure of the bootstrap for matching estimators", Econometrica 76(6), 2008). To
-//! make up for this, a verdict requires all attempts of a comparison to agree.
+//! Limit: several rounds of the new run are matched with the same rounds of the old run, so bootstrap intervals of
+//! matched values are too narrow or too wide (Abadie and Imbens, "On the failure of the bootstrap for matching
+//! estimators", Econometrica 76(6), 2008). To make up for this, a verdict requires all attempts of a comparison to
+//! agree.
 
 use crate::base::bootstrap;
 use crate::base::bootstrap::{FEWEST, Interval};
@@ -83,7 +85,7 @@ impl Alike {
 
     /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
     /// the case and the rivals have unequal numbers of rounds, or if fewer than [`FEWEST`] new rounds have enough
-    /// matches, in all rounds or in half of the resamples.
+    /// matches, in all rounds or in at least half of the resamples.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn noise_regimes_of_the_machine_do_not_show_as_effects() {
-        // The old run met a busy neighbour in most of its rounds, the new one in few.
+        // Another program kept the machine busy in most rounds of the old run, and in few of the new one.
         let most: IsBusy = |round| round % 3 != 0;
         let few: IsBusy = |round| round % 5 == 0;
         let rival = (times(10.0, 1.2, most), times(10.0, 1.2, few));

@@ -1,5 +1,5 @@
 //! Adjusts the times of cases for the drift of the machine, if they were interleaved with rivals in both runs of an
-//! attempt.
+//! [`Attempt`].
 //!
 //! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times

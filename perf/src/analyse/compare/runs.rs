@@ -84,7 +84,7 @@ impl Attempt {
     }
 }
 
-/// Pairs the first of all runs with each of the others, all of which have to match the first.
+/// Pairs the first of all runs with each of the others. All others must have been made under its conditions.
 fn first_and_others(attempts: &[Attempt]) -> impl Iterator<Item = (&Run, &Run)> {
     let mut runs = attempts.iter().flat_map(Attempt::runs);
     let first = runs.next();

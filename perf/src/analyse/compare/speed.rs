@@ -1,5 +1,6 @@
 //! Decides which cases are slower or faster. An effect counts if it is at least as large as `--min-effect`, and if in
-//! every attempt it exceeds the noise of the repetitions.
+//! every attempt ([`super::Attempt`]: a run of the old program and one of the new) it exceeds the noise of the
+//! repetitions.
 
 use super::interleaved::{Rivals, Source};
 use super::runs::Pair;

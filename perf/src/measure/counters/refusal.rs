@@ -48,11 +48,9 @@ fn reason(error: &io::Error, paranoid: Option<&str>) -> String {
             if errno == Errno::PERM { "EPERM" } else { "EACCES" },
             paranoid.unwrap_or("unknown")
         ),
-        Some(Errno::OPNOTSUPP) => {
-            "this processor, or its virtual machine, has no counter that can count \
-                                   it (EOPNOTSUPP)"
-                .into()
-        }
+        Some(Errno::OPNOTSUPP) => "this processor, or its virtual machine, has no counter for it \
+                                   (EOPNOTSUPP)"
+            .into(),
         Some(Errno::NOSYS) => {
             "this kernel, or the sandbox around it, has no perf_event_open (ENOSYS)".into()
         }

@@ -28,8 +28,8 @@ fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
 /// in memory at the same time.
 const MOST_KEYS: usize = 200_000_000;
 
-/// If the user gives `--filter`, a part is measured only if the filter contains one of these
-/// substrings.
+/// If the user gives `--filter`, a part is measured only if the text of `--filter` contains one of
+/// these substrings.
 fn marks(matrix: Matrix) -> &'static [&'static str] {
     match matrix {
         Matrix::BatchSizes => &["by-"],
@@ -65,15 +65,16 @@ const KEYS_OF_BITS: usize = 1_000_000;
 /// The number of keys in all small filters together.
 const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
 
-/// Filters over the same keys, and the groups of cases in which a part of the matrix measures them.
+/// A point of the matrix: filters over the same keys, and the groups of cases in which a part of the matrix measures
+/// them. A part has a point for each of its numbers of keys.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct MatrixPoint {
     pub(crate) keys: usize,
     pub(crate) specs: Vec<SubjectSpec>,
     pub(crate) groups: Vec<Group>,
 }
 
-impl Place {
+impl MatrixPoint {
     fn new(matrix: Matrix, keys: usize, specs: Vec<SubjectSpec>) -> Self {
         let group = |workload| Group {
             op: Op::Contains,
@@ -140,11 +141,11 @@ fn as_trees() -> Vec<SubjectSpec> {
     every_kind().into_iter().map(tree).collect()
 }
 
-/// Returns all parts and their filters for a machine with these caches.
-pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
+/// Returns all points of the matrix, each with its part, for a machine with these caches.
+pub(crate) fn every_point(caches: &Caches) -> Vec<(Matrix, MatrixPoint)> {
     let at = |level: Level| keys_for(level, caches).map(|keys| (level, keys));
     let mut all = Vec::new();
-    let mut add = |matrix, keys, specs| all.push((matrix, Place::new(matrix, keys, specs)));
+    let mut add = |matrix, keys, specs| all.push((matrix, MatrixPoint::new(matrix, keys, specs)));
     for (_, keys) in [Level::L2, Level::Dram].into_iter().filter_map(at) {
         add(Matrix::BatchSizes, keys, every_kind());
     }
@@ -159,14 +160,14 @@ pub(crate) fn every_place(caches: &Caches) -> Vec<(Matrix, Place)> {
     all
 }
 
-/// Returns the parts that a selection includes.
-pub(crate) fn places_of(selection: &Selection, caches: &Caches) -> Vec<Place> {
-    let all = every_place(caches).into_iter();
-    all.filter(|(matrix, _)| selection.includes(marks(*matrix))).map(|(_, place)| place).collect()
+/// Returns the points of the parts that a selection includes.
+pub(crate) fn points_of(selection: &Selection, caches: &Caches) -> Vec<MatrixPoint> {
+    let all = every_point(caches).into_iter();
+    all.filter(|(matrix, _)| selection.includes(marks(*matrix))).map(|(_, point)| point).collect()
 }
 
-/// If the user gives `--filter`, Zipf-distributed probes are measured only if the filter contains
-/// this substring.
+/// If the user gives `--filter`, Zipf-distributed probes are measured only if the text of `--filter`
+/// contains this substring.
 const ZIPF: &[&str] = &["zipf"];
 
 impl Selection {
@@ -203,9 +204,9 @@ mod tests {
     #[test]
     fn names_of_cases_are_unique_and_identify_their_part() {
         let mut names = HashSet::new();
-        for (matrix, place) in every_place(&CACHES) {
-            for group in &place.groups {
-                for planned in group.cases(&place.specs) {
+        for (matrix, point) in every_point(&CACHES) {
+            for group in &point.groups {
+                for planned in group.cases(&point.specs) {
                     assert_eq!(planned.case.matrix, Some(matrix), "{}", planned.name);
                     assert_eq!(planned.case.filling(), None, "{}", planned.name);
                     assert!(names.insert(planned.name.clone()), "{}", planned.name);
@@ -227,11 +228,11 @@ mod tests {
 
     #[test]
     fn the_matrix_is_measured_if_it_is_named_and_by_default_except_in_quick_runs() {
-        let count = |selection: &Selection| places_of(selection, &CACHES).len();
+        let count = |selection: &Selection| points_of(selection, &CACHES).len();
         assert_eq!(count(&Selection { quick: true, ..Selection::default() }), 0);
-        assert_eq!(count(&Selection::default()), every_place(&CACHES).len());
+        assert_eq!(count(&Selection::default()), every_point(&CACHES).len());
         let full = Selection { full: true, ..Selection::default() };
-        assert_eq!(count(&full), every_place(&CACHES).len());
+        assert_eq!(count(&full), every_point(&CACHES).len());
         assert_eq!(count(&Selection { keys: Some(vec![1000]), ..full }), 0);
         assert_eq!(count(&selection("split-block.*batch")), 0);
         assert_eq!(count(&selection("miss/.*by-64")), 2);
@@ -244,6 +245,6 @@ mod tests {
         let bytes: Vec<u64> = Level::ALL.map(|level| bytes_for(level, &CACHES).unwrap()).into();
         assert_eq!(bytes, [24 << 10, 1 << 20, 15 << 20, 60 << 20]);
         // If the machine reports no cache sizes, only the two parts that do not need them are measured.
-        assert_eq!(every_place(&Caches::default()).len(), 2);
+        assert_eq!(every_point(&Caches::default()).len(), 2);
     }
 }

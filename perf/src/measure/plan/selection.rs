@@ -10,10 +10,11 @@ pub(crate) const MAX_THREADS: usize = 1024;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
     /// Measure every kind at 1e5 and 1e6 keys, lookups at 1e7, filters of 2^20 slots at 75 and 95 %
-    /// load, and TPC-H at scale 0.1, each with its fastest rival, in about three minutes. Without
+    /// load with their fastest rival, and TPC-H at scale 0.1, in about three minutes. Without
     /// --quick and --full, a run takes a quarter of an hour. It adds inserts and builds at 1e7
-    /// keys, Zipf-distributed probes, all loads, widths and rivals at 2^20 slots, the fastest rival
-    /// at 2^24 slots, the matrix of further influences on lookups, and the engine with 1e6 keys.
+    /// keys, Zipf-distributed probes, all loads, widths and rivals at 2^20 slots, filters of 2^24
+    /// slots with their fastest rival, the matrix of further influences on lookups, and the engine
+    /// with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
     /// Measure everything at 1e5 to 1e8 keys (1e8 keys are built only by the engine), filters of 1
@@ -21,14 +22,15 @@ pub(crate) struct Selection {
     /// 95 % at 2^27 slots, and all of the engine.
     #[arg(long)]
     pub(crate) full: bool,
-    /// Select only the cases whose name (see `list`) matches.
+    /// Select only the cases whose name (see `list`) matches, and the rivals of these cases.
     #[arg(short, long, value_name = "REGEX")]
     pub(crate) filter: Option<Regex>,
-    /// Measure these key counts, such as 1e5,3e6.
+    /// Measure these key counts, such as 1e5,3e6. Leaves out TPC-H, filters of 1 GiB, the matrix and,
+    /// without --load, the sweep over loads.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
-    /// The loads, in per cent, to which filters with slots are filled, such as 75,85,95. Each load is measured at 2^20
-    /// and 2^24 slots, and with --full at 2^27 slots too.
+    /// Measure filters with slots at these loads, in per cent, such as 75,85,95, and nothing else unless --keys is given.
+    /// Each load is measured at 2^20 and 2^24 slots, and with --full at 2^27 slots too.
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
     pub(crate) load: Option<Vec<u32>>,
     /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured

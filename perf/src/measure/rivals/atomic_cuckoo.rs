@@ -1,6 +1,6 @@
 //! `atomic-cuckoo-filter` 0.3.0: fingerprints of 8 or 16 bits packed in atomic words, in buckets of
-//! four. The filter supports concurrent use, also in the rows for one thread, which do not need it.
-//! It takes a hasher, which hashes keys and fingerprints.
+//! four. All its operations are safe for concurrent use and pay for this on one thread too. The
+//! filter takes a hasher, which hashes keys and fingerprints.
 //!
 //! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
 //! to its source, `from_bytes` allocates the capacity that the header states before it compares this capacity with the

@@ -2,11 +2,11 @@
 //! to 512 kicks. It has calls that take hashes; its hasher hashes only fingerprints. Its batched lookup is a loop over
 //! single lookups.
 //!
-//! The filter never refuses a key. A fingerprint that finds no slot goes to a list, and then the filter adds a second,
-//! larger table. This changes its number of slots, its bytes and its false-positive rate, so the filter counts as full
-//! from then on.
+//! The filter never refuses a key. A fingerprint that finds no slot goes to a sorted list, and then the filter adds a
+//! second, larger table. This changes its number of slots, its bytes and its false-positive rate, so the filter counts
+//! as full from then on.
 //!
-//! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same sorted list, with 16 bytes per entry.
+//! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same list, with 16 bytes per entry.
 //! On average, each insert of such a key moves half of the list. At 2^27 slots, half a million inserts would move up to
 //! 4 MB each, so with 8 bits the crate is measured only up to 2^24 slots.
 

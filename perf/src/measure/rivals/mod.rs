@@ -68,8 +68,8 @@ pub(crate) fn create_slots(rival: Rival, filling: &Filling) -> Result<Box<dyn Sl
     })
 }
 
-/// Creates an empty filter, or one for each thread of the pool. Without a pool, only the caller's thread uses the
-/// filter.
+/// Creates the empty filters of a rival for the threads of the pool: one filter that they share, or one per thread,
+/// depending on the rival. Without a pool, there is one filter, which only the caller's thread uses.
 pub(crate) fn create_parallel(
     rival: ParallelRival,
     size: &Size,

@@ -2,16 +2,17 @@
 //!
 //! The costs of memory accesses are measured on one thread, by its processor time, with each strategy forced:
 //!
-//! - *direct*: batches of keys in tables of the sizes [`trommel::engine::TABLE_BYTES`];
-//! - *grouped*: batches in one table, with the numbers of keys per cache line in
-//!   [`trommel::engine::ACCESSES_PER_LINE`].
+//! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`];
+//! - *grouped*, keys grouped by piece of the table (the strategy `Partitioned`): batches in one table, with the numbers
+//!   of accesses per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
 //!
-//! The fastest repetition counts, since other programs make work slower and never faster. All constants are measured in
-//! several passes, since a disturbance can last longer than all repetitions of one constant.
+//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that groups keys by itself. Of
+//! these costs, the fastest repetition counts, since other programs make work slower and never faster.
 //!
-//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that groups
-//! keys by itself. The *start* cost is the wall-clock time until all threads of a pool have woken
-//! up.
+//! The *start* cost is the wall-clock time until all threads of a pool have woken up, as a median.
+//!
+//! All constants are measured in several passes, since a disturbance can last longer than all repetitions of one
+//! constant. The smallest value of the passes is kept.
 
 use super::calibration::{AccessCosts, Calibration};
 use super::threads::ThreadSet;
@@ -44,7 +45,7 @@ pub(crate) struct Extent {
     grouped_bytes: usize,
     /// The size, in bytes, of the largest table in which accesses are measured. For larger tables,
     /// the cost for the next smaller table is multiplied by the ratio of the default costs of the
-    /// two tables.
+    /// two tables. The smallest table is always measured.
     largest_bytes: usize,
     /// The number of times that sleeping threads are woken up.
     starts: usize,
@@ -141,8 +142,8 @@ impl Bench<'_> {
         Ok(Calibration { lookup, insert, insert_bit, bulk_ns, start_ns })
     }
 
-    /// Returns the nanoseconds of the fastest repetition of a section. A first repetition does not count. `before` runs
-    /// before each repetition and is not timed.
+    /// Returns the nanoseconds of the fastest repetition of a section. One more repetition precedes the others and does
+    /// not count. `before` runs before each repetition and is not timed.
     fn fastest_ns(&self, mut before: impl FnMut(), mut section: impl FnMut()) -> f64 {
         let mut fastest = f64::INFINITY;
         for round in 0..=self.extent.rounds {
@@ -189,7 +190,9 @@ impl Bench<'_> {
         let filter = RefCell::new(self.filter(work, bytes)?);
         let accesses_per_key = match work {
             Work::Lookup | Work::Insert => 1,
-            Work::InsertBits => filter.borrow().hash_count().context("a Bloom filter hashes")?,
+            Work::InsertBits => {
+                filter.borrow().hash_count().context("the filter has no hash count")?
+            }
         } as usize;
         let keys = (accesses / accesses_per_key).max(1);
         let stream = KeyStream::new(bytes as u64);
@@ -210,7 +213,7 @@ impl Bench<'_> {
                 || result = result.and(engine.insert_batch(&mut *filter.borrow_mut(), &hashes)),
             ),
         };
-        result.context("a Bloom filter accepts all keys")?;
+        result.context("inserting into a Bloom filter")?;
         Ok(ns / (keys * accesses_per_key) as f64)
     }
 
@@ -235,12 +238,13 @@ impl Bench<'_> {
             || filter.borrow_mut().clear(),
             || result = result.and(filter.borrow_mut().insert_batch(&keys)),
         );
-        result.context("a quotient filter accepts the number of keys that it was built for")?;
+        result.context("inserting the number of keys for which the quotient filter was built")?;
         Ok(ns / keys.len() as f64)
     }
 }
 
-/// Measures the nanoseconds until all threads of a set have woken up; `None` if the set has only one thread.
+/// Returns the median number of nanoseconds until all threads of a set have woken up; `None` if the set has only one
+/// thread.
 fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
     let pool = thread_set.pool.as_ref()?;
     let times: Vec<f64> = (0..rounds)

@@ -1,7 +1,7 @@
 //! Measures the speedup by several threads. The engine is compared with a filter's own batch, and
 //! with rivals on the same numbers of threads.
 //!
-//! | module | idea |
+//! | module | content |
 //! |---|---|
 //! | [`plan`] | lists the cases and their names |
 //! | [`threads`] | starts engines, and threads for rivals and shared filters |

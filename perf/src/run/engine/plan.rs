@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
-/// The name that `--filter` must match for the map of strategies to be measured.
+/// The name of the map of strategies, with which `--filter` is matched.
 const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
@@ -207,7 +207,7 @@ impl fmt::Display for Group {
 }
 
 impl Runner {
-    /// Who passes keys to the filter, and how.
+    /// How keys are passed to the filter, and on which threads.
     pub(crate) fn api(self) -> Api {
         match self.participant {
             Participant::Batch => Api::Batch,
@@ -235,9 +235,9 @@ fn sized_filters() -> [SizedFilter; 7] {
 }
 
 /// The groups of a key count, ordered by filter. Above 1e7 keys, where filling the filters takes
-/// minutes, only builds are measured and inserts are left out. The two differ little: inserts of
-/// 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05 times as
-/// long as a build.
+/// minutes, only builds are measured and inserts are left out. The two differ little: in one full run,
+/// inserts of 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05
+/// times as long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -313,10 +313,10 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 }
 
 impl Selection {
-    /// Whether the engine is measured. It always is if `--filter` contains "engine" or if
-    /// `--threads` is given. Otherwise, a quick run leaves it out. A usual run measures it only
-    /// without `--filter`, `--keys` and `--load`, because it has few cases of the engine. A full
-    /// run leaves it out only with `--load`.
+    /// Whether the engine is measured. Every run measures it if `--filter` contains "engine" or if
+    /// `--threads` is given. Otherwise a quick run leaves the engine out, a usual run measures it
+    /// only if none of `--filter`, `--keys` and `--load` is given, and a full run measures it
+    /// unless `--load` is given.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {
             _ if self.full => self.load.is_none(),
@@ -356,14 +356,15 @@ impl Selection {
     }
 
     /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`,
-    /// in full runs and with `--threads`. `--keys` leaves them out.
-    pub(crate) fn engine_places(&self) -> Vec<strategies::Place> {
+    /// in full runs and with `--threads`. There are none with `--keys`, or if the engine is not measured
+    /// ([`Self::includes_engine`]).
+    pub(crate) fn map_points(&self) -> Vec<strategies::MapPoint> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),
             None => self.full || self.threads.is_some(),
         };
         let is_wanted = self.includes_engine() && self.keys.is_none() && is_named;
-        if is_wanted { strategies::places(self.full) } else { Vec::new() }
+        if is_wanted { strategies::points(self.full) } else { Vec::new() }
     }
 }
 
@@ -426,7 +427,7 @@ mod tests {
         assert!(quick.engine_groups().is_empty());
         let usual = Selection::default();
         assert!(usual.engine_groups().iter().all(|group| group.keys == 1_000_000));
-        assert!(!usual.engine_groups().is_empty() && usual.engine_places().is_empty());
+        assert!(!usual.engine_groups().is_empty() && usual.map_points().is_empty());
         assert!(!Selection { full: true, ..Selection::default() }.engine_groups().is_empty());
         let inserts = inserts_alone().engine_groups();
         // Seven filters at five key counts, and ten skewed and two shared groups at two of these key counts.
@@ -440,9 +441,9 @@ mod tests {
         assert_eq!(groups.len(), 1);
         assert_eq!((groups[0].op, groups[0].keys), (Op::Build, 100_000_000));
         assert!(Selection { load: Some(vec![95]), ..builds }.engine_groups().is_empty());
-        assert_eq!(selection("engine").engine_places().len(), 15);
-        assert!(inserts_alone().engine_places().is_empty());
+        assert_eq!(selection("engine").map_points().len(), 15);
+        assert!(inserts_alone().map_points().is_empty());
         let map_alone = selection("engine-strategies");
-        assert!(map_alone.engine_groups().is_empty() && !map_alone.engine_places().is_empty());
+        assert!(map_alone.engine_groups().is_empty() && !map_alone.map_points().is_empty());
     }
 }

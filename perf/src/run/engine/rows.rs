@@ -10,7 +10,7 @@ use crate::measure::built::lines_of;
 use crate::measure::effort::Effort;
 use crate::measure::interleave::{Meter, Repetition, Timing, interleave};
 use crate::measure::keys::{Column, KeyStream, as_hashes};
-use crate::measure::lanes;
+use crate::measure::repetition;
 use crate::measure::rivals::Parallel;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::ensure_no_false_negatives;
@@ -35,8 +35,8 @@ pub(crate) struct Bench<'a> {
 /// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up to verify a filter after it was filled. Looking up more keys in
-/// a rival's filter would take as long as filling it.
+/// The most keys that are looked up to verify a filter after it was filled. Looking up all keys of
+/// a larger filter of a rival would take about as long as filling it.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
 /// The number of probes whose batched answers are compared with the answers of single calls.
@@ -106,12 +106,14 @@ impl Reference {
 
 impl Bench<'_> {
     fn thread_set(&self, threads: usize) -> &ThreadSet {
-        // A runner on one thread uses no threads of a set, so if there is no set of one thread, any set will do.
+        // There is a set for every number of threads of the engine. A batch, and a rival on one thread, use none of a
+        // set's threads, so any set will do for them.
         let found = self.thread_sets.iter().find(|thread_set| thread_set.threads == threads);
         found.unwrap_or(&self.thread_sets[0])
     }
 
-    /// Measures all groups, except groups whose cases are all in `results` already, until the deadline.
+    /// Measures all groups, except groups whose cases are all in `results` already, until the deadline. `save` is
+    /// called after each group.
     pub(crate) fn measure(
         &self,
         groups: &[Group],
@@ -173,7 +175,8 @@ impl Bench<'_> {
         }
         let length = self.effort.length;
         let ways = arena.measure(bytes, length.0 / 4, 3).two_best();
-        repetitions.extend(ways.map(|access| lanes::line_reads(&arena, bytes, access, length)));
+        repetitions
+            .extend(ways.map(|access| repetition::line_reads(&arena, bytes, access, length)));
         let pace = self.effort.pace_of_engine(progress.elapsed(), progress.steps_left());
         let timings = interleave(&mut repetitions, &pace, &mut Meter::default(), |share| {
             progress.within_step(share);
@@ -204,7 +207,7 @@ impl Bench<'_> {
     }
 }
 
-/// Properties of a runner's filter with all keys.
+/// Properties of a runner's filter that holds all keys.
 struct FilterFacts {
     bytes: u64,
     load_factor: Option<f64>,
@@ -282,7 +285,7 @@ impl<'a> GroupData<'a> {
         let ((), peak_bytes) = peak::during(|| filter.answer(probes, &mut answers));
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
-            ensure_no_false_negatives(self.members, &answers, "it")?;
+            ensure_no_false_negatives(self.members, &answers, "the rival")?;
             // A rival has no other calls to compare with. It must give the same answers in every
             // repetition, without a false negative.
             answers.clone()
@@ -394,8 +397,8 @@ fn row(
     Row::new(case, &timing.times(), facts)
 }
 
-/// Sets the speedup of each row over the same participant on one thread, except for a filter's own
-/// batch.
+/// Sets the speedup of each row over the same participant on one thread. Rows of a filter's own batch have no speedup,
+/// nor do rows whose participant was not measured on one thread.
 fn fill_in_speedups(rows: &mut [Row], runners: &[Runner]) {
     let alone = |participant: Participant| {
         runners.iter().position(|one| *one == Runner { participant, threads: 1 })

@@ -92,7 +92,7 @@ impl Parallel for Ours {
             Some(engine) => engine.insert_batch(&mut self.filter, hashes),
             None => self.filter.insert_batch(hashes),
         }
-        .context("keys do not fit")
+        .context("the filter has no room for all keys")
     }
 
     fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap) {

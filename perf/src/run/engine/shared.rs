@@ -8,8 +8,8 @@ use std::sync::Arc;
 use trommel::bloom::{Bloom, Layout, SharedBloom};
 use trommel::{AnyFilter, Bitmap, Filter, InsertShared as _, KeyHash};
 
-/// Makes a filter shared. Its kind must be one whose shared filters are measured. Without a pool, the calling thread
-/// inserts.
+/// Turns a filter into one that threads share. Its kind must be one whose shared filters are measured. With a pool,
+/// each thread inserts one slice of the keys; without one, the calling thread inserts all keys.
 pub(super) fn share(filter: AnyFilter, pool: Option<Arc<ThreadPool>>) -> Result<Box<dyn Parallel>> {
     Ok(match filter {
         AnyFilter::Bloom(filter) => Shared::boxed(filter, pool),
@@ -49,7 +49,7 @@ impl<L: Layout> Parallel for Shared<L> {
                 pool.install(|| hashes.par_chunks(slice).try_for_each(insert))
             }
         }
-        .context("keys do not fit")
+        .context("the filter has no room for all keys")
     }
 
     fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap) {

@@ -19,7 +19,7 @@ use trommel::{
 
 /// A point of the map: a filter size in bytes and a number of keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct MapPoint {
     bytes: usize,
     keys: usize,
 }
@@ -32,28 +32,28 @@ const OPS: [&str; 2] = [INSERT, CONTAINS];
 const INSERT: &str = "insert";
 const CONTAINS: &str = "contains";
 
-impl Place {
+impl MapPoint {
     /// Whether each operation has been measured on each thread set.
     fn is_measured(self, choices: &[Choice], thread_sets: &[ThreadSet]) -> bool {
         let has = |op: &str, thread_set: &ThreadSet| {
-            let place = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);
-            choices.iter().any(|choice| choice.place() == place)
+            let point = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);
+            choices.iter().any(|choice| choice.point() == point)
         };
         thread_sets.iter().all(|thread_set| OPS.iter().all(|op| has(op, thread_set)))
     }
 }
 
 /// The points of the map; those of 1 GiB only if `has_one_gib`.
-pub(crate) fn places(has_one_gib: bool) -> Vec<Place> {
+pub(crate) fn points(has_one_gib: bool) -> Vec<MapPoint> {
     let sizes = [1 << 20, 16 << 20, 128 << 20, 1 << 30];
     let sizes = if has_one_gib { &sizes[..] } else { &sizes[..3] };
-    places_of(sizes)
+    points_of(sizes)
 }
 
 /// The points for filters of these sizes in bytes.
-pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
+pub(crate) fn points_of(sizes: &[usize]) -> Vec<MapPoint> {
     let of_size = |bytes: &usize| {
-        KEYS_PER_LINE.map(|density| Place {
+        KEYS_PER_LINE.map(|density| MapPoint {
             bytes: *bytes,
             keys: (((bytes / LINE_BYTES) as f64 * density) as usize).clamp(1, MOST_KEYS),
         })
@@ -63,7 +63,7 @@ pub(crate) fn places_of(sizes: &[usize]) -> Vec<Place> {
 
 /// Measures all points on all thread sets, except points that `results` has already.
 pub(crate) fn measure(
-    places: &[Place],
+    points: &[MapPoint],
     thread_sets: &[ThreadSet],
     pace: &Pace,
     isa: Option<Isa>,
@@ -71,10 +71,10 @@ pub(crate) fn measure(
     progress: &mut Progress,
     mut save: impl FnMut(&Results) -> Result<()>,
 ) -> Result<()> {
-    for place in places {
-        if !place.is_measured(&results.strategies, thread_sets) {
-            progress.say(format!("strategies {} MiB {:e} keys", place.bytes >> 20, place.keys));
-            let map = Map::new(*place, thread_sets, isa)?;
+    for point in points {
+        if !point.is_measured(&results.strategies, thread_sets) {
+            progress.say(format!("strategies {} MiB {:e} keys", point.bytes >> 20, point.keys));
+            let map = Map::new(*point, thread_sets, isa)?;
             for choice in map.inserts(pace)?.into_iter().chain(map.lookups(pace)?) {
                 put(&mut results.strategies, choice);
             }
@@ -86,7 +86,7 @@ pub(crate) fn measure(
 }
 
 fn put(choices: &mut Vec<Choice>, choice: Choice) {
-    match choices.iter_mut().find(|old| old.place() == choice.place()) {
+    match choices.iter_mut().find(|old| old.point() == choice.point()) {
         Some(old) => *old = choice,
         None => choices.push(choice),
     }
@@ -94,25 +94,25 @@ fn put(choices: &mut Vec<Choice>, choice: Choice) {
 
 /// A point of the map, with the keys and the empty filter that are measured there.
 struct Map<'a> {
-    place: Place,
+    point: MapPoint,
     thread_sets: &'a [ThreadSet],
     keys: Vec<KeyHash>,
     empty: SplitBlockBloom,
 }
 
 impl<'a> Map<'a> {
-    fn new(place: Place, thread_sets: &'a [ThreadSet], isa: Option<Isa>) -> Result<Self> {
+    fn new(point: MapPoint, thread_sets: &'a [ThreadSet], isa: Option<Isa>) -> Result<Self> {
         let spec =
-            FilterSpec::new(FilterKind::SplitBlockBloom).keys(place.keys).memory_bytes(place.bytes);
+            FilterSpec::new(FilterKind::SplitBlockBloom).keys(point.keys).memory_bytes(point.bytes);
         let spec = isa.map_or(spec, |isa| spec.isa(isa));
         let trommel::AnyFilter::SplitBlockBloom(empty) = spec.build()? else {
             unreachable!("a split-block filter was asked for")
         };
-        let keys = KeyStream::new(place.keys as u64).hashes(0, place.keys);
-        Ok(Self { place, thread_sets, keys, empty })
+        let keys = KeyStream::new(point.keys as u64).hashes(0, point.keys);
+        Ok(Self { point, thread_sets, keys, empty })
     }
 
-    /// Both strategies of each thread set.
+    /// The two engines of each thread set that are forced to a strategy: first the direct, then the partitioned one.
     fn engines(&self) -> impl Iterator<Item = &'a Engine> {
         self.thread_sets.iter().flat_map(|thread_set| [&thread_set.direct, &thread_set.partitioned])
     }
@@ -127,7 +127,10 @@ impl<'a> Map<'a> {
             let mut filter = filter.borrow_mut();
             filter.clear();
             engine.insert_batch(&mut *filter, &self.keys)?;
-            ensure!(filter.to_bytes() == expected, "the strategies build different filters");
+            ensure!(
+                filter.to_bytes() == expected,
+                "the engine's filter differs from that of one thread"
+            );
         }
         let repetition = |engine: &'a Engine| -> Repetition<'_> {
             let filter = &filter;
@@ -152,7 +155,7 @@ impl<'a> Map<'a> {
         // Half of the probes are keys.
         let half = self.keys.len() / 2;
         let mut probes = self.keys[..half].to_vec();
-        let absent = KeyStream::new(!(self.place.keys as u64));
+        let absent = KeyStream::new(!(self.point.keys as u64));
         probes.extend(absent.hashes(0, self.keys.len() - half));
         let mut expected = Bitmap::new(0);
         filter.contains_batch(&probes, &mut expected);
@@ -163,7 +166,7 @@ impl<'a> Map<'a> {
                 wall::time(meter, engine.threads(), || {
                     engine.contains_batch(filter, probes, &mut found);
                 });
-                ensure!(found == *expected, "the strategies give different answers");
+                ensure!(found == *expected, "the engine's answers differ from those of one thread");
                 Ok(probes.len() as u64)
             })
         };
@@ -180,15 +183,15 @@ impl<'a> Map<'a> {
         pace: &Pace,
     ) -> Result<Vec<Choice>> {
         let timings = interleave(&mut repetitions, pace, &mut Meter::default(), |_| ())
-            .with_context(|| format!("{op} of {} keys", self.place.keys))?;
-        let lines = (self.place.bytes / LINE_BYTES) as f64;
+            .with_context(|| format!("{op} of {} keys", self.point.keys))?;
+        let lines = (self.point.bytes / LINE_BYTES) as f64;
         let rounded = |value: f64| round_significant(value, 4);
         let of_thread_set =
             |(thread_set, timings): (&ThreadSet, &[crate::measure::interleave::Timing])| Choice {
                 op: op.into(),
-                bytes: self.place.bytes as u64,
-                keys: self.place.keys as u64,
-                keys_per_line: round_significant(self.place.keys as f64 / lines, 3),
+                bytes: self.point.bytes as u64,
+                keys: self.point.keys as u64,
+                keys_per_line: round_significant(self.point.keys as f64 / lines, 3),
                 threads: thread_set.threads as u32,
                 direct_ns: rounded(timings[0].median()),
                 partitioned_ns: rounded(timings[1].median()),
@@ -210,11 +213,11 @@ mod tests {
 
     #[test]
     fn the_keys_of_all_points_are_bounded() {
-        let all = places(true);
+        let all = points(true);
         assert_eq!(all.len(), 20);
-        assert!(all.iter().all(|place| (1..=MOST_KEYS).contains(&place.keys)));
-        assert_eq!(all[2], Place { bytes: 1 << 20, keys: 16_384 });
-        assert_eq!(places(false).len(), 15);
+        assert!(all.iter().all(|point| (1..=MOST_KEYS).contains(&point.keys)));
+        assert_eq!(all[2], MapPoint { bytes: 1 << 20, keys: 16_384 });
+        assert_eq!(points(false).len(), 15);
     }
 
     #[test]
@@ -222,14 +225,14 @@ mod tests {
         let thread_sets = ThreadSet::start_all(&[1, 2], CostModel::default()).unwrap();
         let mut results = Results::new(Environment::observe(None));
         let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
-        let places = &places_of(&[1 << 12])[..2];
+        let points = &points_of(&[1 << 12])[..2];
         let measure = |thread_sets: &[ThreadSet], results: &mut Results| {
             let mut saved = Vec::new();
             let save = |results: &Results| {
                 saved.push(results.strategies.len());
                 Ok(())
             };
-            measure(places, thread_sets, &pace, None, results, &mut Progress::hidden(), save)
+            measure(points, thread_sets, &pace, None, results, &mut Progress::hidden(), save)
                 .unwrap();
             saved
         };

@@ -6,13 +6,15 @@ use crate::store::results::Results;
 use anyhow::Result;
 
 impl Session {
-    /// Measures the engine on these thread sets, interleaved with the batches of its filters and with its rivals, and
-    /// then measures the engine's choices of strategies. Does nothing if the run is late.
+    /// Times the engine on these thread sets, interleaved with the same filters' own batches on one thread and with the
+    /// rivals. Then times both strategies at every selected point of the map of strategies, and records which one the
+    /// cost model picks there. Does nothing if the run is already late, and leaves out the map if the run is late after
+    /// the first part.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());
         }
-        let (groups, places) = (self.selection.engine_groups(), self.selection.engine_places());
+        let (groups, points) = (self.selection.engine_groups(), self.selection.map_points());
         let deadline = self.deadline();
         let bench = Bench { thread_sets, effort: self.effort, isa: self.isa, deadline };
         let Self { results, progress, out, .. } = self;
@@ -22,6 +24,6 @@ impl Session {
         }
         let Self { results, progress, out, isa, .. } = self;
         let save = |results: &Results| save_to(out.as_deref(), results);
-        strategies::measure(&places, thread_sets, &strategies::PACE, *isa, results, progress, save)
+        strategies::measure(&points, thread_sets, &strategies::PACE, *isa, results, progress, save)
     }
 }

@@ -7,9 +7,9 @@ use crate::measure::built::Built;
 use crate::measure::factory::create_slots;
 use crate::measure::interleave::Repetition;
 use crate::measure::keys::{Column, KeyStream, as_hashes};
-use crate::measure::lanes;
-use crate::measure::lanes::{Band, Removal};
 use crate::measure::plan::{Group, Loads, Planned, Selection, SubjectSpec, swept_specs};
+use crate::measure::repetition;
+use crate::measure::repetition::{Band, Removal};
 use crate::measure::roofline::Arena;
 use crate::measure::slots::{Slots, is_full};
 use crate::measure::subject::Subject;
@@ -17,12 +17,12 @@ use crate::model::{Op, Rival, Shortfall, Workload, keys_at};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// The percentage points between the loads at the start and at the end of a band. A band is the
-/// range of keys that the cases of one load insert or remove. It ends at this load. If the previous
-/// load of the sweep is within the band, the band begins there.
+/// The width of a band, in percentage points of load. A band is the range of keys that the cases of
+/// a load insert or remove. It ends at this load, and begins [`BAND`] points below, or at the
+/// previous load of the sweep if that is nearer.
 const BAND: u32 = 2;
 /// The most keys of a band, so that the repetitions of slow filters stay short. A larger band is
-/// reduced to the keys in its middle.
+/// reduced to the keys in its middle, and then ends below the load.
 const BAND_KEYS: usize = 1 << 20;
 
 /// The most probes for the textbook filter, which scans whole clusters: at high loads, each lookup
@@ -256,7 +256,13 @@ impl Session {
                 _ => (&*hashes, &probes.members),
             };
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            repetitions.push(lanes::lookups(subject, case.case.calls, hashes, &reference, length));
+            repetitions.push(repetition::lookups(
+                subject,
+                case.case.calls,
+                hashes,
+                &reference,
+                length,
+            ));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }
@@ -285,23 +291,23 @@ impl Session {
         };
         let keys = &hashes[..point.keys];
         Ok(match group.op {
-            Op::Insert => lanes::bands(band, case.case.calls.api, length),
+            Op::Insert => repetition::band_inserts(band, case.case.calls.api, length),
             Op::Remove => {
                 let others = &hashes[..start.min(KEPT_KEYS).min(self.effort.most_probes)];
                 let expected = match at_load.as_set() {
                     Some(_) => Removal::from_set(&*bulk(band.hashes)?, others),
                     None => Removal::of_each(band.hashes, others),
                 };
-                lanes::removals(band, expected, others, length)
+                repetition::removals(band, expected, others, length)
             }
             Op::Build => {
-                lanes::bulk_builds(move || create_slots(&spec, isa), keys, at_load, length)
+                repetition::bulk_builds(move || create_slots(&spec, isa), keys, at_load, length)
             }
             Op::Merge => {
                 let (left, right) = keys.split_at(keys.len() / 2);
-                lanes::merges([bulk(left)?, bulk(right)?], at_load, length)
+                repetition::merges([bulk(left)?, bulk(right)?], at_load, length)
             }
-            Op::Enumerate => lanes::enumerations(at_load, length)?,
+            Op::Enumerate => repetition::enumerations(at_load, length)?,
             Op::Contains => unreachable!("lookups are measured by `slot_lookups`"),
         })
     }

@@ -82,8 +82,9 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
         "The heavy line is the machine's limit: the random 64-byte cache lines that one core reads per second in as \
-         much memory. A filter in memory that reads one line per lookup cannot exceed the limit. Filters in the caches \
-         can exceed it, if they end misses early or compute in registers. Dotted lines: sizes of the caches.",
+         much memory. A filter in memory that reads one line per lookup cannot exceed the limit. In the first two \
+         cache levels, the line is the speed of scalar loads, which kernels that gather several keys per vector can \
+         exceed. Dotted lines: sizes of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
@@ -217,8 +218,8 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     section.note(&format!(
         "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
          filters are sized. Lines of Bloom filters assume the best number of hashes. Lines of filters with slots assume \
-         {:.0} % load and have a corner at each slot width; for the layout with a single width, the load goes \
-         from 50 to 95 %. Counting filters, most of whose bits are counters, are not shown.",
+         {:.0} % load and have a corner at each slot width. The cache-line quotient filter has a single width, so its \
+         line shows loads from 50 to 95 %. Counting filters, most of whose bits are counters, are not shown.",
         RATES_AT_LOAD * 100.0
     ));
     let is_ours = |line: &&Series| !line.look.is_rival();

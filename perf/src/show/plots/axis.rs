@@ -7,7 +7,8 @@ use std::ops::Range;
 /// The way in which an axis maps values to positions, and the values that it labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scale {
-    /// The position is the logarithm. Integral powers of this base are labelled.
+    /// The position is the logarithm. Integral powers of this base are labelled, or every second, third and so on if
+    /// there are many. For base 10 see [`FEW_POWERS`] too.
     Powers(f64),
     /// The position is the value. Multiples of 1, 2 or 5 times a power of ten are labelled.
     Linear,
@@ -44,7 +45,8 @@ const LINEAR_LABELS: f64 = 8.0;
 const STEP_LABELS: f64 = 4.0;
 /// The most rows that are labelled after the first one.
 const MOST_ROWS: f64 = 100.0;
-/// If the axis spans at most this number of powers of ten, twice and five times each power are labelled too.
+/// If the exponents of the first and the last power of ten on an axis differ by at most this number, twice and five
+/// times each power are labelled too.
 const FEW_POWERS: i32 = 3;
 
 pub(super) struct Axis {
@@ -74,7 +76,7 @@ impl Axis {
         if base != 10.0 || last.saturating_sub(first) > FEW_POWERS {
             return powers.collect();
         }
-        // An axis that spans a single power of ten would have too few labels, so twice and five times each power are
+        // Powers of ten alone would be too few labels, so twice and five times each power are
         // labelled too.
         let between =
             (first - 1..=last).flat_map(|power| [2.0, 5.0].map(|m| m * 10f64.powi(power)));

@@ -34,7 +34,7 @@ pub(crate) struct Frame<'a> {
     /// Width, in pixels, of the labels of the y axis.
     pub(super) y_labels: u32,
     /// The font size in pixels.
-    pub(super) letters: u32,
+    pub(super) font_size: u32,
 }
 
 /// One axis.
@@ -99,7 +99,7 @@ impl Frame<'_> {
         }
         let mut chart = builder
             .margin(10)
-            .x_label_area_size(3 * self.letters)
+            .x_label_area_size(3 * self.font_size)
             .y_label_area_size(self.y_labels)
             .build_cartesian_2d(x_axis, y_axis)
             .map_err(plot_error)?;
@@ -108,8 +108,8 @@ impl Frame<'_> {
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID)
             .axis_style(AXIS)
-            .label_style((FONT, self.letters).into_font().color(&AXIS))
-            .axis_desc_style((FONT, self.letters).into_font().color(&AXIS))
+            .label_style((FONT, self.font_size).into_font().color(&AXIS))
+            .axis_desc_style((FONT, self.font_size).into_font().color(&AXIS))
             .x_desc(self.x.title)
             .y_desc(self.y.title)
             .x_labels(7)
@@ -135,7 +135,7 @@ impl Frame<'_> {
             let (x, height) = (x - left, pixels.end - top);
             let line = DashedPathElement::new([(x, 0), (x, height)], 2, 4, AXIS.stroke_width(1));
             area.draw(&line).map_err(plot_error)?;
-            let font = (FONT, self.letters - 2)
+            let font = (FONT, self.font_size - 2)
                 .into_font()
                 .color(&AXIS)
                 .pos(Pos::new(HPos::Right, VPos::Top));

@@ -6,17 +6,20 @@ use crate::store::results::Results;
 use trommel::bloom::{CacheLine, Layout, Register, SplitBlock, Standard};
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
 
-/// The load that the curves of filters with slots assume.
-pub(crate) const RATES_AT_LOAD: f64 = 0.95;
-/// The number of keys of the filters that are built to find the bits per key of a slot width. It is so large that
-/// rounding hardly matters.
+/// The load, in per cent, for which filters with slots are built to draw their curves.
+const LOAD_PERCENT: usize = 95;
+/// [`LOAD_PERCENT`] as a share.
+pub(crate) const RATES_AT_LOAD: f64 = LOAD_PERCENT as f64 / 100.0;
+/// The number of keys for which these filters are built. Their memory, divided by this number, gives the bits per key.
+/// The memory is rounded up to whole blocks, which matters little with this many keys.
 const KEYS: usize = 100_000;
 /// The numbers of bits per key at which the curves of Bloom filters are drawn, in units of half a bit: 6 to 20 bits.
 const HALF_BITS: std::ops::RangeInclusive<u32> = 12..=40;
 /// The widths of remainders and fingerprints on the curves, in bits.
 const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
-/// The loads on the curve of a layout that has only one width, in per cent.
-const LOADS: std::ops::RangeInclusive<usize> = 50..=95;
+/// The loads, in per cent, on the curve of [`FilterKind::CacheLineQuotient`]. Its remainders always have 8 bits, so the
+/// curve varies the load instead of the width.
+const LOADS: std::ops::RangeInclusive<usize> = 50..=LOAD_PERCENT;
 
 /// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
 /// plot are those of [`rate_curves`].
@@ -43,8 +46,9 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     series
 }
 
-/// Returns the curves of our kinds that were measured: of Bloom filters with the best number of hashes, and of filters
-/// with slots at [`RATES_AT_LOAD`].
+/// Returns the curves of those of our kinds that were measured. For Bloom filters, each point has the best number of
+/// hashes for its bits per key. For quotient and cuckoo filters, the points are the slot widths at [`RATES_AT_LOAD`].
+/// For cache-line quotient filters, the points are the loads in [`LOADS`].
 pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     let is_measured = |kind: &&FilterKind| {
         let name = kind.to_string();
@@ -97,12 +101,13 @@ fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
     Some((filter.memory_bytes() as f64 * 8.0 / KEYS as f64, fpr_with(&filter, KEYS)?))
 }
 
+/// Returns the points for the loads in [`LOADS`]: one filter, with fewer keys at lower loads.
 fn by_load(kind: FilterKind) -> Vec<(f64, f64)> {
     let Ok(filter) = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD).build() else {
         return Vec::new();
     };
     let at = |per_cent: usize| {
-        let keys = KEYS * per_cent / 95;
+        let keys = KEYS * per_cent / LOAD_PERCENT;
         Some((filter.memory_bytes() as f64 * 8.0 / keys as f64, fpr_with(&filter, keys)?))
     };
     LOADS.filter_map(at).collect()

@@ -21,7 +21,7 @@ pub(crate) struct Band<'a> {
 /// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
 /// insert can report that the filter is full although the same keys fitted before. Then only the keys inserted so far
 /// count, and the filter is not verified, since it may have lost keys.
-pub(crate) fn bands(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
+pub(crate) fn band_inserts(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
         let mut ops = 0;
@@ -110,7 +110,7 @@ pub(crate) fn removals<'a>(
 
 /// Creates a filter and fills it with all of `hashes` in its fastest way. The filter must hold as many fingerprints as
 /// `at_load`. In addition, a set must list the same fingerprints, and any other filter must find all keys. A filter
-/// whose evictions are random can report that it is full, with the same consequences as in [`bands`].
+/// whose evictions are random can report that it is full, with the same consequences as in [`band_inserts`].
 pub(crate) fn bulk_builds<'a>(
     create: impl Fn() -> Result<Box<dyn Slots>> + 'a,
     hashes: &'a [KeyHash],

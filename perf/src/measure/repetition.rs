@@ -1,8 +1,8 @@
-//! The repetitions of each kind of case: a timed section, and the untimed verification of its answers.
+//! Creates the [`Repetition`] of each kind of case: a timed section, and the untimed verification of its answers.
 
 mod slots;
 
-pub(crate) use slots::{Band, Removal, bands, bulk_builds, enumerations, merges, removals};
+pub(crate) use slots::{Band, Removal, band_inserts, bulk_builds, enumerations, merges, removals};
 
 use crate::measure::interleave::{Meter, Repetition};
 use crate::measure::keys::Column;
@@ -32,8 +32,8 @@ impl Length {
     }
 }
 
-/// Repeats a pass to fill the length. The first repetition times a single pass, and this time determines the number of
-/// passes of later repetitions.
+/// Repeats a pass, such as a lookup of each probe, to fill the length. The first repetition times a single pass, and
+/// this time determines the number of passes of later repetitions.
 pub(crate) struct Repeater {
     length: Length,
     one: Option<Duration>,
@@ -129,9 +129,9 @@ const INSERTED_AT_A_TIME: usize = 1 << 19;
 /// Inserts `hashes` slice by slice into a filter whose memory pages are already mapped, and looks up every slice after
 /// its insertion. When all hashes are inserted, the next slice goes into a new empty copy of the filter.
 ///
-/// If the filter has slots, every repetition inserts all hashes, because inserts become slower as such a filter fills.
-/// If it has no slots, the first of several slices is not timed: with a hundred million keys, the first slice in a new
-/// copy took up to fifty times as long as the third.
+/// If the filter has slots, every repetition goes on until all hashes are inserted, because inserts become slower as
+/// such a filter fills. If it has no slots, the first of several slices is not timed: with a hundred million keys, the
+/// first slice in a new copy took up to fifty times as long as the third.
 pub(crate) fn inserts<'a>(
     empty: Box<dyn Subject>,
     api: Api,
