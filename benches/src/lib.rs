@@ -6,6 +6,7 @@
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
 //! | `single_vs_batch` | from how many keys on is a batch faster than single lookups? |
 //! | `single_keys` | what does a call with one key cost, compared with other crates? |
+//! | `instructions_per_key` | how many instructions does a key take, compared with other crates? |
 //! | `multi_get` | what does looking one key up in many filters cost, one after the other and together? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `hash_columns` | what does hashing a column of integers or strings cost, as a batch and one by one? |

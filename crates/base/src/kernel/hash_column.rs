@@ -6,6 +6,7 @@
 
 use super::hash::Word;
 use crate::{HashId, Hasher, KeyHash};
+#[cfg(target_arch = "x86_64")]
 use trommel_simd::Isa;
 
 /// Hashes integers on the hasher's instruction set, up to the end of the shorter slice.

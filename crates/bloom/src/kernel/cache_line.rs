@@ -4,6 +4,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 
 use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
@@ -54,6 +56,8 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
         _ if isa >= Isa::Avx512Core => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Isa::Neon => neon::KERNELS,
         _ => portable_batch_kernels!(CacheLineBody),
     }
 }

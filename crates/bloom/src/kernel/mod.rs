@@ -5,8 +5,11 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod cache_line;
+#[cfg(target_arch = "x86_64")]
 mod groups;
 mod mask;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 mod portable;
 pub(crate) mod register;
 #[cfg(target_has_atomic = "64")]

@@ -8,6 +8,8 @@ mod avx512;
 mod avx512_core;
 #[cfg(target_arch = "x86_64")]
 mod avx512_single;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 
 use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
@@ -157,6 +159,8 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
         Isa::Avx512Core | Isa::Avx512 => avx512_core::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Isa::Neon => neon::KERNELS,
         _ => portable_batch_kernels!(RegisterBody),
     }
 }

@@ -4,6 +4,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod neon;
 
 use super::BatchKernels;
 use super::portable::{self, Body, portable_batch_kernels};
@@ -26,7 +28,7 @@ const SALTS: [u32; 8] = [
     0x5c6b_fb31,
 ];
 /// The number of bytes in a block.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const BLOCK_BYTES: usize = 32;
 /// The index of a block, shifted left by this number of bits, is the index of its first 64-bit word.
 #[cfg(target_arch = "x86_64")]
@@ -61,6 +63,8 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
         _ if isa >= Isa::Avx512Core => avx512::KERNELS,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Isa::Neon => neon::KERNELS,
         _ => portable_batch_kernels!(SplitBlockBody),
     }
 }

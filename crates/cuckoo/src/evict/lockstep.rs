@@ -1,9 +1,9 @@
 //! The data of the eviction kernels (located keys, and the queue of those whose two buckets are full), and the two
 //! operations of a kernel.
 
+use super::lane_group::LaneGroup;
 #[cfg(target_arch = "x86_64")]
-use super::lane_group::Lanes;
-use super::lane_group::{LANES, LaneGroup};
+use super::lane_group::{LANES, Lanes};
 use super::parts::Parts;
 use crate::table::Entry;
 use crate::width::Width;

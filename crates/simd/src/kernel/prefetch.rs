@@ -28,19 +28,22 @@ pub fn prefetch<T>(address: *const T, hint: Hint) {
     }
     #[cfg(target_arch = "aarch64")]
     {
-        // SAFETY: PRFM never faults and writes no register or memory, whatever the address.
-        unsafe {
-            match hint {
-                Hint::T0 => {
-                    core::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, readonly, preserves_flags))
+        macro_rules! prfm {
+            ($instruction:literal) => {
+                // SAFETY: PRFM never faults and writes no register or memory, whatever the address.
+                unsafe {
+                    core::arch::asm!(
+                        $instruction,
+                        in(reg) address,
+                        options(nostack, readonly, preserves_flags)
+                    );
                 }
-                Hint::T1 => {
-                    core::arch::asm!("prfm pldl2keep, [{}]", in(reg) address, options(nostack, readonly, preserves_flags))
-                }
-                Hint::Nta => {
-                    core::arch::asm!("prfm pldl1strm, [{}]", in(reg) address, options(nostack, readonly, preserves_flags))
-                }
-            }
+            };
+        }
+        match hint {
+            Hint::T0 => prfm!("prfm pldl1keep, [{}]"),
+            Hint::T1 => prfm!("prfm pldl2keep, [{}]"),
+            Hint::Nta => prfm!("prfm pldl1strm, [{}]"),
         }
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -1,0 +1,64 @@
+//! How many instructions does a key take, of our filters in batches and of the other crates?
+//!
+//! Runs the operations of `single_keys` once on each filter, and calls `getpid` before and after each operation: a
+//! program that emulates this one can count the instructions between the calls. `scripts/count-aarch64` does so.
+//! Writes a line for each operation, in the order of the calls:
+//!
+//! ```text
+//! size|group|role|filter|operation|keys
+//! ```
+//!
+//! `role` is `rival` or `ours`; the filters of a group are compared with each other. `keys` is 0 for an operation that
+//! the filter lacks.
+//!
+//! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of `subjects`, for 1e5 keys or with 2^17 slots, which fit in a cache, and for 1e7 keys or with
+//! 2^24 slots, which do not.
+
+mod subjects;
+
+use subjects::{CHUNK, Group, OPERATIONS, Pools, bloom_groups, run_operations, slot_groups};
+use trommel::KeyHash;
+use trommel_benches::hashes;
+
+/// Runs the operations of a group of filters, which is number `number` of the filters of this size.
+fn count(size: &str, number: usize, mut group: Group, keys: &[KeyHash]) {
+    let pools = Pools::new(&mut group, keys);
+    // The first round has costs that later rounds do not have, such as growing a buffer.
+    for (name, subject) in &mut group.subjects {
+        run_operations(name, &mut **subject, pools.chunks(0), |operation| operation());
+    }
+    for (i, (name, subject)) in group.subjects.iter_mut().enumerate() {
+        let counted = run_operations(name, &mut **subject, pools.chunks(1), |operation| {
+            let _ = std::process::id();
+            operation();
+            let _ = std::process::id();
+        });
+        let role = if i < group.rivals { "rival" } else { "ours" };
+        for (operation, counted) in OPERATIONS.into_iter().zip(counted) {
+            let keys = if counted.is_some() { CHUNK } else { 0 };
+            println!("{size}|{number}|{role}|{name}|{operation}|{keys}");
+        }
+    }
+}
+
+fn main() {
+    let names: Vec<String> = std::env::args().skip(1).filter(|name| name != "--bench").collect();
+    let is_wanted = |(_, group): &(usize, Group)| {
+        let named = |name| names.iter().any(|wanted| wanted == name);
+        names.is_empty() || group.subjects.iter().any(|(name, _)| named(*name))
+    };
+    for n in [100_000, 10_000_000] {
+        let keys = hashes(1, n);
+        let groups = bloom_groups(&keys, true).into_iter().enumerate();
+        for (number, group) in groups.filter(is_wanted) {
+            count(&format!("{n} keys"), number, group, &keys);
+        }
+    }
+    for bits in [17, 24] {
+        let keys = hashes(1, (1 << bits) / 10 * 9);
+        let groups = slot_groups(1 << bits, &keys, true).into_iter().enumerate();
+        for (number, group) in groups.filter(is_wanted) {
+            count(&format!("2^{bits} slots"), number, group, &keys);
+        }
+    }
+}

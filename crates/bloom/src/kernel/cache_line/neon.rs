@@ -1,0 +1,101 @@
+//! Cache-line blocks with NEON: lookups test the eight bits of two keys in one vector of bytes; inserts make a key's
+//! mask in four vectors.
+
+use super::{CacheLineBody, LANES};
+use crate::geometry::Geometry;
+use crate::kernel::neon::{self, EVERY_OTHER, Fields};
+use crate::kernel::portable::{self, Body};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
+use core::arch::aarch64::*;
+use trommel_base::batch::Window;
+use trommel_base::with_fetch;
+
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
+
+/// The byte of the table at which a hash's line begins.
+#[inline(always)]
+fn line(geometry: Geometry, hash: u64) -> usize {
+    CacheLineBody::block(geometry, hash) as usize * CacheLineBody::BLOCK_BYTES
+}
+
+#[target_feature(enable = "neon")]
+fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    let found_bytes = neon::bytes_of(found);
+    let window = Window::for_table(table.len());
+    let fields = Fields::new([0, 1, 2, 3, 4, 5, 6, 7]);
+    // The first byte of each lane in the line, for two keys.
+    let lanes = neon::bytes(core::array::from_fn(|i| (i % LANES * 8) as u8));
+    let line = |hash| line(geometry, hash);
+    with_fetch!(window, F => neon::run_groups::<CacheLineBody, F>(
+        geometry,
+        table,
+        hashes,
+        window,
+        line,
+        |group, keys| {
+            let products = neon::pattern_positions_8(keys);
+            found_bytes[group] = neon::all_set(core::array::from_fn(|pair| {
+                let positions = fields.positions(products[pair]);
+                let indices = vorrq_u8(neon::byte_indices(positions), lanes);
+                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below
+                // `units`, and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
+                let held = |i: usize| unsafe {
+                    vld1q_u8_x4(table.as_ptr().add(line(keys[2 * pair + i])))
+                };
+                let [first, second] = [0, 1].map(|i| vqtbl4q_u8(held(i), indices));
+                let bytes = vcombine_u8(vget_low_u8(first), vget_high_u8(second));
+                vtstq_u8(bytes, neon::bits_in_byte(positions))
+            }));
+        },
+    ));
+    portable::contains_rest::<CacheLineBody>(geometry, table, hashes, found);
+}
+
+/// The mask of a hash: two lanes in each vector.
+#[inline]
+#[target_feature(enable = "neon")]
+fn mask(hash: u64) -> [uint64x2_t; 4] {
+    let pair = |even: u64, odd: u64| vcombine_u64(vcreate_u64(even), vcreate_u64(odd));
+    // A shift looks at the lowest byte of each lane. One lane keeps every other position and the other lane the
+    // rest, so that the two bits above a position are zero.
+    let kept = pair(EVERY_OTHER << PATTERN_SHIFT, EVERY_OTHER << (PATTERN_SHIFT + PATTERN_STEP));
+    let positions = vandq_u64(vdupq_n_u64(pattern_positions(hash)), kept);
+    [0, 2, 4, 6].map(|lane: u32| {
+        // A negative number shifts to the right.
+        let start = |lane| (-i64::from(PATTERN_SHIFT + PATTERN_STEP * lane)).cast_unsigned();
+        let starts = vreinterpretq_s64_u64(pair(start(lane), start(lane + 1)));
+        let position = vreinterpretq_s64_u64(vshlq_u64(positions, starts));
+        vshlq_u64(vdupq_n_u64(1), position)
+    })
+}
+
+#[target_feature(enable = "neon")]
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let whole = &raw const *table;
+    let start = table.as_mut_ptr();
+    let window = Window::for_table(whole.len());
+    let line = |hash| line(geometry, hash);
+    with_fetch!(window, F => neon::run_groups::<CacheLineBody, F>(
+        geometry,
+        whole,
+        hashes,
+        window,
+        line,
+        |_, keys| {
+            // One key at a time, so that a key's store is visible to the next key of the same line.
+            for hash in keys {
+                let mask = mask(*hash);
+                // SAFETY: as in `contains_batch`; the 64 bytes of the line are read and written.
+                unsafe {
+                    let line = start.add(line(*hash)).cast::<u64>();
+                    for (i, mask) in mask.into_iter().enumerate() {
+                        let pair = line.add(2 * i);
+                        vst1q_u64(pair, vorrq_u64(vld1q_u64(pair), mask));
+                    }
+                }
+            }
+        },
+    ));
+    portable::insert_rest::<CacheLineBody>(geometry, table, hashes);
+}

@@ -1,0 +1,180 @@
+//! Code that the NEON kernels of several layouts share.
+
+use super::portable::{Body, GROUP};
+use super::{PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP};
+use crate::geometry::Geometry;
+use core::arch::aarch64::*;
+use trommel_base::batch::{Fetch, Window};
+
+/// The first, third, fifth and seventh of eight positions that begin at bit 0.
+pub(super) const EVERY_OTHER: u64 = {
+    let position = (1 << PATTERN_STEP) - 1;
+    position * (1 | 1 << (2 * PATTERN_STEP) | 1 << (4 * PATTERN_STEP) | 1 << (6 * PATTERN_STEP))
+};
+
+/// The batch loop: takes the whole groups of a batch to `probe`, with their numbers. If the table is not in cache, the
+/// blocks of a group are prefetched before. The caller handles the last keys of the batch, which do not fill a group.
+///
+/// Where a block is takes two instructions. So it is computed twice, to prefetch the block and to probe it, instead of
+/// being kept in a ring as on x86, which takes four more instructions per key.
+///
+/// # Panics
+/// If the length of the table is not the geometry's. The unchecked accesses of the kernels rely on this check.
+#[inline(always)]
+pub(super) fn run_groups<B: Body, F: Fetch>(
+    geometry: Geometry,
+    table: *const [u8],
+    hashes: &[u64],
+    window: Window,
+    block: impl Fn(u64) -> usize,
+    mut probe: impl FnMut(usize, &[u64; GROUP]),
+) {
+    assert_eq!(table.len() as u64, geometry.units * B::BLOCK_BYTES as u64);
+    let (groups, _) = hashes.as_chunks::<GROUP>();
+    let fetch = |keys: &[u64; GROUP]| {
+        F::keys_behind(keys);
+        for hash in keys {
+            F::line(table.cast::<u8>().wrapping_add(block(*hash)));
+        }
+    };
+    let ahead = window.distance_keys / GROUP;
+    groups.iter().take(ahead).for_each(fetch);
+    for (group, keys) in groups.iter().enumerate() {
+        if let Some(keys) = groups.get(group + ahead) {
+            fetch(keys);
+        }
+        probe(group, keys);
+    }
+}
+
+/// The bytes of answer words, in the order of the keys: these kernels are for little-endian machines.
+#[inline(always)]
+pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: the slice covers the same memory; bytes need no alignment and have no invalid values.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn bytes(bytes: [u8; 16]) -> uint8x16_t {
+    // SAFETY: reads the 16 bytes of the array.
+    unsafe { vld1q_u8(bytes.as_ptr()) }
+}
+
+/// Two of eight hashes, numbers `2 * pair` and `2 * pair + 1`.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn load_pair(hashes: &[u64; 8], pair: usize) -> uint64x2_t {
+    let hashes: &[u64; 2] = &hashes.as_chunks().0[pair];
+    // SAFETY: reads the 16 bytes of the array.
+    unsafe { vld1q_u64(hashes.as_ptr()) }
+}
+
+/// The products of [`pattern_positions`](super::pattern_positions) for eight keys, two in each vector.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn pattern_positions_8(hashes: &[u64; 8]) -> [uint64x2_t; 4] {
+    let spread = vdupq_n_u32(PATTERN_SPREAD as u32);
+    let four = |half: usize| {
+        let words = |i| vreinterpretq_u32_u64(load_pair(hashes, 2 * half + i));
+        let low = vuzp1q_u32(words(0), words(1));
+        [vmull_u32(vget_low_u32(low), vget_low_u32(spread)), vmull_high_u32(low, spread)]
+    };
+    let ([a, b], [c, d]) = (four(0), four(1));
+    [a, b, c, d]
+}
+
+/// The first byte that has bits of a position in a product of [`pattern_positions`](super::pattern_positions).
+const fn first_byte(number: usize) -> u32 {
+    (PATTERN_SHIFT + PATTERN_STEP * number as u32) / 8
+}
+
+/// Where the eight bit positions of a key are in a product of [`pattern_positions`](super::pattern_positions).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fields {
+    /// For the first and the second of two products, the two bytes that have a position, for a lane of 16 bits each.
+    sources: [uint8x16_t; 2],
+    /// Shifts that bring a position to the top of its lane.
+    shifts: int16x8_t,
+}
+
+impl Fields {
+    /// The positions of these numbers, which are below eight.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn new(numbers: [usize; 8]) -> Self {
+        let sources = [0, 8].map(|first: u32| {
+            bytes(core::array::from_fn(|i| {
+                (first + first_byte(numbers[i / 2]) + i as u32 % 2) as u8
+            }))
+        });
+        let shifts: [i16; 8] = numbers.map(|number| {
+            let start = PATTERN_SHIFT + PATTERN_STEP * number as u32 - 8 * first_byte(number);
+            (16 - PATTERN_STEP - start) as i16
+        });
+        // SAFETY: reads the 16 bytes of the array.
+        Self { sources, shifts: unsafe { vld1q_s16(shifts.as_ptr()) } }
+    }
+
+    /// The positions of two keys, eight bytes for each. A position is the upper six bits of its byte; the lower two bits
+    /// mean nothing.
+    #[inline]
+    #[target_feature(enable = "neon")]
+    pub(super) fn positions(&self, products: uint64x2_t) -> uint8x16_t {
+        let products = vreinterpretq_u8_u64(products);
+        let [first, second] = self.sources.map(|sources| {
+            let lanes = vreinterpretq_u16_u8(vqtbl1q_u8(products, sources));
+            vreinterpretq_u8_u16(vshlq_u16(lanes, self.shifts))
+        });
+        vuzp2q_u8(first, second)
+    }
+}
+
+/// For bytes as [`Fields::positions`] returns them, which of eight bytes of the table each position is in.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {
+    vshrq_n_u8::<5>(positions)
+}
+
+/// For bytes as [`Fields::positions`] returns them, the bit of each position within its byte of the table.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
+    // The number of the bit is in bits 2 to 4 of the byte, so the bit is at four times its number.
+    let every_fourth = |first: u8| {
+        bytes(core::array::from_fn(|i| if i % 4 == 0 { 1 << (first + i as u8 / 4) } else { 0 }))
+    };
+    let table = uint8x16x2_t(every_fourth(0), every_fourth(4));
+    vqtbl2q_u8(table, vandq_u8(positions, vdupq_n_u8(0b1_1100)))
+}
+
+/// The answers of eight keys, two in each vector: a key's bit is set if all eight bytes of the key are all ones. Each
+/// byte must be all ones or zero.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn all_set(keys: [uint8x16_t; 4]) -> u8 {
+    let [a, b, c, d] = keys;
+    let halves = vpminq_u8(vpminq_u8(a, b), vpminq_u8(c, d));
+    packed(vget_low_u8(vpminq_u8(halves, halves)))
+}
+
+/// One bit for each of eight bytes, each of which is all ones or zero.
+#[inline]
+#[target_feature(enable = "neon")]
+fn packed(bytes: uint8x8_t) -> u8 {
+    let bits = vcreate_u8(0x8040_2010_0804_0201);
+    vaddv_u8(vand_u8(bytes, bits))
+}
+
+/// The answers of eight keys. `missing` has, for each key, the bits that its block lacks; an answer bit is set if there
+/// are none.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn none_missing(missing: [uint32x4_t; 8]) -> u8 {
+    let [a, b, c, d, e, f, g, h] = missing;
+    let four = |[a, b, c, d]: [_; 4]| vceqzq_u32(vpmaxq_u32(vpmaxq_u32(a, b), vpmaxq_u32(c, d)));
+    let (first, second) = (four([a, b, c, d]), four([e, f, g, h]));
+    let halves = vuzp1q_u16(vreinterpretq_u16_u32(first), vreinterpretq_u16_u32(second));
+    packed(vmovn_u16(halves))
+}

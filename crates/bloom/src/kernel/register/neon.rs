@@ -1,0 +1,122 @@
+//! Register-blocked with NEON: lookups test all bits of two keys in one vector of bytes; inserts make the patterns of
+//! two keys in one vector.
+
+use super::RegisterBody;
+use crate::geometry::Geometry;
+use crate::kernel::neon::{self, EVERY_OTHER, Fields};
+use crate::kernel::portable::{self, Body, GROUP};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP};
+use core::arch::aarch64::*;
+use trommel_base::batch::Window;
+use trommel_base::with_fetch;
+
+pub(super) const KERNELS: BatchKernels =
+    BatchKernels { contains: contains_batch, insert: insert_batch };
+
+/// The byte of the table at which a hash's word begins.
+#[inline(always)]
+fn word(geometry: Geometry, hash: u64) -> usize {
+    RegisterBody::block(geometry, hash) as usize * RegisterBody::BLOCK_BYTES
+}
+
+/// The words of two keys, of which each has the key's bit positions as bytes; see [`Fields::positions`]. Each byte of the
+/// result is all ones if the bit at this position is set.
+#[inline]
+#[target_feature(enable = "neon")]
+fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
+    let of_second_key = neon::bytes(core::array::from_fn(|i| (i / 8 * 8) as u8));
+    let indices = vorrq_u8(neon::byte_indices(positions), of_second_key);
+    vtstq_u8(vqtbl1q_u8(vreinterpretq_u8_u64(words), indices), neon::bits_in_byte(positions))
+}
+
+#[target_feature(enable = "neon")]
+fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    // Positions that the key has not are replaced by its first.
+    let fields =
+        Fields::new(core::array::from_fn(|i| if i < geometry.hashes as usize { i } else { 0 }));
+    let found_bytes = neon::bytes_of(found);
+    let window = Window::for_table(table.len());
+    let word = |hash| word(geometry, hash);
+    with_fetch!(window, F => neon::run_groups::<RegisterBody, F>(
+        geometry,
+        table,
+        hashes,
+        window,
+        word,
+        |group, keys| {
+            let products = neon::pattern_positions_8(keys);
+            found_bytes[group] = neon::all_set(core::array::from_fn(|pair| {
+                // SAFETY: the word's number is the high half of a product with `geometry.units`, so it is below
+                // `units`, and the table has `units` words, as `run_groups` asserts. The reads need no alignment.
+                let held = |i: usize| unsafe {
+                    vld1_u64(table.as_ptr().add(word(keys[2 * pair + i])).cast())
+                };
+                let words = vcombine_u64(held(0), held(1));
+                bits_set(words, fields.positions(products[pair]))
+            }));
+        },
+    ));
+    portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
+}
+
+/// The patterns of eight keys, two in each vector.
+#[inline]
+#[target_feature(enable = "neon")]
+fn patterns(hashes: &[u64; GROUP], count: u32) -> [uint64x2_t; 4] {
+    let one = vdupq_n_u64(1);
+    // A shift looks at the lowest byte of each lane. Every other position is masked away, so that the two bits above a
+    // position are zero.
+    let products = neon::pattern_positions_8(hashes);
+    let every_other = vdupq_n_u64(EVERY_OTHER);
+    let even = |product| vandq_u64(vshrq_n_u64::<{ PATTERN_SHIFT as i32 }>(product), every_other);
+    let odd = |product| {
+        vandq_u64(vshrq_n_u64::<{ (PATTERN_SHIFT + PATTERN_STEP) as i32 }>(product), every_other)
+    };
+    let (mut evens, mut odds) = (products.map(even), products.map(odd));
+    let mut patterns = [vdupq_n_u64(0); 4];
+    let add = |patterns: &mut [uint64x2_t; 4], positions: &mut [uint64x2_t; 4]| {
+        for (pattern, positions) in patterns.iter_mut().zip(positions) {
+            *pattern = vorrq_u64(*pattern, vshlq_u64(one, vreinterpretq_s64_u64(*positions)));
+            *positions = vshrq_n_u64::<{ 2 * PATTERN_STEP as i32 }>(*positions);
+        }
+    };
+    for _ in 0..count / 2 {
+        add(&mut patterns, &mut evens);
+        add(&mut patterns, &mut odds);
+    }
+    if count % 2 == 1 {
+        add(&mut patterns, &mut evens);
+    }
+    patterns
+}
+
+#[target_feature(enable = "neon")]
+fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
+    let whole = &raw const *table;
+    let start = table.as_mut_ptr();
+    let window = Window::for_table(whole.len());
+    let word = |hash| word(geometry, hash);
+    with_fetch!(window, F => neon::run_groups::<RegisterBody, F>(
+        geometry,
+        whole,
+        hashes,
+        window,
+        word,
+        |_, keys| {
+            let patterns = patterns(keys, geometry.hashes);
+            let pattern = |i: usize| match i % 2 {
+                0 => vgetq_lane_u64::<0>(patterns[i / 2]),
+                _ => vgetq_lane_u64::<1>(patterns[i / 2]),
+            };
+            // One key at a time, so that a key's store is visible to the next key of the same word.
+            for (i, hash) in keys.iter().enumerate() {
+                // SAFETY: as in `contains_batch`.
+                unsafe {
+                    let word = start.add(word(*hash)).cast::<u64>();
+                    word.write_unaligned(word.read_unaligned() | pattern(i));
+                }
+            }
+        },
+    ));
+    portable::insert_rest::<RegisterBody>(geometry, table, hashes);
+}
