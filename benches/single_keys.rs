@@ -1,24 +1,25 @@
 //! What does a call with one key cost, for lookups, inserts and removals, compared with the crates that a user would
-//! otherwise pick? With `--batches`: what does a key of a batch cost? The other crates have no batches, and then still
-//! get one call per key.
+//! otherwise pick? With `--batches`: what does a key of a batch cost? The other crates have no batches, and still get
+//! one call per key.
 //!
-//! In each round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys,
-//! with one call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they
-//! have already. Each round begins with another filter. The tables show medians in nanoseconds per key, and the time of
-//! the group's fastest rival divided by that of our filter, which is above 1 if ours is faster. Each round checks that
-//! all present keys are found, that at most 5 % of the absent keys are reported as present, and that at least 95 % of
-//! the removals find their key.
+//! A group has one or more filters of this library and their rivals, the comparable filters of other crates. In each
+//! round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys, with one
+//! call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they have
+//! already. The order of the filters rotates from round to round. The tables show medians in nanoseconds per key, and
+//! the time of the group's fastest rival divided by that of our filter, which is above 1 if ours is faster. Each round
+//! checks that all present keys are found, that at most 5 % of the absent keys are reported as present, and that at
+//! least 95 % of the removals find their key.
 //!
 //! Bloom filters have a false-positive rate of 1 %, and their rivals have the same number of bytes. Filters with slots
-//! have 2^17, 2^20 and 2^24 slots, as near as their shapes allow, fingerprints of 8 bits beside the quotient or bucket,
-//! and a load of 90 %.
+//! have 2^17, 2^20 or 2^24 slots, or the nearest number that the kind allows, and a load of 90 %. They store remainders
+//! (quotient) or fingerprints (cuckoo) of 8 bits.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench single_keys -- [--batches] [ROUNDS] [NAME]...
 //! ```
 //!
-//! With names, only groups that have a filter of such a name are measured. `TROMMEL_ISA` chooses the instruction set of
-//! our filters.
+//! ROUNDS is 401 by default. A NAME is that of a filter in the second column of the table: with names, only groups with
+//! such a filter are measured. `TROMMEL_ISA` chooses the instruction set of our filters.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -33,11 +34,11 @@ use trommel_benches::{FPR, hashes};
 const CHUNK: usize = 4096;
 /// The number of keys that lookups choose from: too many for a branch predictor to learn.
 const POOL: usize = 1 << 20;
-/// The most absent keys of a round that a filter may report as present: 5 %, where 1 % or 3 % are expected.
+/// The most absent keys of a round that a filter may report as present: 5 %. At most 3 % are expected of any filter.
 const MAX_REPORTED: usize = CHUNK / 20;
 const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
 
-/// The operations of a filter that are timed, with one call per key.
+/// The operations of a filter that are timed.
 trait Subject {
     /// The number of keys that the filter reports as present.
     fn count_keys(&self, hashes: &[KeyHash]) -> usize;
@@ -139,8 +140,8 @@ subject!(subms_cuckoo_filter::CuckooFilter, |filter, hash|
     contains filter.contains_bytes(&hash.raw().to_le_bytes()), insert filter.insert_bytes(&hash.raw().to_le_bytes()),
     remove filter.delete_bytes(&hash.raw().to_le_bytes()));
 
-/// The hasher for crates that hash keys and fingerprints. A key is a `u64` that is hashed already and passes through; a
-/// fingerprint is hashed by a multiplication.
+/// The hasher for crates that hash both keys and fingerprints with the hasher of the caller. A key is a `u64` that is a
+/// hash already, and is returned as it is; a fingerprint is hashed by a multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyOrFingerprint(u64);
 
@@ -173,6 +174,7 @@ impl std::hash::Hasher for KeyOrFingerprint {
 
 /// Filters that are compared: first the rivals, then ours.
 struct Group {
+    /// The number of rivals.
     rivals: usize,
     subjects: Vec<(&'static str, Box<dyn Subject>)>,
 }
@@ -182,14 +184,14 @@ fn median(mut times: Vec<f64>) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-/// Times a call that handles a chunk of keys. Returns nanoseconds per key, and the result of the call.
+/// Times a call that handles [`CHUNK`] keys. Returns nanoseconds per key, and the result of the call.
 fn time<T>(call: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
     let result = call();
     (start.elapsed().as_nanos() as f64 / CHUNK as f64, result)
 }
 
-/// Runs one round of one filter, and appends the time of each operation to `times`.
+/// Runs one round of one filter: checks the answers, and appends the time of each operation to `times`.
 fn round(
     (name, subject): &mut (&'static str, Box<dyn Subject>),
     [absent, present, new]: [&[KeyHash]; 3],
@@ -213,14 +215,16 @@ fn round(
     }
 }
 
+/// Measures a group whose filters hold `keys`, and prints its rows of the table.
 fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     let absent = hashes(2, POOL);
     let present = &keys[..keys.len().min(POOL)];
-    // Filters that cannot remove would fill up with new keys, so they insert keys that they have, at the same cost.
+    // Filters that cannot remove would fill up with new keys. They insert keys that they have already, which costs the
+    // same in a Bloom filter.
     let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
     let new = if can_remove {
         // A set does not insert a key that it reports as present, and removing that key would remove another one. So
-        // new keys are those that no filter reports.
+        // the new keys are those that no filter of the group reports as present.
         let mut new = hashes(3, POOL);
         for (_, subject) in &group.subjects {
             new.retain(|hash| subject.count_keys(&[*hash]) == 0);
@@ -232,8 +236,8 @@ fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     let mut times: Vec<[Vec<f64>; 4]> = group.subjects.iter().map(|_| Default::default()).collect();
     let count = group.subjects.len();
     for number in 0..rounds {
-        // Each operation has other keys than the operation before it, so that it does not find cache lines that are
-        // already in L1.
+        // The keys to insert are not those that were looked up in this round, so that inserts do not find their cache
+        // lines in L1.
         let chunk = |pool: &[KeyHash], offset: usize| {
             let first = (number * 7 + offset) % (pool.len() / CHUNK) * CHUNK;
             first..first + CHUNK
@@ -263,7 +267,7 @@ fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     }
 }
 
-/// A copy of the bytes at an address that is a multiple of 64, like that of a mapped file.
+/// Copies the bytes to an address that is a multiple of 64, as a mapped file is. The memory is never freed.
 fn aligned(bytes: &[u8]) -> &'static [u8] {
     let buffer: &'static mut [u8] = vec![0; bytes.len() + 64].leak();
     let start = buffer.as_ptr().align_offset(64);
@@ -276,7 +280,7 @@ fn filled(mut filter: impl Subject + 'static, keys: &[KeyHash]) -> Box<dyn Subje
     Box::new(filter)
 }
 
-/// One of our filters with the keys. It gets the keys of a round in one call if `batches` is true.
+/// One of our filters with the keys. If `batches` is true, it gets the keys of a round in one call.
 fn ours<F>(filter: F, keys: &[KeyHash], batches: bool) -> Box<dyn Subject>
 where
     F: Filter + Insert + Subject + 'static,
@@ -383,7 +387,7 @@ fn main() {
     let (mut rounds, mut batches, mut names) = (401, false, Vec::new());
     for argument in std::env::args().skip(1) {
         match (argument.as_str(), argument.parse()) {
-            // From `cargo bench`.
+            // `cargo bench` adds this argument.
             ("--bench", _) => {}
             ("--batches", _) => batches = true,
             (_, Ok(number)) => rounds = number,
