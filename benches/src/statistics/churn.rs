@@ -10,17 +10,17 @@ use trommel_testkit::Splitmix;
 
 /// The number of keys in the filter before and after each round: 95 % of the slots.
 const KEYS: usize = 62_000;
-/// A round replaces one in this number of keys: a sixteenth of them.
+/// Each round replaces `KEYS / REPLACED` keys.
 const REPLACED: usize = 16;
 /// The load that every filter of these sizes is guaranteed to reach.
 const GUARANTEED: f64 = super::FULL;
 
-/// The columns of the CSV file. `keys` is the number of keys, of which `replaced` were replaced in all `rounds` rounds.
-/// `refused` counts the inserts that failed, and `lost` the keys that were not found or could not be removed. `hits` is
-/// the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and `deviations` the
-/// distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a filter of the
-/// same keys without removals, and `bound` the rate by which filters are sized. `full` is the load at which the first
-/// insert is refused after the rounds, and `fresh_full` that load of the filter without removals.
+/// The columns of the CSV file. `keys` is the number of keys in the filter. In all `rounds` rounds together, `replaced`
+/// keys were replaced. `refused` counts the inserts that failed, and `lost` the keys that were not found or could not
+/// be removed. `hits` is the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and
+/// `deviations` the distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a
+/// filter of the same keys without removals, and `bound` the rate by which filters are sized. `full` is the load at
+/// which the first insert is refused after the rounds, and `fresh_full` that load of the filter without removals.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
