@@ -299,5 +299,5 @@ def test_memory_does_not_grow():
     before = resident()
     work()
     work()
-    # The two calls of `work` after the first measurement allocate several MB in each of their forty rounds together.
+    # The two calls of `work` after the first measurement have forty rounds, each of which allocates several MB.
     assert resident() - before < 16 << 20
