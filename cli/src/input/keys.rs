@@ -12,7 +12,7 @@ use trommel::{Hasher, KeyHash};
 pub(crate) enum Keys {
     Lines(LineBlock),
     Column(Column),
-    /// Keys as they were read, and the numbers parsed from them. The numbers are hashed, and the text is printed.
+    /// Keys as text, and the numbers parsed from them. The numbers are hashed; `trommel query` prints the text.
     Numbers(Box<Keys>, Words),
     /// Values of a Parquet column: integers, or the bits of floating-point numbers.
     #[cfg(feature = "parquet")]

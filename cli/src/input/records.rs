@@ -44,7 +44,7 @@ pub(crate) struct RecordColumns {
     input: usize,
     opened: Option<Opened>,
     record: ByteRecord,
-    /// An error to return from the next call, after the batch of keys that were read before the error.
+    /// An error to return once the keys that were read before it have been returned.
     error: Option<SourceError>,
     failed: bool,
 }
