@@ -61,7 +61,8 @@ pub(crate) struct SourceError {
 pub(crate) enum Line {
     /// The error concerns no line: for example, the input could not be opened.
     None,
-    /// The number of the input's keys in [`Progress`], plus one. Each line must be a key.
+    /// The line after the last key of the input that was counted in [`Progress`]: the number of these keys plus one.
+    /// Only for inputs in which each line is a key.
     Next,
     Number(u64),
 }
