@@ -9,12 +9,13 @@ use std::hint::black_box;
 use std::time::Duration;
 use trommel::{Hasher, Isa, Key, KeyHash};
 
-/// The number of keys in a column: few enough that the keys and their hashes stay in L2.
+/// The number of keys in a column of integers, or of strings of one length. Keys and hashes take at most 1.4 MiB.
 const KEYS: usize = 1 << 14;
-/// The number of keys in a column of mixed lengths: too many for a branch predictor to learn the lengths.
+/// The number of keys in a column of strings of different lengths: too many for a branch predictor to learn the
+/// lengths.
 const MIXED_KEYS: usize = 1 << 17;
 const HASHERS: [(&str, Hasher); 2] = [("xxh3", Hasher::xxh3(0)), ("xxh64", Hasher::PARQUET)];
-/// Columns of strings: the name, and the lengths of the shortest and the longest string.
+/// Columns of strings: the name, and the lengths in bytes of the shortest and the longest string.
 const LENGTHS: [(&str, usize, usize); 7] = [
     ("8", 8, 8),
     ("16", 16, 16),
@@ -25,11 +26,12 @@ const LENGTHS: [(&str, usize, usize); 7] = [
     ("10-30", 10, 30),
 ];
 
+/// Returns a pseudo-random number that depends on `i` alone.
 fn mixed(i: usize) -> u64 {
     Hasher::xxh3(1).hash_u64(i as u64).raw()
 }
 
-/// Checks the hashes that `hash` makes of a column, then measures how long it takes.
+/// Checks the hashes that `hash` computes for a column, then measures the time of `hash`.
 fn column(
     group: &mut BenchmarkGroup<'_, WallTime>,
     id: BenchmarkId,
@@ -66,7 +68,7 @@ fn integers<K: Key>(criterion: &mut Criterion, width: &str, make: impl Fn(u64) -
     group.finish();
 }
 
-/// Benches strings of some lengths: as slices one by one, as a batch of slices, and as offsets and bytes.
+/// Benches strings of `shortest` to `longest` bytes: one by one, as a batch of slices, and as offsets and bytes.
 fn strings(criterion: &mut Criterion, name: &str, shortest: usize, longest: usize) {
     let count = if shortest == longest { KEYS } else { MIXED_KEYS };
     let mut group = group(criterion, &format!("strings of {name} bytes"), count);

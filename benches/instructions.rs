@@ -1,8 +1,8 @@
 //! How many instructions does an operation take, portable and with AVX2, on every kind?
 //!
-//! Callgrind counts them, so the counts are the same on a busy machine as on a quiet one. They show even a change of a
-//! few percent, and need no hardware counters. Valgrind does not support AVX-512, so the instruction sets are named
-//! here instead of taken from the machine. `scripts/check-instructions` compares the counts with those in
+//! Callgrind counts the instructions, so the counts are the same on a busy machine as on a quiet one. They show even a
+//! change of a few percent, and need no hardware counters. The instruction sets are listed here instead of taken from
+//! the machine, since Valgrind does not support AVX-512. `scripts/check-instructions` compares the counts with those in
 //! `instructions.csv`, and fails if a count is over 2 % higher than committed.
 //!
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
@@ -16,8 +16,8 @@ use std::hint::black_box;
 use trommel::{FilterKind, Isa};
 use trommel_benches::counted::{Op, Prepared};
 
-/// Defines the bench of an operation: its function, and a case for every kind on every instruction set.
-/// `check_instructions` looks for the ids of the cases.
+/// Defines the bench of an operation: its function, and a case for every kind with portable code and with AVX2.
+/// `check_instructions` finds the counts by the ids of the cases, such as `bloom_portable`.
 macro_rules! of_every_kind {
     ($name:ident, $op:ident) => {
         #[library_benchmark]

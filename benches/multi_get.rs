@@ -1,11 +1,11 @@
 //! What does it cost to look one key up in many filters, one after the other and by one call?
 //!
-//! There are 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. Each of them is asked for a
-//! key that it does not hold, except one, which is asked for one of its own. A point read does the same if it has no
-//! better way to tell which table has its key. The filters are views of frozen bytes, asked by `contains_many`, or
-//! filter blocks, asked by `may_match_many`. Each round does it both ways, with a new absent key for each way, and the
-//! next round in the other order. Prints the medians in nanoseconds per filter. The answers are compared with those of
-//! single lookups.
+//! There are 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. In each round, one filter is
+//! asked for a key that it holds, and all others for one absent key. A point read of a storage engine does nearly the
+//! same if it must find out which of many files has its key. The filters are views of frozen bytes, for which the one
+//! call is `contains_many`, or filter blocks, for which it is `may_match_many`. Each round measures both ways, each
+//! with an absent key of its own, and the next round measures them in the other order. Prints the medians in
+//! nanoseconds per filter. The answers are compared with those of single lookups.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench multi_get -- [ROUNDS]
@@ -26,7 +26,7 @@ const KINDS: [FilterKind; 7] = [
     FilterKind::CacheLineQuotient,
     FilterKind::Cuckoo,
 ];
-/// Bits per key of filter blocks: enough for every kind.
+/// Bits per key of filter blocks: every kind in [`KINDS`] has blocks with this number.
 const BLOCK_BITS_PER_KEY: f64 = 12.0;
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -34,8 +34,9 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Prints the row of `name`. A probe is a filter and a hash. `probe` makes the probe of the filter with a given number,
-/// `one` answers one probe, and `many` answers all.
+/// Measures both ways in `rounds` rounds, checks the answers, and prints a row with the name `name`. A probe is a
+/// filter and a hash. `probe` makes the probe of the filter with a given index, `one` answers one probe, and `many`
+/// answers all.
 fn measure<P>(
     name: &str,
     rounds: usize,
@@ -44,11 +45,12 @@ fn measure<P>(
     many: impl Fn(&[P], &mut Bitmap),
 ) {
     let keys = hashes(1, KEYS);
-    // Each way has its own absent keys, so that it does not find cache lines that the other way has loaded.
+    // Each way has its own absent keys, so that it does not find in cache what the other way has loaded.
     let absent = hashes(2, 2 * rounds);
     let mut times = [Vec::new(), Vec::new()];
     let mut found = Bitmap::new(0);
     for round in 0..rounds {
+        // The index of the filter that is asked for one of its keys. Every filter holds the first `KEYS / 2` keys.
         let owner = round % FILTERS;
         for way in [round % 2, 1 - round % 2] {
             let hash =
@@ -76,7 +78,8 @@ fn measure<P>(
     println!("| {name} | {one:.1} | {many:.1} | {:.2} |", one / many);
 }
 
-/// Copies of sixteen filters. Their sizes differ, so that a key is not at the same offset in all tables.
+/// Makes [`FILTERS`] filters, which are copies of sixteen. The sizes of the sixteen differ, so that a key is not at the
+/// same offset in all tables.
 fn copies(filter: impl Fn(&[KeyHash]) -> Vec<u8>) -> Vec<Vec<u8>> {
     let keys = hashes(1, KEYS);
     let sixteen: Vec<Vec<u8>> = (0..16).map(|i| filter(&keys[..KEYS - i * 2_500])).collect();

@@ -1,6 +1,7 @@
 //! What does it cost to open a frozen filter: as a view of its bytes, and as a copy?
 //!
-//! Both read every byte once for the checksum. For a counting filter, both also compare its bits with its counters.
+//! Both read every byte once for the checksum, and a second time to check the tables of counting, quotient and cuckoo
+//! filters: for example, they compare the bits of a counting filter with its counters.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -1,13 +1,14 @@
 //! What does a call with one key cost, for lookups, inserts and removals, compared with the crates that a user would
-//! otherwise pick? With `--batches`: what does a key of a batch cost? The other crates have no batches, and then still
-//! get one call per key.
+//! otherwise pick? With `--batches`: what does a key of a batch cost? The other crates have no batches, and still get
+//! one call per key.
 //!
-//! In each round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys,
-//! with one call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they
-//! have already. Each round begins with another filter. The tables show medians in nanoseconds per key, and the time of
-//! the group's fastest rival divided by that of our filter, which is above 1 if ours is faster. Each round checks that
-//! all present keys are found, that at most 5 % of the absent keys are reported as present, and that at least 95 % of
-//! the removals find their key.
+//! A group has one or more filters of this library and their rivals, the comparable filters of other crates. In each
+//! round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys, with one
+//! call per key. Filters with slots insert new keys and remove them again; Bloom filters insert keys that they have
+//! already. The order of the filters rotates from round to round. The tables show medians in nanoseconds per key, and
+//! the time of the group's fastest rival divided by that of our filter, which is above 1 if ours is faster. Each round
+//! checks that all present keys are found, that at most 5 % of the absent keys are reported as present, and that at
+//! least 95 % of the removals find their key.
 //!
 //! The filters are those of `subjects`, for 1e5, 1e6 and 1e7 keys, or with 2^17, 2^20 and 2^24 slots.
 //!
@@ -15,8 +16,8 @@
 //! cargo bench -p trommel-benches --bench single_keys -- [--batches] [ROUNDS] [NAME]...
 //! ```
 //!
-//! With names, only groups that have a filter of such a name are measured. `TROMMEL_ISA` chooses the instruction set of
-//! our filters.
+//! ROUNDS is 401 by default. A NAME is that of a filter in the second column of the table: with names, only groups with
+//! such a filter are measured. `TROMMEL_ISA` chooses the instruction set of our filters.
 
 mod subjects;
 
@@ -30,13 +31,14 @@ fn median(mut times: Vec<f64>) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-/// Times an operation on a chunk of keys, in nanoseconds per key.
+/// Times an operation on [`CHUNK`] keys. Returns nanoseconds per key.
 fn time(operation: &mut dyn FnMut()) -> f64 {
     let start = Instant::now();
     operation();
     start.elapsed().as_nanos() as f64 / CHUNK as f64
 }
 
+/// Measures a group whose filters hold `keys`, and prints its rows of the table.
 fn compare(title: &str, mut group: Group, keys: &[KeyHash], rounds: usize) {
     let pools = Pools::new(&mut group, keys);
     let mut times: Vec<[Vec<f64>; 4]> = group.subjects.iter().map(|_| Default::default()).collect();
@@ -74,7 +76,7 @@ fn main() {
     let (mut rounds, mut batches, mut names) = (401, false, Vec::new());
     for argument in std::env::args().skip(1) {
         match (argument.as_str(), argument.parse()) {
-            // From `cargo bench`.
+            // `cargo bench` adds this argument.
             ("--bench", _) => {}
             ("--batches", _) => batches = true,
             (_, Ok(number)) => rounds = number,

@@ -1,6 +1,6 @@
-//! From how many keys on is a batch faster than single lookups, in L2 and beyond?
+//! From how many keys on is a batch faster than single lookups, with a table in L2 and with a larger one?
 //!
-//! Each call takes the next keys of a long list, so that it does not find cache lines that the call before has loaded.
+//! Each call takes the next keys of a long list, so that it does not find in cache what the previous call has loaded.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -1,9 +1,10 @@
 //! What does it cost to make a filter for a few keys, sized by false-positive rate, bits per key or bytes, with and
 //! without inserting the keys?
 //!
-//! A storage engine makes a filter for each block of some kilobytes: 18 keys of 200 bytes in 4 KiB. Sizing the filter
-//! must not cost more than the inserts. The benches named `length` only size a filter for a million keys, without
-//! making it: the cost of the sizing equations does not depend on the number of keys.
+//! A storage engine can make a filter for each data block of some kilobytes: for example, for the 18 entries of 200
+//! bytes in a block of 4 KiB. Sizing such a filter must not cost more than its inserts. The benches named `length` only
+//! compute the size of a filter for a million keys, without making it: the cost of the sizing equations does not depend
+//! on the number of keys.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -1,14 +1,14 @@
-//! The operations whose instructions are counted, on every kind and on the instruction sets that Valgrind supports.
+//! The operations whose instructions are counted, for every kind, with portable code and with AVX2.
 
 use crate::{empty, filled, hashes, verify};
 use std::fmt;
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Insert, Isa, KeyHash};
 
-/// The number of keys in the filter, and of operations that are counted. It is small, since a program under Callgrind
-/// runs some fifty times slower than without.
+/// The number of keys in the filter, and of the lookups or inserts that are counted. It is small, since Callgrind slows
+/// a program down by a factor of about fifty.
 pub const KEYS: usize = 8192;
 
-/// The instruction sets that are counted. Valgrind does not support AVX-512.
+/// The instruction sets for which instructions are counted. Valgrind does not support AVX-512.
 pub const ISAS: [Isa; 2] = [Isa::Portable, Isa::Avx2];
 
 /// An operation.
@@ -40,7 +40,7 @@ impl Op {
         }
     }
 
-    /// Makes the filter and the hashes that the operation runs on. Checks a filter of this kind first.
+    /// Makes the filter and the hashes for [`Op::run`]. Checks a filled filter of this kind first, by [`verify`].
     ///
     /// # Panics
     /// If the machine lacks the instruction set, or the check fails.
@@ -62,7 +62,7 @@ impl Op {
         }
     }
 
-    /// Runs the operation, whose instructions are counted.
+    /// Runs the operation. The caller counts its instructions.
     ///
     /// # Panics
     /// If the filter is full, which a filter made for these keys is not.
@@ -89,7 +89,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// A filter, and the hashes to look up or insert. The counted code returns it, so that freeing it is not counted.
+/// A filter, the hashes to look up or insert, and memory for the answers.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     filter: AnyFilter,

@@ -1,4 +1,5 @@
-//! Compares counted instructions with the committed ones: which benches take more, take fewer, or are missing.
+//! Compares counted instructions with the committed counts, and tells which benches take more instructions, take fewer,
+//! or are missing. Also writes the CSV file of committed counts, and rows of a CSV file of earlier counts, the history.
 
 use std::fmt::Write as _;
 
@@ -98,7 +99,8 @@ pub struct Line {
     pub verdict: Verdict,
 }
 
-/// Compares every bench that was counted, or that is committed for one of these instruction sets.
+/// Compares `counts` with the committed counts, `limits`. The result has a line for each bench that was counted, and
+/// for each bench that is committed for one of the instruction sets `isas` and was not counted.
 #[must_use]
 pub fn compare(limits: &Limits, counts: &[Count], isas: &[&str]) -> Vec<Line> {
     let mut lines: Vec<Line> = counts
@@ -171,7 +173,8 @@ pub fn table(lines: &[Line]) -> String {
 /// The header line of a history, which names its columns.
 pub const HISTORY_HEADER: &str = "time,commit,bench,isa,instructions,d1_misses,ll_misses";
 
-/// The rows of a history for these counts; misses are blank where they were not simulated.
+/// The rows of a history for the counts of a commit at a time. The cells of misses are blank if caches were not
+/// simulated.
 #[must_use]
 pub fn history(time: &str, commit: &str, counts: &[Count]) -> String {
     let mut text = String::new();

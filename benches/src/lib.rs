@@ -1,4 +1,5 @@
-//! Code that the benches share: hashes, filled filters, and the check of a filter before it is timed.
+//! Code that the benches share: hashes, filled filters, and the check of a filter before it is timed. Also the code of
+//! the programs `check_instructions` and `check_statistics`.
 //!
 //! | bench | question |
 //! |---|---|
@@ -24,12 +25,13 @@ pub mod statistics;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 
-/// The number of keys of a filter whose table of bits fits into 1 MiB at a false-positive rate of 1 %, for every kind.
+/// The number of keys of a filter whose table, without counters, fits into 1 MiB at a false-positive rate of 1 %, for
+/// every kind.
 pub const KEYS_IN_L2: usize = 500_000;
 /// The expected false-positive rate of the filters.
 pub const FPR: f64 = 0.01;
 
-/// Returns `count` hashes. It is nearly certain that a second seed gives none of these hashes.
+/// Returns `count` hashes. It is nearly certain that another seed gives none of these hashes.
 #[must_use]
 pub fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
     let counters: Vec<u64> = (0..count as u64).collect();

@@ -1,7 +1,7 @@
 //! Our filters and those of the other crates behind one trait, in the groups in which the benches compare them.
 //!
 //! Bloom filters have a false-positive rate of 1 %, and their rivals have the same number of bytes. Filters with slots
-//! have fingerprints of 8 bits beside the quotient or bucket, and a load of 90 %.
+//! have a load of 90 %, and store remainders (quotient) or fingerprints (cuckoo) of 8 bits.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use trommel_benches::{FPR, hashes};
 pub(crate) const CHUNK: usize = 4096;
 /// The number of keys that lookups choose from: too many for a branch predictor to learn.
 pub(crate) const POOL: usize = 1 << 20;
-/// The most absent keys of a chunk that a filter may report as present: 5 %, where 1 % or 3 % are expected.
+/// The most absent keys of a chunk that a filter may report as present: 5 %. At most 3 % are expected of any filter.
 const MAX_REPORTED: usize = CHUNK / 20;
 /// The operations, in the order in which [`run_operations`] runs them.
 pub(crate) const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
@@ -122,8 +122,8 @@ subject!(subms_cuckoo_filter::CuckooFilter, |filter, hash|
     contains filter.contains_bytes(&hash.raw().to_le_bytes()), insert filter.insert_bytes(&hash.raw().to_le_bytes()),
     remove filter.delete_bytes(&hash.raw().to_le_bytes()));
 
-/// The hasher for crates that hash keys and fingerprints. A key is a `u64` that is hashed already and passes through; a
-/// fingerprint is hashed by a multiplication.
+/// The hasher for crates that hash both keys and fingerprints with the hasher of the caller. A key is a `u64` that is a
+/// hash already, and is returned as it is; a fingerprint is hashed by a multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyOrFingerprint(u64);
 
@@ -156,6 +156,7 @@ impl std::hash::Hasher for KeyOrFingerprint {
 
 /// Filters that are compared: first the rivals, then ours.
 pub(crate) struct Group {
+    /// The number of rivals.
     pub(crate) rivals: usize,
     pub(crate) subjects: Vec<(&'static str, Box<dyn Subject>)>,
 }
@@ -171,11 +172,12 @@ impl Pools {
     /// The pools for filters that were filled with `keys`.
     pub(crate) fn new(group: &mut Group, keys: &[KeyHash]) -> Self {
         let present = keys[..keys.len().min(POOL)].to_vec();
-        // Filters that cannot remove would fill up with new keys, so they insert keys that they have, at the same cost.
+        // Filters that cannot remove would fill up with new keys. They insert keys that they have already, which costs
+        // the same in a Bloom filter.
         let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
         let new = if can_remove {
             // A set does not insert a key that it reports as present, and removing that key would remove another one.
-            // So new keys are those that no filter reports.
+            // So the new keys are those that no filter of the group reports as present.
             let mut new = hashes(3, POOL);
             for (_, subject) in &group.subjects {
                 new.retain(|hash| subject.count_keys(&[*hash]) == 0);
@@ -187,8 +189,8 @@ impl Pools {
         Self { absent: hashes(2, POOL), present, new }
     }
 
-    /// The absent, present and new keys of a round. Each operation has other keys than the operation before it, so that
-    /// it does not find cache lines that are already in L1.
+    /// The absent, present and new keys of a round. The keys to insert are not those that were looked up, so that inserts
+    /// do not find their cache lines in L1.
     pub(crate) fn chunks(&self, round: usize) -> [&[KeyHash]; 3] {
         let chunk = |pool: &'_ [KeyHash], offset: usize| {
             let first = (round * 7 + offset) % (pool.len() / CHUNK) * CHUNK;
@@ -227,7 +229,7 @@ pub(crate) fn run_operations<T>(
     [absent, present, inserts.then_some(insert), removed.map(|_| remove)]
 }
 
-/// A copy of the bytes at an address that is a multiple of 64, like that of a mapped file.
+/// Copies the bytes to an address that is a multiple of 64, as a mapped file is. The memory is never freed.
 fn aligned(bytes: &[u8]) -> &'static [u8] {
     let buffer: &'static mut [u8] = vec![0; bytes.len() + 64].leak();
     let start = buffer.as_ptr().align_offset(64);
@@ -240,7 +242,7 @@ fn filled(mut filter: impl Subject + 'static, keys: &[KeyHash]) -> Box<dyn Subje
     Box::new(filter)
 }
 
-/// One of our filters with the keys. It gets the keys of a round in one call if `batches` is true.
+/// One of our filters with the keys. If `batches` is true, it gets the keys of a round in one call.
 fn ours<F>(filter: F, keys: &[KeyHash], batches: bool) -> Box<dyn Subject>
 where
     F: Filter + Insert + Subject + 'static,

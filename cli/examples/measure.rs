@@ -144,8 +144,8 @@ impl Row {
 fn processor_seconds() -> f64 {
     const TICKS_PER_SECOND: f64 = 100.0;
     let Ok(stat) = fs::read_to_string("/proc/self/stat") else { return 0.0 };
-    // Fields are counted after the name, since it may have spaces: 12 and 13 are user and system time, and the next two
-    // are those of the children.
+    // The fields are counted from the end of the program's name, which may have spaces. Fields 12 and 13 after the name
+    // are the user and system time of this process, and the next two those of its children.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(4);
     fields.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }
@@ -178,7 +178,7 @@ fn read_blocks(path: &Path, count: impl Fn(&[u8]) -> u64) -> Outcome<u64> {
     }
 }
 
-/// The number of lines that end in a block. `black_box` keeps the split into lines from being optimised away.
+/// The number of lines that end in a block. `black_box` keeps the compiler from removing the split into lines.
 fn split(block: &[u8]) -> u64 {
     let (mut begin, mut lines) = (0, 0);
     for end in memchr::memchr_iter(b'\n', block) {

@@ -65,7 +65,8 @@ Number of keys:
 
   If there are more keys than --keys, a Bloom filter becomes less precise, and a warning gives its expected
   false-positive rate. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an error
-  then names the line of the first key that does not fit.";
+  then names the line of the first key that does not fit, or the number of its record if the input has no lines
+  or cannot be read again.";
 
 const QUERY_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. The keys that may be
@@ -81,7 +82,7 @@ fn count(text: &str) -> Result<usize, String> {
     let digits = text.replace('_', "");
     let exact = digits.parse::<u64>().ok().or_else(|| {
         let number = digits.parse::<f64>().ok()?;
-        // An `f64` represents all whole numbers up to this one exactly.
+        // An `f64` represents all whole numbers up to this one, 2^53, exactly.
         (number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number))
             .then_some(number as u64)
     });
@@ -236,14 +237,15 @@ pub(crate) enum ParquetVerb {
 #[cfg(feature = "parquet")]
 const ADD_HELP: &str = "\
 Each row group gets a filter, sized for the distinct values of the row group. The file is replaced as a whole or not
-at all. A killed process leaves a temporary file, `.NAME.PROCESS-NUMBER.tmp`, in the folder of the output.";
+at all. A killed process leaves a temporary file in the folder of the output: `.NAME.PROCESS-NUMBER.tmp`, with the
+output's name, the number of the process, and a counter.";
 
 #[cfg(feature = "parquet")]
 const PROBE_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input: text, numbers, decimals with a point,
 dates such as 2026-01-31, and UUIDs. Byte arrays of fixed length that are neither decimals nor UUIDs are written as 0x
 and hexadecimal digits. Each printed line has the key, a tab, and the numbers of the row groups that may have the key,
-separated by commas. A row group without a filter may have any key.";
+separated by commas. With --absent, a line has only the key. A row group without a filter may have any key.";
 
 #[cfg(feature = "parquet")]
 #[derive(Args, Clone, Debug)]

@@ -43,8 +43,8 @@ pub(crate) enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Line(u64),
-    /// The number of the record, from 1, not counting the record with the column names. For Parquet, the number of the
-    /// value, not counting nulls. Used if the input has no lines or cannot be read again to find the line.
+    /// The number of the record, from 1, without the record with the column names. For Parquet, the number of the
+    /// value, from 1, without nulls. Used if the input has no lines or cannot be read again to find the line.
     Record(u64),
 }
 
@@ -82,12 +82,14 @@ pub(crate) enum Unreadable {
         column: String,
         physical_type: String,
     },
+    /// The error of a call of the operating system.
     System(io::Error),
     Directory,
+    /// A line is too long: it has at least this number of bytes.
     LongLine {
-        most_bytes: usize,
+        limit_bytes: usize,
     },
-    /// The message of the csv crate, without the position that it gives.
+    /// The reason that the `csv` crate gives, without the position in the file.
     Record(String),
     UnequalRecord {
         fields: u64,
@@ -196,7 +198,7 @@ impl fmt::Display for Unreadable {
             }
             Self::System(error) => error.fmt(f),
             Self::Directory => f.write_str("is a directory"),
-            Self::LongLine { most_bytes } => write!(f, "longer than {most_bytes} bytes"),
+            Self::LongLine { limit_bytes } => write!(f, "too long: {limit_bytes} bytes or more"),
             Self::Record(why) => f.write_str(why),
             Self::UnequalRecord { fields, expected } => {
                 let plural = if *fields == 1 { "" } else { "s" };

@@ -2,13 +2,15 @@
 
 use trommel::{Filter as _, FilterView};
 
-/// The number of regions into which a table is divided. A table with fewer bytes or slots has one region for each.
+/// The number of regions into which a table is divided. If a table has fewer bytes (Bloom kinds) or fewer slots (the
+/// other kinds), each byte or slot is a region.
 const REGIONS: usize = 64;
 
 /// The share of a table that is in use: of the whole table, and of each region from first to last.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fill {
     pub(crate) unit: Unit,
+    /// The share of the whole table. For a table of slots, this is the filter's load factor.
     pub(crate) fraction: f64,
     pub(crate) regions: Vec<f64>,
 }
@@ -78,10 +80,10 @@ impl Fill {
         Self::of_counts(Unit::Bits, &set)
     }
 
-    /// The fill of a table of slots of `bits` bits: the share of slots whose fingerprint is not zero.
+    /// The fill of a cuckoo table whose slots have `bits` bits: the share of slots whose fingerprint is not zero.
     fn of_slots(table: &[u8], slots: usize, bits: usize) -> Self {
         let is_used = |slot: &usize| match bits {
-            // Two slots share three bytes.
+            // Two slots of 12 bits share three bytes.
             12 => {
                 let at = slot / 2 * 3;
                 let byte = |i: usize| table.get(at + i).copied().unwrap_or(0);
@@ -104,8 +106,8 @@ impl Fill {
         Self::of_counts(Unit::Slots, &used)
     }
 
-    /// The fill of a quotient table. Each fingerprint counts in the region of its home slot, even if it was shifted out
-    /// of that region.
+    /// The fill of a quotient table of `slots` slots. The fingerprints that the filter holds are numbers below
+    /// `fingerprints`. Each of them counts in the region of its home slot, even if it was shifted out of that region.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();
@@ -119,7 +121,7 @@ impl Fill {
         Self::of_counts(Unit::Slots, &used)
     }
 
-    /// The fill of regions, each given as its number of used units and its number of units.
+    /// The fill of a table. `counts` has the number of used units and the number of all units of each region.
     fn of_counts(unit: Unit, counts: &[(u64, u64)]) -> Self {
         let share = |(used, all): (u64, u64)| if all == 0 { 0.0 } else { used as f64 / all as f64 };
         let sum = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
@@ -131,7 +133,8 @@ impl Fill {
     }
 }
 
-/// The bounds of at most 64 regions, whose sizes differ by at most one unit.
+/// Divides `units` units into [`REGIONS`] regions, or fewer if there are fewer units. Returns the first unit of each
+/// region and the first unit after the region. The sizes of the regions differ by at most one unit.
 fn regions(units: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = units.min(REGIONS);
     let bound = move |i: usize| (units as u128 * i as u128 / count as u128) as usize;
@@ -172,8 +175,8 @@ mod tests {
             let spec = FilterSpec::new(*kind).keys(10_000);
             let mut hashes = Vec::new();
             Hasher::default().hash_batch(&(0..1_000u64).collect::<Vec<_>>(), &mut hashes);
-            // The highest bit of these hashes is zero. So in kinds that derive a region from a hash's highest bits, all
-            // keys fall into the first half of the table.
+            // The highest bit of these hashes is zero. Most kinds choose a key's block or home slot by the highest bits
+            // of its hash, so all keys are in the first half of the table.
             let low: Vec<_> =
                 hashes.iter().map(|hash| KeyHash::from_raw(hash.raw() >> 1)).collect();
             let bytes = spec.build_from(&low).unwrap().to_bytes();

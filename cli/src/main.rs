@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     match verbs::run(cli::Cli::parse().verb) {
         Ok(code) => code,
         Err(failure) => {
-            // If standard error is closed, only the exit code tells of the failure.
+            // If standard error is closed, the exit code alone reports the failure.
             let _ = writeln!(std::io::stderr(), "trommel: {failure}");
             ExitCode::from(2)
         }

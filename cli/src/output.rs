@@ -26,7 +26,7 @@ pub(crate) struct Output {
 #[derive(Debug)]
 enum Target {
     Stdout,
-    /// A device or a pipe, which is written directly, since it is no file to replace.
+    /// A device or a pipe, which is written directly: if it were replaced by a file, its reader would get nothing.
     Direct(File),
     Replaced {
         temporary: NamedTempFile,
@@ -35,7 +35,8 @@ enum Target {
 }
 
 impl Output {
-    /// Opens the output. Called before any other work, so that an unwritable output is reported at once.
+    /// Opens the output, and removes temporary files that killed processes left in its folder. Called before any other
+    /// work, so that an unwritable output is reported at once.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self { name: "standard output".into(), to: Target::Stdout });
@@ -45,7 +46,8 @@ impl Output {
         Ok(Self { name, to })
     }
 
-    /// Writes the output. On success, a regular file is in its place and synchronised to the disk.
+    /// Writes the output. After success, a regular file has been renamed to its path and synchronised to the disk.
+    /// Succeeds too if the reader of a pipe has closed it.
     pub(crate) fn commit(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -57,7 +59,7 @@ impl Output {
             Target::Replaced { temporary, path } => replace(temporary, &path, write),
         };
         match written {
-            // The reader of the output has closed it. As in other programs, this is no error.
+            // The reader of the output has closed the pipe. As in other programs, this is no error.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.map_err(|error| Failure::Write { name, error }),
         }
@@ -130,7 +132,7 @@ fn replace(
     buffered(temporary.as_file_mut(), write)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|refused| refused.error)?;
-    // Synchronises the rename, which is recorded in the folder. Not all systems can open a folder.
+    // Synchronises the rename, which is recorded in the folder. On other systems, `File::open` cannot open a folder.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         let folder = if folder == Path::new("") { Path::new(".") } else { folder };
@@ -179,7 +181,7 @@ mod interrupts {
     use tempfile::NamedTempFile;
 
     /// The temporary file to remove when the process is interrupted. The mutex is held while the file is created, so
-    /// that the signal thread waits until its path is known.
+    /// that the signal thread waits until the path is stored here.
     static PENDING: Mutex<Option<PathBuf>> = Mutex::new(None);
     static STARTED: Once = Once::new();
 

@@ -52,7 +52,8 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A share in percent: one decimal place from 10 % on, three from 0.01 % on, below that three significant digits.
+/// A share in percent. Shares from 10 % on have one decimal place; zero and shares from 0.01 % on have three decimal
+/// places; smaller shares have three significant digits.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 10.0 {

@@ -6,15 +6,16 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use trommel::KeyHash;
 
-/// The number of hashes, which take 128 MiB, at which the hashes in memory are written to a file.
+/// When this number of hashes is in memory (128 MiB), they are written to a file.
 pub(crate) const MOST_HASHES_IN_MEMORY: usize = 1 << 24;
 /// The number of hashes in a batch that is written or read back.
 const BATCH_HASHES: usize = 1 << 17;
 const HASH_BYTES: usize = size_of::<u64>();
 
-/// A sequence of hashes. They are in memory until there are too many, and are then written to a temporary file. The
-/// file has no name, so it disappears when the process ends, even if it is killed.
+/// A sequence of hashes. When too many are in memory, they are written to a temporary file. The file has no name, so it
+/// disappears when the process ends, even if the process is killed.
 pub(crate) struct Spool {
+    /// When this number of hashes is in memory, they are written to the file.
     most_in_memory: usize,
     in_memory: Vec<KeyHash>,
     file: Option<File>,
@@ -58,7 +59,7 @@ impl Spool {
         mut self,
     ) -> Result<impl Iterator<Item = Result<Keys, SpoolError>> + Send, Failure> {
         if self.file.is_some() {
-            // Frees the memory for the filter.
+            // Writes the last hashes to the file too, so that their memory is free for the filter.
             self.spill()?;
             self.in_memory = Vec::new();
         }

@@ -1,8 +1,8 @@
 //! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with counts of its keys and
 //! fingerprints, which are exact for a multiset and bounds for a set.
 //!
-//! A few bytes of input have a large effect: a key is often one of a few hundred instead of any hash, so that copies
-//! come and go, buckets fill, and keys overflow.
+//! A few bytes of input have a large effect: a hash is often one of a few hundred instead of any, so that copies of
+//! keys are inserted and removed, buckets become full, and fingerprints go to the overflow area.
 
 use super::input::Input;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A table with more slots than this is not grown on request, so that inputs stay cheap.
+/// A table with more slots than this is not grown on request, so that an input takes little time.
 const MOST_SLOTS: u64 = 2500;
 /// The most operations per input.
 const MOST_OPERATIONS: usize = 150;
@@ -60,6 +60,7 @@ struct Run {
     keys: BTreeMap<u64, u64>,
     /// An upper bound on the number of stored fingerprints of each [`Pair`]; exact for a multiset.
     fingerprints: BTreeMap<Pair, u64>,
+    /// A number near which hashes are chosen often.
     base: u64,
 }
 
@@ -68,7 +69,7 @@ impl Run {
         pair(&self.filter.geometry(), hash)
     }
 
-    /// Chooses a hash: one of a few, the hash of a key in the filter, or any hash.
+    /// Chooses a hash: one of 256, one near `base`, the hash of a key in the filter, or any hash.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         KeyHash::from_raw(match kind % 4 {
@@ -138,6 +139,7 @@ impl Run {
         done
     }
 
+    /// Counts an inserted key. `new` is whether its fingerprint may have been stored.
     fn note(&mut self, hash: KeyHash, new: bool) {
         let multiset = self.filter.is_multiset();
         let copies = self.keys.entry(hash.raw()).or_default();
@@ -167,6 +169,7 @@ impl Run {
         }
     }
 
+    /// Checks that an insert was refused for a reason that holds.
     fn assert_full(&self, hash: KeyHash, full: Full) {
         let geometry = self.filter.geometry();
         match full.why {
@@ -214,6 +217,7 @@ impl Run {
         }
     }
 
+    /// Whether no other key shares the [`Pair`] of this key.
     fn is_alone(&self, hash: KeyHash) -> bool {
         let pair = self.pair(hash);
         let others = self.keys.keys().filter(|key| self.pair(KeyHash::from_raw(**key)) == pair);
@@ -234,6 +238,7 @@ impl Run {
         assert!(self.filter.is_multiset() || !self.filter.contains_hash(hash));
     }
 
+    /// Compares batched lookups, single lookups and counts with each other and with the counted keys.
     fn ask(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut found = Bitmap::new(0);
@@ -255,7 +260,7 @@ impl Run {
         self.check();
     }
 
-    /// Merges a filter of the same shape that has some of the same keys.
+    /// Merges a filter of the same geometry that has some of the same keys. A merge that fails must change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();
@@ -294,7 +299,7 @@ impl Run {
         self.check();
     }
 
-    /// Checks that every key is found, in the filter and in a view of its bytes.
+    /// Checks that every key is found, in the filter and in a view of its bytes, and that no count is too low.
     fn check(&self) {
         let held: u64 = self.fingerprints.values().sum();
         let len = self.filter.len() as u64;

@@ -1,7 +1,8 @@
 //! Checks that bytes from an untrusted source are either refused, or give a filter that behaves like any other.
 //!
-//! The first byte selects how much of the container is made valid: nothing; the magic, version, length and both
-//! checksums; or everything except the table of a quotient filter.
+//! The first byte of an input selects what happens to the other bytes. They are parsed as a frozen filter; or first get
+//! a correct magic, version, length and checksums; or become the table of a quotient filter in an otherwise valid
+//! frozen filter.
 
 use super::input::Input;
 use trommel::container::{self, HEADER_BYTES, Header};
@@ -11,22 +12,22 @@ use trommel::{
     Merge, Remove,
 };
 
-/// Longer inputs are cut to this number of bytes, so that they stay cheap.
+/// Longer inputs are cut to this number of bytes, so that an input takes little time.
 const MOST_BYTES: usize = 1 << 14;
 
-/// Runs an input. Returns 1 unless it is empty.
+/// Runs an input. Returns 1, or 0 if the input is empty.
 pub fn run(data: &[u8]) -> u64 {
     let Some((mode, data)) = data.split_first() else { return 0 };
     let data = &data[..data.len().min(MOST_BYTES)];
     match mode % 3 {
         0 => judge(data),
         1 => judge(&repaired(data)),
-        _ => judge(&dressed(data)),
+        _ => judge(&with_table(data)),
     }
     1
 }
 
-/// The container with a correct magic, version, length and checksums, as an attacker could make it.
+/// The bytes with a correct magic, version, length and checksums, as an attacker could make them.
 fn repaired(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
     bytes.resize(bytes.len().max(HEADER_BYTES), 0);
@@ -41,9 +42,9 @@ fn repaired(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A container of a quotient filter with few slots. The container is valid except for the table, which is made of the
-/// bytes.
-fn dressed(data: &[u8]) -> Vec<u8> {
+/// A frozen quotient filter with few slots. The first bytes of `data` choose its options and its number of keys, and
+/// the rest is its table. So it is valid, except perhaps for the table and the number of keys.
+fn with_table(data: &[u8]) -> Vec<u8> {
     let mut input = Input(data);
     let flags = input.byte();
     let keys = usize::from(input.byte());
@@ -76,6 +77,7 @@ fn resize<L: Layout>(filter: &mut Quotient<L>, flags: u8, size: usize) {
     };
 }
 
+/// Parses the bytes as a view and as an owned filter. Both must be refused with the same error, or both be accepted.
 fn judge(bytes: &[u8]) {
     let view = FilterView::parse(bytes);
     let owned = AnyFilter::from_bytes(bytes);
@@ -95,6 +97,7 @@ fn probes() -> Vec<KeyHash> {
     spread.chain(ends).map(KeyHash::from_raw).collect()
 }
 
+/// Looks up the hashes in a batch and one by one, checks that the answers are equal, and returns them.
 fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     let mut found = Bitmap::new(0);
     filter.contains_batch(hashes, &mut found);
@@ -104,7 +107,7 @@ fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Does everything that a caller can do with a filter.
+/// Uses an accepted filter: looks up, counts, removes and inserts keys, merges and freezes it.
 fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     assert!(filter.to_bytes() == bytes, "accepted bytes are not written back unchanged");
     assert!(filter.memory_bytes() <= 16 * bytes.len() + 4096);
@@ -138,7 +141,8 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     AnyFilter::from_bytes(&filter.to_bytes()).expect("bytes that we froze");
 }
 
-/// Does what only quotient filters can: lists the fingerprints, removes and reinserts them, and resizes the filter.
+/// Uses what only quotient filters have: lists the fingerprints, removes and inserts them again, fills a copy, merges
+/// filters that may become full, and resizes.
 fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     let geometry = filter.geometry();
     let fingerprints: Vec<u64> = filter.fingerprints().collect();

@@ -1,4 +1,4 @@
-//! The bytes of an input as a source of numbers. After the last byte come zeros without end.
+//! Reads numbers from the bytes of an input. After the last byte, every number is read as if zeros followed.
 
 /// The bytes of an input that are not read yet.
 #[derive(Debug)]
@@ -15,12 +15,12 @@ impl Input<'_> {
         self.number::<1>() as u8
     }
 
-    /// The next two bytes.
+    /// The next two bytes, as a little-endian number.
     pub fn short(&mut self) -> u16 {
         self.number::<2>() as u16
     }
 
-    /// The next eight bytes.
+    /// The next eight bytes, as a little-endian number.
     pub fn word(&mut self) -> u64 {
         self.number::<8>()
     }

@@ -1,5 +1,5 @@
-//! The functions that the fuzz targets run. Each takes the bytes of an input and panics if a claim does not hold. The
-//! tests of the crate `trommel` run the same functions without a fuzzer.
+//! The functions that the fuzz targets run. Each takes the bytes of an input, and panics if a claim of fuzz/README.md
+//! does not hold. The tests of the crate `trommel` run the same functions without a fuzzer.
 
 pub mod cuckoo_operations;
 pub mod hostile_bytes;

@@ -13,7 +13,7 @@ use trommel::{
 };
 use trommel_base::{FromSpec, Spec};
 
-/// A table with more slots than this is neither grown nor resized on request, so that inputs stay cheap.
+/// A table with more slots than this is neither grown nor resized on request, so that an input takes little time.
 const MOST_SLOTS: u64 = 2500;
 /// The most operations per input.
 const MOST_OPERATIONS: usize = 120;
@@ -49,14 +49,14 @@ struct Run<L: Layout> {
     filter: Quotient<L>,
     /// The number of copies of each fingerprint.
     held: BTreeMap<u64, u64>,
-    /// The first of the fingerprints that are chosen often.
+    /// Fingerprints at or a little above this number are chosen often.
     base: u64,
 }
 
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // In this case, the fingerprints have too few bits for a filter that grows at this load.
+        // The fingerprints may have too few bits for a filter that grows at this load. Then the filter does not grow.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -222,6 +222,7 @@ impl<L: Layout> Run<L> {
         assert_eq!(self.filter.count_hash(hash), held.saturating_sub(1));
     }
 
+    /// Compares batched lookups, single lookups and counts with the number of copies.
     fn ask(&mut self, input: &mut Input<'_>) {
         let mut hashes = self.hashes(input);
         hashes.extend(self.held.keys().take(300).map(|f| self.hash_of(*f)));
@@ -253,6 +254,7 @@ impl<L: Layout> Run<L> {
         assert!(batch.to_bytes() == self.filter.to_bytes());
     }
 
+    /// Calls `resize`, which returns whether it succeeded. If it failed, the filter must be unchanged.
     fn resize(&mut self, resize: impl FnOnce(&mut Quotient<L>) -> bool) {
         let before = self.filter.to_bytes();
         if self.filter.geometry().slots > MOST_SLOTS || !resize(&mut self.filter) {
@@ -261,7 +263,8 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// Merges a filter of this size, or of twice this size, that has some of the same fingerprints.
+    /// Merges a filter of this size, or of twice this size, that has some of the same fingerprints. A merge that fails
+    /// must change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();

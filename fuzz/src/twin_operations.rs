@@ -1,5 +1,5 @@
-//! Runs the same operations on two filters of one kind, one in portable code and one on another instruction set. Their
-//! bytes must stay equal, and their answers must agree with the exact multiset of their keys.
+//! Runs the same operations on two filters of one kind, one in portable code and one on any instruction set. Their
+//! bytes must stay equal, all keys must be found, and no count of a key may be too low.
 
 use super::input::Input;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use trommel::{
 const MOST_OPERATIONS: usize = 100;
 /// An input ends when the filters hold more keys than this.
 const MOST_KEYS: u64 = 4000;
-/// The highest count that a counting Bloom filter reports.
+/// The highest count that a counting Bloom filter with counters of four bits reports.
 const HIGHEST_COUNT: u64 = 15;
 
 /// Runs an input. Returns the number of keys that its operations inserted, removed or looked up.
@@ -52,7 +52,8 @@ struct Twins {
 }
 
 impl Twins {
-    /// Does the same to both filters. Fails unless both give the same result and then have the same bytes.
+    /// Does the same to both filters, and returns the result. Panics unless both give the same result and then have the
+    /// same bytes.
     fn both<R: PartialEq + std::fmt::Debug>(
         &mut self,
         mut change: impl FnMut(&mut AnyFilter) -> R,
@@ -108,7 +109,7 @@ impl Run {
         self.check();
     }
 
-    /// Chooses a hash: any, one of a few, or one of a key in the filters.
+    /// Chooses a hash: any, one of 256, or the hash of a key in the filters.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         KeyHash::from_raw(match input.byte() % 3 {
             0 => input.word(),
@@ -120,7 +121,7 @@ impl Run {
         })
     }
 
-    /// Chooses some hashes that are derived from one.
+    /// Chooses some hashes that are derived from one, and counts them as operations.
     fn hashes(&mut self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = u64::from(input.byte()) * 2;
         let first = self.hash(input).raw();
@@ -182,10 +183,10 @@ impl Run {
         }
     }
 
-    /// Merges a filter of other keys. If that fails, both filters are as before.
+    /// Merges a filter of other keys. If that fails, both filters must be as before.
     fn merge(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
-        let mut others = self.spec.isa(Isa::Portable).build().expect("it was built before");
+        let mut others = self.spec.isa(Isa::Portable).build().expect("built before, as `portable`");
         let outcome = others.insert_batch(&hashes);
         let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
         let before = self.twins.portable.to_bytes();
@@ -197,6 +198,7 @@ impl Run {
         }
     }
 
+    /// Freezes the filter and reads it back, as a view and as an owned filter.
     fn thaw(&mut self) {
         let bytes = self.twins.other.to_bytes();
         let view = FilterView::parse(&bytes).expect("our own bytes");
@@ -207,7 +209,8 @@ impl Run {
         assert!(thawed.to_bytes() == bytes);
     }
 
-    /// Builds the block of all keys on both instruction sets, and looks them up in it and in a damaged copy.
+    /// Builds the filter block of all keys on both instruction sets, which must give the same bytes, and looks the keys
+    /// up. Then flips a bit of the block, and looks some keys up again, which must not panic.
     fn block(&mut self, input: &mut Input<'_>) {
         let bits = 8.0 + f64::from(input.byte() % 16);
         let policy = FilterPolicy::builder(self.spec.kind()).bits_per_key(bits);
@@ -228,6 +231,7 @@ impl Run {
         }
     }
 
+    /// Folds both filters to half their size. The results must be equal and have all keys.
     fn fold(&mut self) {
         let [portable, other] = [&self.twins.portable, &self.twins.other].map(|it| it.fold(2));
         assert_eq!(portable.is_ok(), other.is_ok());
@@ -239,7 +243,7 @@ impl Run {
         }
     }
 
-    /// Inserts all keys into a filter of several shards. A shard can be full, as keys are not spread evenly.
+    /// Inserts all keys into a filter of several shards. A shard can become full, since keys are not spread evenly.
     fn shard(&mut self, input: &mut Input<'_>) {
         let shards = 1 + usize::from(input.byte() % 7);
         let Ok(sharded) = ShardedFilter::build(&self.spec.isa(self.isa), shards) else { return };
@@ -252,7 +256,7 @@ impl Run {
         }
     }
 
-    /// Checks that all keys are found, with at least their copies.
+    /// Checks that all keys are found, that their counts are not too low, and that the two filters are equal.
     fn check(&mut self) {
         let hashes: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
         self.operations += hashes.len() as u64;

@@ -1,4 +1,5 @@
 """Finds the reads of a sample that come from a genome, by looking up their k-mers in a filter of the genome's k-mers.
+The k-mers of a sequence are all its parts of K letters.
 
     python kmers.py [BASES]
 

@@ -4,9 +4,10 @@
     python measure.py [ROUNDS [KEYS]]
 
 In each of ROUNDS rounds (default: 9), every package adds KEYS keys (default: 200,000) to an empty filter and looks up
-KEYS present and KEYS absent keys. It does this with one call per key and, if the package has batches, with one call for
-all keys. The order of the packages changes from round to round. All present keys must be found, and at most 3 % of the
-absent keys. Times are medians, with the best in brackets. Packages that are not installed are left out.
+KEYS present and KEYS absent keys: with one call per key and, if the package has batches, with one call for all keys.
+The order of the packages changes from round to round. All present keys must be found, and at most 3 % of the absent
+keys may be reported as present. Times are medians, with the best in brackets. Packages that are not installed are left
+out.
 """
 
 import importlib
@@ -45,7 +46,7 @@ class Trommel:
 
 
 class OneByOne:
-    """A package without batches, whose filter is made from a number of keys and a false-positive rate."""
+    """A package without batches, whose class `filter` is called with a number of keys and a false-positive rate."""
 
     def __init__(self, name, module, filter):
         self.name, self.filter = name, getattr(importlib.import_module(module), filter)

@@ -9,7 +9,7 @@ use trommel::{Bitmap, Engine, Filter, Hasher};
 /// A batch with at least this number of keys releases the GIL while it uses the filter.
 pub(crate) const FEWEST_KEYS_DETACHED: usize = 1 << 12;
 
-/// The engine for a batch that is large enough for several threads. `None` for a smaller batch.
+/// The engine for a batch of `keys` keys; `None` if the batch is too small for several threads.
 pub(crate) fn engine_for(py: Python<'_>, keys: usize) -> PyResult<Option<Engine>> {
     (keys >= threads::FEWEST_KEYS).then(|| threads::engine(py)).transpose()
 }
@@ -27,8 +27,8 @@ pub(crate) fn look_up<F: Filter + Sync>(
     }
 }
 
-/// Hashes a batch of keys piece by piece, and collects the answers of `look_up` for each piece. The answer for a null
-/// is false.
+/// Hashes a batch of keys piece by piece, calls `look_up` for each piece, and returns all answers as a NumPy array of
+/// bools. The answer for a null is false.
 pub(crate) fn answer<'py>(
     keys: &Bound<'py, PyAny>,
     hasher: &Hasher,

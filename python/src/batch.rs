@@ -65,9 +65,10 @@ impl Hashes {
 /// 64.
 pub(crate) type Consumer<'a> = &'a mut dyn FnMut(&mut Hashes) -> PyResult<()>;
 
-/// Hashes a batch: a NumPy array, an object that exports an Arrow column, or any iterable.
+/// Hashes a batch: a NumPy array, an object that exports an Arrow column, an object with the method `to_numpy`, or any
+/// iterable. Calls `consumer` with the hashes.
 ///
-/// If a key is refused, returns an error before `consumer` is called.
+/// If a key cannot be hashed, returns an error before `consumer` is called.
 pub(crate) fn hash_batch(
     keys: &Bound<'_, PyAny>,
     hasher: &Hasher,
@@ -172,7 +173,8 @@ fn hash_ndarray(array: &Bound<'_, PyAny>, hasher: &Hasher, consumer: Consumer<'_
     }
 }
 
-/// Returns the array itself, or a copy if its items are strided, not aligned, or in the other byte order.
+/// Returns the array itself or, if its items are strided, not aligned, or in the other byte order, a copy of it without
+/// these properties.
 fn native<'py>(
     array: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,

@@ -50,8 +50,8 @@ pub(crate) fn items<T: Element>(buffer: &PyUntypedBuffer) -> PyResult<&[T]> {
 pub(crate) struct ReadOnlyBytes(Arc<PyUntypedBuffer>);
 
 impl ReadOnlyBytes {
-    /// Gets the buffer of an object. Refuses a writable buffer. A caller that passes `memoryview.toreadonly()` promises
-    /// that nobody writes to the memory.
+    /// Gets the buffer of an object. Refuses a writable buffer, and one that is not contiguous. A caller that passes
+    /// `memoryview.toreadonly()` promises that nobody writes to the memory.
     pub(crate) fn get(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let buffer = PyUntypedBuffer::get(object)?;
         if !buffer.readonly() {

@@ -6,8 +6,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use trommel::{FormatError, Full, MergeError, SpecError, Unsupported};
 
-/// The exception types of the module. Most of them also derive from one of Python's own exceptions, so that callers can
-/// catch them as the Python exception.
+/// The exception types of the module. Most of them also derive from a built-in exception of Python, such as
+/// `ValueError`, so that callers can catch them as that.
 pub(crate) struct Exceptions {
     base: Py<PyType>,
     spec: Py<PyType>,

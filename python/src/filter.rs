@@ -72,6 +72,7 @@ impl PyFilter {
         unpoisoned(self.filter.write_py_attached(py))
     }
 
+    /// Clones the filter behind the lock, without the GIL.
     fn clone_inner(&self, py: Python<'_>) -> PyResult<AnyFilter> {
         py.detach(|| Ok(unpoisoned(self.filter.read())?.clone()))
     }
@@ -173,8 +174,8 @@ impl PyFilter {
     /// >>> len(f), 999 in f
     /// (1000, True)
     ///
-    /// If a key is refused, the filter is unchanged. Raises FilterFull if there is no room; then the first ``inserted``
-    /// keys were added.
+    /// If a key has a wrong type or is out of range, no key is added. Raises FilterFull if there is no room; then the
+    /// first ``inserted`` keys were added.
     fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut before = 0;
         hash_batch(keys, &self.hasher, &mut |hashes| {
@@ -307,7 +308,8 @@ impl PyFilter {
         })
     }
 
-    /// The number of keys that were added, including copies, as far as the kind counts them.
+    /// The number of keys. Bloom filters count every insert, also of a key that was added before, and a counting-bloom
+    /// filter subtracts removals. The other kinds count the fingerprints that they store.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.read(py)?.len())
     }
@@ -340,7 +342,7 @@ impl PyFilter {
         self.hasher.seed()
     }
 
-    /// The expected false-positive rate with the keys that the filter holds now, by the equation of its kind.
+    /// The expected false-positive rate with the keys that the filter holds now.
     #[getter]
     fn expected_fpr(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.read(py)?.expected_fpr())

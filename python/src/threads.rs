@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use trommel::Engine;
 use trommel::engine::EngineBuilder;
 
-/// The smallest batch for several threads. A smaller batch takes less time than waking threads.
+/// The smallest number of keys in a batch for several threads. A smaller batch takes less time than waking threads.
 pub(crate) const FEWEST_KEYS: usize = 1 << 15;
 
 /// An engine, and the id of the process to which its threads belong.
@@ -24,8 +24,8 @@ fn build(builder: EngineBuilder) -> PyResult<Engine> {
     builder.build().map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The engine of this process. It is made when it is first needed. A forked child process makes a new one, since
-/// threads do not survive a fork.
+/// The engine of this process, which is made when it is first needed. A forked child process makes a new engine with as
+/// many threads, since threads do not survive a fork.
 pub(crate) fn engine(_attached: Python<'_>) -> PyResult<Engine> {
     let process = std::process::id();
     let mut slot = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -119,7 +119,7 @@ impl PyFilterView {
         self.view.hasher().seed()
     }
 
-    /// The expected false-positive rate, by the equation of the filter's kind.
+    /// The expected false-positive rate with the keys that the filter holds.
     #[getter]
     fn expected_fpr(&self) -> f64 {
         self.view.expected_fpr()

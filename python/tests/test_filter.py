@@ -1,4 +1,4 @@
-"""Tests filters with one key at a time, and everything but batches, bytes and threads."""
+"""Tests filters with one key at a time, and everything else for which there is no other file of tests."""
 
 import copy
 import doctest
@@ -299,5 +299,5 @@ def test_memory_does_not_grow():
     before = resident()
     work()
     work()
-    # The two calls of `work` after the measurement allocate several MB in each of forty rounds.
+    # The two calls of `work` after the first measurement have forty rounds, each of which allocates several MB.
     assert resident() - before < 16 << 20

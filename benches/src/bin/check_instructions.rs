@@ -5,9 +5,11 @@
 //!                    [--history FILE --time TIME --commit COMMIT]
 //! ```
 //!
-//! The counts come from the files of Gungraun in DIR or, without DIR, from this program itself under Callgrind. Exits
-//! with 3 on a regression, 2 on a wrong argument or any other error, 1 if the benches are not those in the committed
-//! file.
+//! The counts come from the files that Gungraun has written to DIR or, without `--gungraun`, from a run of this program
+//! itself under Callgrind. Compares them with the committed counts in the file of `--limits` or, with `--update`,
+//! replaces that file. With `--history`, also appends them to a CSV file. TEXT names the compiler; the counts of
+//! another compiler are not compared. Exits with 3 on a regression, 2 on a wrong argument or any other error, 1 if the
+//! benches are not those in the committed file.
 
 use std::env;
 use std::error::Error;
@@ -22,7 +24,8 @@ use trommel_benches::gate::{
 };
 use trommel_callgrind::{Part, Simulated, command, counted};
 
-/// With this argument, the program runs the operations that are counted.
+/// With this argument, the program runs the operations whose instructions are counted. It calls itself with this
+/// argument, under Callgrind.
 const RUN: &str = "--run-counted";
 
 #[derive(Debug, Default)]
@@ -127,7 +130,7 @@ fn check() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs this program under Callgrind, and returns the instructions of its sections.
+/// Runs this program under Callgrind, and returns the counts of the operations.
 fn own_counts() -> Result<Vec<Count>, Box<dyn Error>> {
     let program = env::current_exe()?;
     let out = env::temp_dir().join(format!("check_instructions.{}", std::process::id()));

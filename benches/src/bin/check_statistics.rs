@@ -1,11 +1,13 @@
-//! Measures false-positive rates and the replacement of keys; `scripts/check-statistics` calls it.
+//! Measures false-positive rates, also of filters whose keys are replaced; `scripts/check-statistics` calls this
+//! program.
 //!
 //! ```text
 //! check_statistics [--probes N] [--rounds N] [--sigmas S] [--isa SET] [--out DIR]
 //! ```
 //!
-//! Writes `statistics.csv` and `churn.csv` to DIR, and ends with `N passed, N failed`. Exits with 1 if a claim does not
-//! hold, with 2 on a wrong argument or any other error.
+//! `scripts/check-statistics` describes the options. Prints the rows of both tables, also writes them to
+//! `statistics.csv` and `churn.csv` in DIR, and ends with `N passed, N failed`. Exits with 1 if a claim does not hold,
+//! with 2 on a wrong argument or any other error.
 
 use std::env;
 use std::error::Error;
@@ -21,7 +23,7 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// Returns a number of the range from its decimal or exponential form, such as `1e9`.
+/// Parses a number in decimal or exponential form, such as `1e9`, from `least` to `most`. `name` is the option.
 fn number(name: &str, text: &str, least: f64, most: f64) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (least..=most).contains(value));
     value.ok_or_else(|| format!("{name} {text}: expected a number from {least:e} to {most:e}"))

@@ -1,22 +1,26 @@
 //! Filters at 95 % load in which a sixteenth of the keys is replaced in each of many rounds.
 //!
-//! A set is followed exactly: a key for which an insert returns false is not held, and is not removed later. So no two
-//! keys held share a fingerprint, and removals hit their own key.
+//! In a set, an insert returns false for a key whose fingerprint is stored already. Such a key does not count as held,
+//! and is not removed later. So no two held keys share a fingerprint, and a removal removes the fingerprint of its own
+//! key.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Insert, Isa, KeyHash};
 use trommel_testkit::Splitmix;
 
-/// The keys in the filter before and after each round: 95 % of the slots.
+/// The number of keys in the filter before and after each round: 95 % of the slots.
 const KEYS: usize = 62_000;
-/// Of this number of keys, one is replaced in a round.
+/// Each round replaces `KEYS / REPLACED` keys.
 const REPLACED: usize = 16;
-/// The load that every filter of these sizes reaches.
+/// The load that every filter of these sizes is guaranteed to reach.
 const GUARANTEED: f64 = super::FULL;
 
-/// The columns of the CSV file. `fresh` is the `expected_fpr` of a filter of the same keys without removals, `bound`
-/// the rate by which filters are sized, `full` the load at which an insert is refused at first after the rounds, and
-/// `fresh_full` that of the filter without removals.
+/// The columns of the CSV file. `keys` is the number of keys in the filter. In all `rounds` rounds together, `replaced`
+/// keys were replaced. `refused` counts the inserts that failed, and `lost` the keys that were not found or could not
+/// be removed. `hits` is the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and
+/// `deviations` the distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a
+/// filter of the same keys without removals, and `bound` the rate by which filters are sized. `full` is the load at
+/// which the first insert is refused after the rounds, and `fresh_full` that load of the filter without removals.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
@@ -47,9 +51,11 @@ struct Held {
     multiset: bool,
     /// The next key that was never inserted.
     next: u64,
-    /// The inserts that were refused, and the keys that were not found or could not be removed.
+    /// The number of inserts that were refused.
     refused: u64,
+    /// The number of keys that were not found or could not be removed.
     lost: u64,
+    /// The number of keys that were removed.
     replaced: u64,
 }
 
@@ -59,7 +65,8 @@ impl Held {
         Ok(Self { filter, hashes: Vec::new(), multiset, next: 0, refused: 0, lost: 0, replaced: 0 })
     }
 
-    /// Inserts keys until the filter has `count` or refuses one. A multiset takes them in one batch if `batch` is set.
+    /// Inserts new keys until the filter has `count` keys or refuses one. If `batch` is true, a multiset gets them in
+    /// one batch; a set always gets them one by one.
     fn fill_to(&mut self, count: usize, batch: bool) {
         let mut drawn = Vec::new();
         while self.hashes.len() < count {
@@ -110,7 +117,7 @@ impl Held {
         self.lost += (self.hashes.len() - found.count_ones()) as u64;
     }
 
-    /// Inserts keys until one is refused, and returns the load at that moment.
+    /// Inserts keys until one is refused, and returns the load at that moment. Does not count this refusal.
     fn load_when_full(&mut self) -> f64 {
         let refused = self.refused;
         while self.refused == refused {
@@ -121,11 +128,14 @@ impl Held {
     }
 }
 
-/// Returns by which share the rate of a cuckoo filter with all flags set is above the equation by which it is sized.
+/// Returns by which share of its value the rate of a cuckoo filter whose keys are replaced can exceed
+/// [`fpr_with`](trommel::CuckooFilter::fpr_with), the equation by which filters are sized. The share is 0 for other
+/// kinds.
 ///
-/// Fingerprints 0 and 1 of hashes are both stored as 1, which twice as many lookups find, and the equation leaves that
-/// out. With fingerprints of `f` bits, the share is `2 / 2^f` in the mean. The number of stored ones is binomial, which
-/// gives the spread between filters.
+/// A hash with fingerprint 0 is stored as fingerprint 1. So twice as many lookups find a stored 1 as another
+/// fingerprint, which the equation does not count. With fingerprints of `f` bits, this makes the rate higher by a share
+/// of `2 / 2^f` on average. The number of stored ones is binomial. The result allows for `sigmas` standard deviations
+/// of this number.
 fn reserved_share(subject: Subject, keys: usize, sigmas: f64) -> f64 {
     match (subject.kind, subject.bits) {
         (FilterKind::Cuckoo, Some(bits)) => {
@@ -136,6 +146,7 @@ fn reserved_share(subject: Subject, keys: usize, sigmas: f64) -> f64 {
     }
 }
 
+/// Replaces the keys of one filter, checks every claim, and returns the filter's line of the CSV file.
 fn case(
     effort: &Effort,
     subject: Subject,
@@ -152,8 +163,8 @@ fn case(
     let mut held = Held::new(spec, multiset)?;
     let empty = held.filter.to_bytes();
     held.fill_to(KEYS, false);
-    // A set holds one fingerprint for keys that share it, so it takes more keys to hold this number of fingerprints.
-    // The rate by which filters are sized is that of these keys.
+    // A set stores one fingerprint for keys that share it, so it was offered more than `KEYS` keys. The rate by which
+    // filters are sized depends on the number of keys offered.
     let drawn = held.next as usize;
     for round in 0..effort.rounds {
         held.remove(KEYS / REPLACED, &mut random);
@@ -185,7 +196,7 @@ fn case(
         }
     };
     let limit = bound * (1.000_001 + reserved_share(subject, held.hashes.len(), effort.sigmas));
-    outcome.claim(expected <= limit, || what("the rate is above that of its size"));
+    outcome.claim(expected <= limit, || what("the rate is above the one it is sized by"));
     let counted = Counted {
         hits: false_positives(core::slice::from_ref(&held.filter), effort.probes)[0],
         probes: effort.probes,

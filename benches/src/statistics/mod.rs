@@ -1,5 +1,5 @@
-//! False-positive rates of filled filters, and filters in which keys are replaced again and again, compared with what
-//! the library states. `scripts/check-statistics` runs this.
+//! Measures the false-positive rates of filled filters, and of filters in which keys are replaced again and again, and
+//! compares them with the rates that the library states. `scripts/check-statistics` runs this code.
 //!
 //! Keys are integers, hashed by the filter's own hasher. The keys of a filter and the absent keys are from disjoint
 //! ranges, so every absent key that is reported as present is a false positive. Everything is drawn from fixed seeds,
@@ -23,9 +23,9 @@ pub struct Effort {
     pub probes: u64,
     /// The number of rounds in which keys are replaced.
     pub rounds: u32,
-    /// A count is wrong if it is further from its expectation than this many standard deviations.
+    /// A count fails if it is further than this number of standard deviations from its expectation.
     pub sigmas: f64,
-    /// The only instruction set to use; all of the machine if `None`.
+    /// The only instruction set to use; `None` stands for all sets of the machine.
     pub isa: Option<Isa>,
 }
 
@@ -74,8 +74,8 @@ impl Subject {
         Self { kind, bits: Some(bits) }
     }
 
-    /// Returns the spec of a filter that `keys` keys fill to the load that the kind guarantees, or for which they are
-    /// planned if it has no slots.
+    /// Returns the spec of a filter for `keys` keys. A filter with slots has a load of [`FULL`] with these keys. A
+    /// filter without slots has a false-positive rate of 1 % with them.
     fn spec(self, keys: usize, seed: u64, isa: Isa) -> FilterSpec {
         let spec = FilterSpec::new(self.kind).keys(keys).seed(seed).isa(isa);
         match (self.kind, self.bits) {
@@ -92,10 +92,10 @@ impl Subject {
     }
 }
 
-/// The load up to which every filter with slots takes distinct keys, if it has more than 4096 slots.
+/// A filter with more than 4096 slots accepts distinct keys at least up to this load.
 const FULL: f64 = 0.95;
 
-/// The results of a run: lines of CSV, the number of claims that held, and the ones that did not.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Lines of CSV. The first has the names of the columns.
@@ -152,8 +152,8 @@ pub struct Counted {
     pub probes: u64,
     /// The expected rate: `expected_fpr` of the filter.
     pub expected: f64,
-    /// The standard deviation of the rate of this one filter around `expected_fpr`, divided by the rate: 0 if
-    /// `expected_fpr` is counted from the table, and so is the rate of this very table.
+    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. It is 0 for kinds
+    /// whose `expected_fpr` is counted from the table, and so is the rate of this very table.
     pub relative_spread: f64,
 }
 
@@ -167,7 +167,8 @@ impl Counted {
         if variance > 0.0 { (self.hits as f64 - mean) / variance.sqrt() } else { 0.0 }
     }
 
-    /// Whether the count is within `sigmas` standard deviations. Uses the exact binomial tail if few hits are expected.
+    /// Whether the count is within `sigmas` standard deviations of its expectation. If the filter's own rate has no
+    /// spread and few hits are expected, uses the exact binomial tail.
     #[must_use]
     pub fn is_within(&self, sigmas: f64) -> bool {
         if self.relative_spread > 0.0 {
@@ -186,8 +187,9 @@ impl Counted {
 /// The spread of a filter's own rate around its `expected_fpr`, for [`Counted::relative_spread`].
 ///
 /// A cache-line quotient filter stores remainder 0 as 1, so a fingerprint with the stored remainder 1 is found by twice
-/// as many hashes. `expected_fpr` takes the mean number of these fingerprints, 2 of 256. Their number in one filter is
-/// binomial, with a variance of `n · (2/256) · (254/256)`, and the rate is in proportion to `n` plus that number.
+/// as many hashes as another. `expected_fpr` assumes that `2/256` of the `n` fingerprints have this remainder, which is
+/// the mean. Their number in one filter is binomial, with a variance of `n · (2/256) · (254/256)`, and the rate is in
+/// proportion to `n` plus that number.
 fn relative_spread(filter: &AnyFilter) -> f64 {
     if filter.kind() != FilterKind::CacheLineQuotient || filter.len() == 0 {
         return 0.0;
@@ -221,7 +223,8 @@ mod tests {
 
     #[test]
     fn the_spread_of_tables_widens_the_bound() {
-        // 1 % of 10,000 is a further standard deviation of 100, so 310 are 2.2 standard deviations.
+        // The spread of 1 % adds a standard deviation of 100 to the binomial one of 99.5. Together they are 141, so 310
+        // are 2.2 standard deviations.
         assert!(counted(10_310, 0.01, 0.01).is_within(3.0));
         assert!(!counted(10_430, 0.01, 0.01).is_within(3.0));
     }

@@ -4,15 +4,17 @@ use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread}
 use trommel::{AnyFilter, Filter, Insert};
 use trommel_testkit::stats::chi_square_critical;
 
-/// The keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. With these, the
-/// tables that are counted by `expected_fpr` of a cuckoo filter are counted completely.
+/// The number of keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. It is
+/// small enough that `expected_fpr` of a cuckoo filter counts the whole table: in tables of more than a million slots,
+/// it counts only every n-th bucket.
 const KEYS: usize = 100_000;
-/// Keys of a filter without slots, as a share of those planned.
+/// The number of keys of a filter without slots, divided by the number that it is planned for.
 const BLOOM_LOADS: [f64; 3] = [0.5, 1.0, 2.0];
 /// The share of the slots that are taken.
 const SLOT_LOADS: [f64; 3] = [0.5, 0.75, 0.95];
 
-/// The columns of the CSV file.
+/// The columns of the CSV file. `hits` is the number of false positives of `probes` lookups, `expected` the filter's
+/// `expected_fpr`, `spread` its [`Counted::relative_spread`], and `deviations` the result of [`Counted::deviations`].
 pub const COLUMNS: &str = "kind,bits,load,isa,keys,probes,hits,expected,spread,deviations";
 
 /// Measures every case. Reports each filter to `progress` when it is done.
@@ -92,7 +94,7 @@ fn filled(
     let bytes: Vec<Vec<u8>> = filters.iter().map(AnyFilter::to_bytes).collect();
     if bytes.iter().any(|other| *other != bytes[0]) {
         return Err(format!(
-            "{}: instruction sets made unlike bytes of the same keys",
+            "{}: instruction sets made different bytes of the same keys",
             subject.kind
         ));
     }

@@ -12,16 +12,16 @@ use trommel::{Hasher, KeyHash};
 pub(crate) enum Keys {
     Lines(LineBlock),
     Column(Column),
-    /// The same keys as text and as numbers.
+    /// Keys as text, and the numbers parsed from them. The numbers are hashed; `trommel query` prints the text.
     Numbers(Box<Keys>, Words),
-    /// Integers that were never text.
+    /// Values of a Parquet column: integers, or the bits of floating-point numbers.
     #[cfg(feature = "parquet")]
     Words {
         words: Words,
         input: usize,
         progress: Arc<Progress>,
     },
-    /// Hashes that were computed before.
+    /// Hashes from a [`Spool`](crate::spool::Spool).
     Hashes(Vec<KeyHash>),
 }
 
@@ -50,7 +50,7 @@ impl Column {
 }
 
 impl Keys {
-    /// Calls `f` with the bytes of each key, in order. Does nothing for hashes and for integers that were never text.
+    /// Calls `f` with the bytes of each key, in order. Does nothing for `Words` and `Hashes`, which have no text.
     pub(crate) fn for_each(&self, f: impl FnMut(&[u8])) {
         match self {
             Self::Lines(block) => block.for_each(f),
@@ -96,7 +96,7 @@ impl KeyBatch for Keys {
 }
 
 impl Keys {
-    /// Adds the keys to the progress. Called for text whose numbers are hashed instead of the text itself.
+    /// Adds the number of keys to the [`Progress`]. Called for the text of [`Keys::Numbers`], which is not hashed.
     fn count(&self) {
         match self {
             Self::Lines(block) => block.count(),
@@ -108,7 +108,8 @@ impl Keys {
     }
 }
 
-/// Parses a key as a decimal number of `key_type`. Returns the bits of the number as an unsigned integer.
+/// Parses a key as a decimal number of `key_type`. Returns the bits of the number in an unsigned integer: 32 bits for
+/// `i32` and `u32`, with zeros above. Fails for [`KeyType::Bytes`].
 pub(crate) fn number(key: &[u8], key_type: KeyType) -> Result<u64, NotNumber> {
     fn parse<T: std::str::FromStr>(key: &[u8]) -> Option<T> {
         std::str::from_utf8(key).ok()?.parse().ok()

@@ -8,14 +8,15 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use trommel::{Hasher, KeyHash};
 
-/// The most bytes that are read at a time, unless a line is longer. A block of this size fits into the caches of the
-/// cores that read and hash it.
+/// The size of a buffer, unless a line is longer. A block of this size fits into the caches of the cores that read and
+/// hash it.
 const BLOCK_BYTES: usize = 1 << 18;
-/// Shorter lines are always read; a line of this number of bytes or more can be refused. Without this limit, an endless
-/// line, such as that of `/dev/zero`, would take all memory.
+/// Lines of fewer bytes are accepted; a line of this number of bytes or more can be refused. Without this limit, input
+/// without a line feed, such as `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
 
-/// The lines of all inputs, in blocks. A short read gives a small block, so that no line waits until a block is full.
+/// The lines of all inputs, in blocks. A block is returned as soon as one read has given it a whole line, so that keys
+/// that arrive slowly are answered at once.
 pub(crate) struct LineBlocks {
     inputs: Inputs,
     progress: Arc<Progress>,
@@ -24,8 +25,8 @@ pub(crate) struct LineBlocks {
     reader: Option<Box<dyn Read + Send>>,
     /// The beginning of a line whose end has not been read yet.
     unfinished: Vec<u8>,
-    /// Whether the reader has reported its end. It must not be read after that, since a terminal would wait for more
-    /// input.
+    /// Whether the reader has reported its end. The reader must not be called after that, since a terminal would wait
+    /// for more input.
     at_end: bool,
     /// Whether no block of the input has been returned yet.
     at_begin: bool,
@@ -36,6 +37,7 @@ pub(crate) struct LineBlocks {
 /// Whole lines of one input, with their line feeds; the last line of an input may have none.
 pub(crate) struct LineBlock {
     buffer: Vec<u8>,
+    /// The number of bytes of `buffer` that are lines of this block.
     len: usize,
     input: usize,
     progress: Arc<Progress>,
@@ -75,7 +77,7 @@ impl LineBlocks {
         }
     }
 
-    /// The next block of the current input; `None` at its end.
+    /// The next block of the current input, which `reader` reads; `None` at its end.
     fn next_of(&mut self, reader: &mut dyn Read) -> Result<Option<LineBlock>, SourceError> {
         if self.at_end {
             return Ok(None);
@@ -90,7 +92,7 @@ impl LineBlocks {
         loop {
             if len == buffer.len() {
                 if len >= MOST_LINE_BYTES {
-                    return Err(self.error(Unreadable::LongLine { most_bytes: MOST_LINE_BYTES }));
+                    return Err(self.error(Unreadable::LongLine { limit_bytes: MOST_LINE_BYTES }));
                 }
                 buffer.resize(len * 2, 0);
             }
@@ -185,6 +187,7 @@ impl LineBlock {
         self.progress.add_keys(self.input, hashes.len());
     }
 
+    /// Adds the number of lines to the [`Progress`].
     pub(crate) fn count(&self) {
         let mut lines = 0;
         self.for_each(|_| lines += 1);

@@ -1,4 +1,4 @@
-//! Reads keys from files and standard input, in batches for a stream.
+//! Reads keys from files and standard input, in batches for [`trommel::engine::Stream`].
 
 mod count;
 mod keys;
@@ -36,12 +36,13 @@ pub(crate) enum Input {
 #[derive(Clone, Debug)]
 pub(crate) struct Inputs(Arc<[Input]>);
 
-/// The numbers of keys and bytes read so far. Each batch adds its keys when it is hashed, so that a later error can
-/// name a line.
+/// What has been read so far.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// The number of keys of each input.
+    /// For each input, the number of its keys that have been hashed. If each line is a key, an error that follows these
+    /// keys is in the line with this number plus one.
     keys: Vec<AtomicU64>,
+    /// The number of bytes read from all inputs; of Parquet files, the compressed sizes of the column chunks read.
     bytes: AtomicU64,
     /// The indices of the inputs whose first line ends in a carriage return.
     carriage_returns: Mutex<Vec<usize>>,
@@ -60,7 +61,8 @@ pub(crate) struct SourceError {
 pub(crate) enum Line {
     /// The error concerns no line: for example, the input could not be opened.
     None,
-    /// The line after the last one whose key has been counted in the input.
+    /// The line after the last key of the input that was counted in [`Progress`]: the number of these keys plus one.
+    /// Only for inputs in which each line is a key.
     Next,
     Number(u64),
 }
@@ -91,6 +93,7 @@ impl Input {
         fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len())
     }
 
+    /// Refuses a missing file, a directory, and a regular file that cannot be opened.
     fn check(&self) -> Result<(), Unreadable> {
         let Self::File(path) = self else { return Ok(()) };
         let file = fs::metadata(path).map_err(Unreadable::System)?;
@@ -98,7 +101,8 @@ impl Input {
             return Err(Unreadable::Directory);
         }
         if file.is_file() {
-            // Only regular files are opened here: opening a named pipe a second time would lose its writer.
+            // Does not open named pipes. If this check opened and closed a pipe, the pipe would have no reader for a
+            // moment, and SIGPIPE could end its writer.
             File::open(path).map_err(Unreadable::System)?;
         }
         Ok(())
@@ -129,7 +133,7 @@ impl Inputs {
         Self([Input::Stdin].into())
     }
 
-    /// Whether a path leads to an input that is a regular file.
+    /// Whether `path` is one of the inputs and a regular file. Follows symbolic links.
     pub(crate) fn contain(&self, path: &Path) -> bool {
         let Ok(path) = fs::canonicalize(path) else { return false };
         self.iter().any(|input| match input {
@@ -213,9 +217,9 @@ pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
 
 impl Progress {
     pub(crate) fn bytes(&self) -> u64 {
-        // Relaxed is enough here and below, since no other memory access depends on these counters. The counters that
-        // give a line number are read after the stream's queue has handed the batches over, and the queue orders these
-        // accesses.
+        // All accesses to these counters are relaxed. A progress bar may show an older value. A line number must not be
+        // computed from an older value: it is computed after the stream has ended and its threads are joined, which
+        // makes all their writes visible.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -243,8 +247,9 @@ impl Progress {
         self.keys.get(input).map_or(0, |keys| keys.load(Ordering::Relaxed))
     }
 
-    /// Finds the key with index `key` among the keys of all inputs. Returns its input and its index among the keys of
-    /// that input. Batches are hashed in order, so all keys of earlier inputs have been counted.
+    /// Finds the key with index `key` among the hashed keys of all inputs. Returns the index of its input, and the
+    /// key's index among the keys of that input. Batches are hashed in order, so all keys of earlier inputs have been
+    /// counted.
     pub(crate) fn locate(&self, key: u64) -> (usize, u64) {
         let mut before = 0;
         for input in 0..self.keys.len() {

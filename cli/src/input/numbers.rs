@@ -6,7 +6,7 @@ use crate::cli::KeyType;
 use crate::failure::Unreadable;
 use std::sync::Arc;
 
-/// Parses the keys of a source.
+/// A source whose keys are parsed as numbers of `key_type`.
 pub(crate) struct Numbers {
     source: Source,
     key_type: KeyType,

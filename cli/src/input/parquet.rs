@@ -105,7 +105,7 @@ impl ParquetColumns {
             ColumnReader::Int64ColumnReader(reader) => next(reader)?.map(|values| {
                 words(Words::Wide(values.into_iter().map(i64::cast_unsigned).collect()))
             }),
-            // A float's key is its bit pattern, little-endian, like an integer's.
+            // A floating-point number is hashed like the unsigned integer with the same bits.
             ColumnReader::FloatColumnReader(reader) => next(reader)?
                 .map(|values| words(Words::Narrow(values.into_iter().map(f32::to_bits).collect()))),
             ColumnReader::DoubleColumnReader(reader) => next(reader)?
@@ -138,7 +138,8 @@ impl ParquetColumns {
     }
 }
 
-/// The non-null values of the next batch of records: empty if all are null, `None` at the end of the chunk.
+/// The non-null values of the next batch of records: empty if all values are null, `None` at the end of the column
+/// chunk.
 fn next<T: DataType>(reader: &mut ColumnReaderImpl<T>) -> Result<Option<Vec<T::T>>> {
     let (mut definitions, mut repetitions, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let (records, _, levels) = reader.read_records(

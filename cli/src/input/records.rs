@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// or has an error.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_KEYS: usize = 1 << 15;
-/// The size of the read buffer, and so the step in which progress is counted.
+/// The size of the read buffer. Bytes are added to the progress when a buffer has been read.
 const READ_BYTES: usize = 1 << 18;
 
 /// The syntax of records.
@@ -44,7 +44,7 @@ pub(crate) struct RecordColumns {
     input: usize,
     opened: Option<Opened>,
     record: ByteRecord,
-    /// An error to return after the keys that were read before it.
+    /// An error to return once the keys that were read before it have been returned.
     error: Option<SourceError>,
     failed: bool,
 }
@@ -151,7 +151,8 @@ impl Iterator for RecordColumns {
     }
 }
 
-/// The index of the requested column. `asked` is its name or, if no column has this name, its number from 1.
+/// The index of the requested column. `asked` is the column's name or, if no column has this name, its number from 1;
+/// `None` stands for the only column.
 fn column(names: &ByteRecord, asked: Option<&str>) -> Result<usize, Unreadable> {
     let shown =
         || names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>();
@@ -189,8 +190,8 @@ fn source_error(input: usize, error: csv::Error) -> SourceError {
     SourceError { input, line: line.map_or(Line::None, Line::Number), why }
 }
 
-/// The line in which a record of a regular file begins. `index` counts the records after the one with the names. This
-/// reads the file again.
+/// The line in which the record with an index begins. Index 0 is the first record after the column names. Reads the
+/// file again. Returns `None` if the input is not a regular file, cannot be read or has no such record.
 pub(crate) fn line_of_record(input: &Input, dialect: Dialect, index: u64) -> Option<u64> {
     input.regular_bytes()?;
     let mut reader = dialect.reader(input.open().ok()?);

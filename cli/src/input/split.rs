@@ -1,12 +1,12 @@
 //! Splits bytes into lines.
 
-/// The number of bytes whose line feeds are found together.
+/// The number of bytes that [`line_feeds`] searches in one call.
 const CHUNK_BYTES: usize = 64;
 
-/// Calls `f` with each line, without its line feed. The last line may have none.
+/// Calls `f` with each line, without its line feed. The last line need not end in a line feed.
 ///
-/// This is faster than a call of `memchr` for each line if lines are short: 1.4 ns instead of 4.4 ns per line of 8
-/// characters (AMD EPYC).
+/// One call of [`line_feeds`] finds the ends of several short lines. A call of `memchr` finds only one: with lines of 8
+/// characters, it takes 4.4 ns per line instead of 1.4 ns (AMD EPYC).
 pub(super) fn for_each_line<'b>(bytes: &'b [u8], mut f: impl FnMut(&'b [u8])) {
     let mut begin = 0;
     let mut end_line = |end: usize| {
@@ -30,16 +30,18 @@ pub(super) fn for_each_line<'b>(bytes: &'b [u8], mut f: impl FnMut(&'b [u8])) {
     }
 }
 
-/// A bit for each byte of the chunk, set if the byte is a line feed. The lowest bit is for the first byte.
+/// Returns a word with a bit for each byte of the chunk, set if the byte is a line feed. The lowest bit is for the
+/// first byte.
 #[inline(always)]
 fn line_feeds(chunk: &[u8; CHUNK_BYTES]) -> u64 {
-    // Each byte becomes one or zero; compilers vectorise this.
+    // Each byte becomes one or zero. The compiler vectorises this loop.
     let is_end = chunk.map(|byte| u8::from(byte == b'\n'));
     let (words, _) = is_end.as_chunks::<8>();
     let mut bits = 0;
     for (i, word) in words.iter().enumerate() {
-        // Packs the lowest bits of the eight bytes into one byte: the product moves byte `k` to bit `56 + k` without
-        // carries.
+        // The highest byte of the product has the eight bytes, each 0 or 1, as its bits: bit `56 + k` is byte `k`. The
+        // multiplication adds shifted copies of the word, and no two copies have a set bit at the same position, so
+        // there are no carries.
         let packed = u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits |= packed << (8 * i);
     }

@@ -73,11 +73,11 @@ struct Can {
 }
 
 impl Info {
-    /// Describes a filter. [`FilterView::parse`] has checked its checksums.
+    /// Describes a filter of these bytes. [`FilterView::parse`] has checked the checksums, so `checksum_ok` is true.
     fn new(file: String, bytes: &[u8], view: &FilterView<'_>) -> Self {
         let hasher = view.hasher();
         let removes = view.count_hash(KeyHash::default()).is_ok();
-        // Bloom filters without counters are plain bits, which can be combined by AND (intersect) and OR (fold).
+        // Tables of bits without counters can be intersected by AND, and folded by OR of their halves.
         let folds = view.hash_count().is_some() && !removes;
         Self {
             file,

@@ -47,8 +47,8 @@ fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// Returns the bytes of a file. A device or a pipe may never end, so from these only as many bytes are read as the
-/// header states, and one more: it shows that there are more.
+/// Returns the bytes of a file. A device or a pipe may never end, so at most one byte more is read from it than the
+/// filter has by its header. The extra byte is there so that [`FilterView::parse`] refuses trailing bytes.
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
@@ -72,7 +72,7 @@ fn engine(threads: Option<usize>) -> Result<Engine, Failure> {
     .build()?)
 }
 
-/// Prints a whole text. It is no error if the reader has closed standard output.
+/// Prints a whole text to standard output. It is no error if the reader has closed standard output.
 fn print(text: &[u8]) -> Result<ExitCode, Failure> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(of_stdout(error)),

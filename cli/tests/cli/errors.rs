@@ -36,7 +36,7 @@ fn input_without_line_feeds_does_not_take_all_memory() {
     let folder = Folder::new();
     folder
         .run(["build", "--keys", "10", "-o", "filter", "/dev/zero"])
-        .fails_with("/dev/zero: line 1: longer than 268435456 bytes");
+        .fails_with("/dev/zero: line 1: too long: 268435456 bytes or more");
 }
 
 #[test]
@@ -104,7 +104,8 @@ fn a_build_that_exceeds_a_size_limit_leaves_only_the_old_file() {
     let folder = Folder::new();
     folder.write("words", lines(100_000));
     folder.write("filter", "old");
-    // Limits files to one block. The shell ignores the limit's signal, so that writing more is an error instead.
+    // Limits files to one block. The shell lets the program ignore XFSZ, the signal of this limit, so that writing more
+    // is an error instead.
     let script = format!(
         "trap '' XFSZ; ulimit -f 1; exec '{}' build -o filter words",
         env!("CARGO_BIN_EXE_trommel")
@@ -297,7 +298,7 @@ fn devices_and_pipes_are_written_and_not_replaced() {
     assert!(fs::symlink_metadata(folder.path("pipe")).unwrap().file_type().is_fifo());
 }
 
-/// The bytes of such a filter do not contain the key, and the program has no option for it.
+/// The file of a filter whose hash has a secret key does not contain the key, and the program has no option for it.
 #[test]
 fn a_filter_of_a_secret_key_is_refused_with_the_reason() {
     let folder = Folder::new();

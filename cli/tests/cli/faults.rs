@@ -5,8 +5,9 @@ use crate::support::{Folder, Run, feed, lines, signal, wait_until};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-/// A command whose files can have only some blocks. If a file gets longer, the system sends the signal XFSZ. A program
-/// that ignores the signal, as `ignores` says, gets an error instead, as on a full disk.
+/// A command whose files can have at most 4 blocks of the shell's `ulimit -f`. If a file gets longer, the system sends
+/// the signal XFSZ, which ends the program. If `ignores` is true, the program ignores the signal, and gets an error
+/// instead, as on a full disk.
 fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
     let ignore = if ignores { "trap '' XFSZ;" } else { "" };
     let script = format!(
@@ -21,7 +22,7 @@ fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
 
 const TOO_LARGE: &str = "File too large (os error 27)";
 
-/// A folder with two filters of some 120 KB, which fold by 8, and a file `old`.
+/// A folder with two filters of about 120 KB, which can be folded by 8, the file of their keys, and a file `old`.
 fn with_filters() -> Folder {
     let folder = Folder::new();
     folder.write("words", lines(100_000));
@@ -79,7 +80,7 @@ fn filters_that_do_not_fit_on_the_disk_leave_the_parquet_file_as_it_was() {
     }
 }
 
-/// The signal of the limit ends the program, like SIGKILL, while it writes.
+/// The signal XFSZ ends the program while it writes, like SIGKILL.
 #[test]
 fn a_program_that_is_ended_while_it_writes_leaves_the_old_file() {
     let folder = with_filters();
@@ -93,7 +94,7 @@ fn a_program_that_is_ended_while_it_writes_leaves_the_old_file() {
     assert_eq!(folder.names(), ["old", "one", "other", "words"]);
 }
 
-/// A merge and a fold wait for their filter from a pipe when they are interrupted.
+/// The merge and the fold are interrupted while they wait for their filter from a pipe.
 #[test]
 fn interrupted_merges_and_folds_leave_only_the_old_file() {
     let folder = Folder::new();
@@ -127,7 +128,7 @@ fn a_filter_is_read_from_a_pipe_to_its_end_and_no_further() {
     let info = |input: &[u8]| feed(folder.command(["info", "/dev/stdin"]), input);
     info(&filter).silent();
     let (len, one_more) = (filter.len(), filter.len() + 1);
-    // The rest of the input is longer than the pipe, so it is never read.
+    // The rest of the input is longer than a pipe's buffer. The command must end without reading it.
     let longer = [&filter[..], &vec![0; 64 << 20]].concat();
     let message = format!("the container has {len} bytes, got {one_more}");
     info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));

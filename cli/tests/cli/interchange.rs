@@ -70,7 +70,7 @@ impl CFilter {
     }
 }
 
-/// The keys that a view of the C interface finds in these bytes.
+/// Those of the keys that a view of the C interface finds in the filter with these bytes.
 fn found_by_view_of_c<'k>(bytes: &[u8], keys: &[&'k [u8]]) -> Vec<&'k [u8]> {
     let mut view = null_mut();
     let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };

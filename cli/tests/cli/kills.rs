@@ -13,7 +13,7 @@ fn kills() -> u64 {
 #[test]
 fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
     let folder = Folder::new();
-    // Two files of keys. The filter of each has 2.6 MB.
+    // Two files of keys. The filter of each takes 2.6 MB, since it is sized for 2,000,000 keys.
     let all = lines(200_000);
     let half =
         all.iter().enumerate().skip(all.len() / 2).find(|(_, byte)| **byte == b'\n').unwrap().0;
@@ -35,11 +35,11 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         let begin = Instant::now();
         let mut child =
             folder.command(["build", "--keys", "2000000", "-o", "filter", name]).spawn().unwrap();
-        // The moments are spread from the beginning of a build until a little after its end, in no order.
+        // The kills are spread from the beginning of a build to a little after its end: the fractional parts of
+        // multiples of 0.618 are spread evenly.
         let moment = whole.mul_f64((kill as f64 * 0.618_034).fract() * 1.2);
         std::thread::sleep(moment.saturating_sub(begin.elapsed()));
-        // The process may have ended already. But nobody has waited for the process yet, so no other process has its
-        // number.
+        // The process may have ended already. Its number is not given to another process before `wait` below.
         signal(&child, "KILL");
         child.wait().unwrap();
         let found = folder.read("filter");

@@ -1,4 +1,4 @@
-//! Help, manual pages and completions match the verbs and options of the program.
+//! Help, manual pages and completions name the verbs and options of the program.
 
 use crate::support::Folder;
 

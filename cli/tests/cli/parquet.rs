@@ -1,4 +1,4 @@
-//! `trommel parquet`, and columns of Parquet files as keys. The files are those with which trommel-parquet is tested.
+//! `trommel parquet`, and columns of Parquet files as keys. The files are also those of the tests of trommel-parquet:
 //! integrations/parquet/tests/golden/make.py wrote them with pyarrow and DuckDB, and defines their contents.
 #![cfg(feature = "parquet")]
 
@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 use trommel::{AnyFilter, Filter as _};
 
+/// The number of row groups of a file.
 const GROUPS: i64 = 3;
+/// The number of distinct values of a column in each row group.
 const DISTINCT: i64 = 40;
 
 fn golden(writer: &str) -> PathBuf {
@@ -293,6 +295,7 @@ fn a_killed_add_leaves_the_old_file_or_the_new_one() {
         folder.write("file", &old);
         let begin = Instant::now();
         let mut child = folder.command(add).spawn().unwrap();
+        // As in kills.rs: the kills are spread from the beginning of a run to a little after its end.
         let moment = whole.mul_f64((kill as f64 * 0.618_034).fract() * 1.2);
         std::thread::sleep(moment.saturating_sub(begin.elapsed()));
         signal(&child, "KILL");

@@ -48,7 +48,8 @@ fn the_next_build_removes_the_temporary_file_of_a_killed_one() {
     assert_eq!(folder.names(), ["filter", "other"]);
 }
 
-/// Like [`waiting`], and also waits until the file `abandoned` is removed.
+/// Like [`waiting`], in a folder that has only the file `abandoned`: waits until this file is removed and the build has
+/// its own temporary file.
 fn waiting_beside(folder: &Folder, abandoned: &str) -> Child {
     let mut command = folder.command(["build", "-o", "filter"]);
     let child = command.stdin(Stdio::piped()).spawn().unwrap();

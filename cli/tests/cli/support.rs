@@ -74,6 +74,7 @@ impl Folder {
     }
 }
 
+/// Runs a command with `input` as standard input.
 pub(crate) fn feed(mut command: Command, input: &[u8]) -> Run {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
@@ -88,7 +89,7 @@ pub(crate) fn feed(mut command: Command, input: &[u8]) -> Run {
 /// The outcome of a command.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// `None` if a signal ended it.
+    /// The exit code; `None` if a signal ended the program.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
@@ -150,7 +151,7 @@ pub(crate) fn hashes_of_lines(text: &[u8], seed: u64) -> Vec<KeyHash> {
         .collect()
 }
 
-/// The filter of these hashes, built with the library.
+/// The filter of these hashes, built by the library.
 pub(crate) fn library(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let engine = Engine::builder().threads(1).build().unwrap();
     engine.build(&FilterSpec::new(kind).fpr(0.01), hashes).unwrap()

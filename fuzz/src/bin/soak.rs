@@ -1,10 +1,11 @@
-//! `soak HOURS`: runs the fuzz functions on seeds with changes and on random inputs, on all cores or with the number of
-//! workers that `--workers` gives, without a fuzzer.
+//! `soak [--workers N] HOURS [soak.json]`: runs the fuzz functions for HOURS on changed seeds and on random inputs,
+//! without a fuzzer. N workers run at a time; the default is the number of cores.
 //!
-//! Every worker is a process of its own. It draws its inputs from the number of its round, so a round that crashed is
-//! run again by `soak --round TARGET NUMBER`. The parent counts what its workers report, writes `soak.json` after every
-//! round, and continues with the next numbers if that file is there already. It ends with `N passed, N failed`, and
-//! with exit code 1 if a round failed.
+//! Every worker is a process that runs one round: [`INPUTS`] inputs of one target. The number of the round is the seed
+//! of its inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent process counts what its workers
+//! report, and writes `soak.json` after every round. If that file exists at the start, it adds to its counts, and goes
+//! on with the next numbers. It ends with `N passed, N failed`, and with exit code 1 if a round failed, now or in an
+//! earlier run.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 use trommel_fuzz::{cuckoo_operations, hostile_bytes, quotient_operations, twin_operations};
 
-/// A fuzz function: its name, and the function, which returns how many operations it ran.
+/// A fuzz function: its name, and the function, which returns a number of operations.
 type Target = (&'static str, fn(&[u8]) -> u64);
 
 const TARGETS: [Target; 4] = [
@@ -27,7 +28,7 @@ const TARGETS: [Target; 4] = [
 
 /// The number of inputs of a round.
 const INPUTS: u64 = 20_000;
-/// A round that takes longer than this counts as failed: an input hangs.
+/// A round that takes longer than this is ended and counts as failed, since an input probably hangs.
 const LONGEST_ROUND: Duration = Duration::from_secs(900);
 
 /// A generator of random numbers, after Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
@@ -55,7 +56,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     files.iter().filter_map(|file| fs::read(file).ok()).collect()
 }
 
-/// Returns an input: random bytes, or a seed with up to eight changes.
+/// Returns an input: up to 399 random bytes, or a seed with one to eight changes.
 fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
     if seeds.is_empty() || random.below(3) == 0 {
         return (0..random.below(400)).map(|_| random.word() as u8).collect();
@@ -78,7 +79,7 @@ fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Runs a round in this process, and prints how many operations it ran and how many bytes it read.
+/// Runs a round in this process, and prints its number of operations and the total length of its inputs in bytes.
 fn round(target: &Target, number: u64) {
     let seeds = seeds(target.0);
     let mut random = Splitmix(number.wrapping_mul(0x2545_F491_4F6C_DD1D));
@@ -107,8 +108,9 @@ struct Tried {
     failed: u64,
     /// The number of inputs.
     executions: u64,
-    /// The number of operations, or of keys that they used.
+    /// The sum of what the fuzz function returned: operations or, for `twin_operations`, keys that operations used.
     operations: u64,
+    /// The total length of all inputs.
     bytes: u64,
 }
 
@@ -122,7 +124,7 @@ impl Record {
         }
     }
 
-    /// Replaces the file by a new one, so that a run that is killed leaves the old one whole.
+    /// Writes a new file and renames it, so that a run that is killed leaves the old file or the new one.
     fn write(&self, path: &Path) -> std::io::Result<()> {
         let beside = path.with_extension("json.new");
         fs::write(&beside, serde_json::to_vec_pretty(self)?)?;
@@ -147,7 +149,8 @@ impl Worker {
         Ok(Self { child, target, number, start: Instant::now() })
     }
 
-    /// Returns whether the round has ended and, if it passed, its numbers of operations and bytes.
+    /// Returns `None` while the round runs. Afterwards, returns its numbers of operations and bytes, or `Some(None)` if
+    /// it failed. Ends a round that takes longer than [`LONGEST_ROUND`].
     fn poll(&mut self) -> std::io::Result<Option<Option<(u64, u64)>>> {
         let Some(status) = self.child.try_wait()? else {
             if self.start.elapsed() < LONGEST_ROUND {
@@ -169,6 +172,8 @@ impl Worker {
     }
 }
 
+/// Runs rounds for a number of hours, with `workers_wanted` workers at a time, and counts them in the file `out`.
+/// Returns whether no round has failed, counting the rounds of earlier runs.
 fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> {
     let mut record = Record::read(out)?;
     let commit = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
@@ -195,7 +200,7 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
             match worker.poll()? {
                 None => running.push(worker),
                 Some(outcome) => {
-                    take_in(&mut record, &worker, outcome);
+                    count_round(&mut record, &worker, outcome);
                     record.seconds = before + start.elapsed().as_secs();
                     record.write(out)?;
                 }
@@ -210,8 +215,8 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
     Ok(failed == 0)
 }
 
-/// Counts a round that has ended.
-fn take_in(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) {
+/// Counts a round that has ended. If it failed, prints the command that runs it again.
+fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) {
     let name = TARGETS[worker.target].0;
     let it = record.targets.entry(name.to_owned()).or_default();
     it.rounds += 1;

@@ -8,9 +8,9 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterError};
 
-/// The size of the magic, which stands at each end of the file.
+/// The size of the magic number `PAR1`, which is at the beginning and at the end of a Parquet file.
 const MAGIC_BYTES: u64 = 4;
-/// The size of the tail: the length of the footer, and the second magic.
+/// The size of the tail, which ends a file: the length of the footer in 4 bytes, and the magic number.
 const TAIL_BYTES: u64 = 8;
 /// The number of bytes to read first if the footer does not give a filter's length. They hold the filter's header,
 /// which gives the length.
@@ -20,7 +20,7 @@ pub(super) struct ParquetFile {
     pub(super) name: String,
     file: File,
     bytes: u64,
-    /// The first magic, the footer and the tail: the file without its pages and filters.
+    /// The magic number at the beginning, the footer and the tail: the file without its pages and filters.
     ends: Vec<u8>,
     metadata: ParquetMetaData,
 }
@@ -39,7 +39,8 @@ impl ParquetFile {
         let bytes = file.metadata().map_err(unreadable)?.len();
         let ends = read_ends(&mut file, bytes).map_err(unreadable)?;
         let refused = |error| Failure::Parquet { name: name.clone(), error };
-        // Checks the footer before the `parquet` crate decodes it. That crate is needed for the offsets of filters.
+        // Checks the footer before the `parquet` crate decodes it, since that crate panics on some malformed footers.
+        // That crate is needed for the offsets of filters.
         FileFilters::open(&ends).map_err(|error| refused(ParquetFailure::File(error)))?;
         let footer = &ends[MAGIC_BYTES as usize..ends.len() - TAIL_BYTES as usize];
         let decoded = catch_unwind(|| ParquetMetaDataReader::decode_metadata(footer));
@@ -50,8 +51,7 @@ impl ParquetFile {
         Ok(Self { name, file, bytes, ends, metadata })
     }
 
-    /// The columns and row groups. The filters are not among the bytes that were read: [`ParquetFile::filter_bytes`]
-    /// reads them.
+    /// The columns and row groups. The result has no filters: [`ParquetFile::filter_bytes`] reads them.
     pub(super) fn footer(&self) -> Result<FileFilters<'_>, Failure> {
         FileFilters::open(&self.ends).map_err(|error| self.failure(ParquetFailure::File(error)))
     }
@@ -60,7 +60,8 @@ impl ParquetFile {
         Failure::Parquet { name: self.name.clone(), error }
     }
 
-    /// The filter of a column chunk: its offset, and the bytes of its header and bitset. `None` if there is no filter.
+    /// Reads the filter of a column chunk. Returns the filter's offset in the file, and the bytes of its header and
+    /// bitset; `None` if there is no filter.
     pub(super) fn filter_bytes(
         &self,
         row_group: usize,
@@ -83,7 +84,7 @@ impl ParquetFile {
         let wanted = declared.and_then(|length| u64::try_from(length).ok()).unwrap_or(HEADER_BYTES);
         let mut read = self.range(begin, wanted)?;
         let parsed = match ChunkFilter::parse(&read) {
-            // The header gives the filter's length, `need`, which is more than was read.
+            // The filter's length by its header, `need`, is more than was read.
             Err(FilterError::Truncated { need, .. }) if need <= self.bytes - begin => {
                 read = self.range(begin, need)?;
                 ChunkFilter::parse(&read)
@@ -113,11 +114,11 @@ impl ParquetFile {
     }
 }
 
-/// Reads the first magic, the footer and the tail.
+/// Reads the magic number at the beginning, the footer and the tail of a file of `bytes` bytes.
 fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut ends = Vec::new();
     if bytes < MAGIC_BYTES + TAIL_BYTES {
-        // Too short for a Parquet file. `FileFilters::open` reports that.
+        // Too short for a Parquet file. `FileFilters::open` will report that.
         file.read_to_end(&mut ends)?;
         return Ok(ends);
     }

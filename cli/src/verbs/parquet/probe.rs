@@ -70,7 +70,8 @@ pub(super) fn run(arguments: &ProbeArgs) -> Result<ExitCode, Failure> {
 }
 
 enum Refused {
-    /// A key is not a value of the column. The number is its index in the batch or, after [`Refused::after`], its line.
+    /// A key is not a value of the column. The number is the key's index in its batch or, after [`Refused::after`], the
+    /// number of its line.
     Key(Option<u64>, ProbeError),
     Stdout(io::Error),
 }
@@ -102,7 +103,7 @@ impl Probe<'_> {
     /// that are in no row group.
     fn ask(&mut self, keys: &[&[u8]]) -> Result<(), Refused> {
         let literals = self.literals(keys).map_err(|error| {
-            // Finds the key that is no value of the column, for the message.
+            // Finds the key that is not a value of the column, for the message.
             let index = keys.iter().position(|key| self.literals(&[key]).is_err());
             Refused::Key(index.map(|index| index as u64), error)
         })?;
