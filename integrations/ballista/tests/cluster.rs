@@ -44,8 +44,8 @@ async fn filters_reduce_the_bytes_of_shuffles() {
     let options =
         [without_broadcast(), vec!["trommel.runtime_filter.enabled = false".to_owned()]].concat();
     let off = remote_with(&cluster, folder.path(), &options).await;
-    // The ratios hardly depend on the machine: the tables are the same everywhere, and so are the bytes, except for small
-    // differences in compression.
+    // The ratios hardly depend on the machine: the tables are the same everywhere, and so are the bytes, except for
+    // small differences in compression.
     for (name, min_ratio) in [("Q3", 2.0), ("Q8", 2.0), ("Q17", 10.0), ("star", 2.0)] {
         let (_, sql) = QUERIES.into_iter().find(|(query, _)| *query == name).unwrap();
         let mut bytes = [0; 2];

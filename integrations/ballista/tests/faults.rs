@@ -45,8 +45,8 @@ fn stages(cluster: &Cluster) -> usize {
     names.len()
 }
 
-/// Runs a query and calls `fault` as soon as `begun_stages` stages have begun or the query has ended. Returns the result
-/// of the query, which must come within `LIMIT` after the fault.
+/// Runs a query and calls `fault` as soon as `begun_stages` stages have begun or the query has ended. Returns the
+/// result of the query, which must come within `LIMIT` after the fault.
 async fn with_fault(
     cluster: &mut Cluster,
     context: &SessionContext,
@@ -68,9 +68,9 @@ async fn with_fault(
 /// The scheduler cancels a job without progress after this time. A task of these tests takes about a second.
 const STALLED: Duration = Duration::from_secs(20);
 
-/// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer, or an error that
-/// the job was cancelled. Then starts the executor again and repeats the query, which must give the right answer within
-/// two minutes.
+/// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer, or an error
+/// that the job was cancelled. Then starts the executor again and repeats the query, which must give the right answer
+/// within two minutes.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let setup = Setup { cancel_stalled_after: Some(STALLED), ..Setup::default() };

@@ -35,8 +35,8 @@ pub struct TrommelFilterPolicy {
 impl TrommelFilterPolicy {
     /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds whose lookups are faster than
     /// those of SlateDB's own filter, it has the lowest false-positive rate for the same size: 0.82 % at 10 bits per
-    /// key. Rejected: split-block, whose lookups take 0.5 to 0.7 of the time, but whose false-positive rate is 1.5 times
-    /// as high (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys are slower than those of
+    /// key. Rejected: split-block, whose lookups take 0.5 to 0.7 of the time, but whose false-positive rate is 1.5
+    /// times as high (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys are slower than those of
     /// SlateDB's own filter. README.md has the measurements.
     pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
 

@@ -78,8 +78,8 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     );
     assert!(answers.false_positives <= *bounds.end() as u64, "{answers:?}, {bounds:?}");
     // Counts the lookups in filters of tables without the key. A get of an absent key looks in four such filters. A get
-    // of a present key looks in 1.5 of them on average before it finds the key, but SlateDB checks some tables ahead, so
-    // there can be three. That makes 5.5 to 7 for each pair of a present and an absent key.
+    // of a present key looks in 1.5 of them on average before it finds the key, but SlateDB checks some tables ahead,
+    // so there can be three. That makes 5.5 to 7 for each pair of a present and an absent key.
     let without_key = answers.no + answers.false_positives;
     assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "{answers:?}");
 }

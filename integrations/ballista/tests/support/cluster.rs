@@ -46,8 +46,9 @@ fn free_ports<const N: usize>() -> [u16; N] {
 }
 
 impl Cluster {
-    /// Starts a scheduler and `executors` executors from the folder `binaries`. Each executor runs up to `slots` tasks at
-    /// once. Writes logs and shuffle files to `folder`. Waits until all executors have registered with the scheduler.
+    /// Starts a scheduler and `executors` executors from the folder `binaries`. Each executor runs up to `slots` tasks
+    /// at once. Writes logs and shuffle files to `folder`. Waits until all executors have registered with the
+    /// scheduler.
     pub fn start(binaries: &Path, folder: &Path, executors: usize, slots: usize) -> Self {
         Self::start_with(Setup::default(), binaries, folder, executors, slots)
     }
@@ -214,8 +215,8 @@ impl Cluster {
         }
     }
 
-    /// Sends a GET request to the scheduler's REST interface and returns the body of the answer. `None` if the scheduler
-    /// does not answer with status 200.
+    /// Sends a GET request to the scheduler's REST interface and returns the body of the answer. `None` if the
+    /// scheduler does not answer with status 200.
     pub fn get(&self, path: &str) -> Option<String> {
         let address = SocketAddr::from((self.scheduler_address(), self.ports.scheduler));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
