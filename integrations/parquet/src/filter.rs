@@ -150,8 +150,7 @@ impl fmt::Debug for ChunkFilter<'_> {
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the
 /// header and need not contain the bitset.
 pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
-    // A header has 14 to 18 bytes. Later versions of the format can add fields, but hardly so many that this is
-    // exceeded.
+    // A header has 14 to 18 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
     const MAX_HEADER_BYTES: usize = 4096;
     let mut reader = Reader::new(&bytes[..bytes.len().min(MAX_HEADER_BYTES)]);
     let malformed =
