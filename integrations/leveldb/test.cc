@@ -212,7 +212,7 @@ void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
     }
 }
 
-// These keys are chosen for the seed: their hashes are all small, so all keys belong into the same few buckets of a
+// These keys are chosen for the seed: their hashes are all small, so all keys fall into the same few buckets of a
 // cuckoo filter and do not fit. CreateFilter then appends nothing, and the missing filter excludes no key.
 void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;

@@ -45,7 +45,7 @@ impl MergeStageExec {
         Ok(Arc::new(CoalescePartitionsExec::new(Arc::new(stage))))
     }
 
-    /// Makes the operator without the merge of its partitions. `marker` is described at the field of this name.
+    /// Makes the operator alone, without the merge of its partitions. The fields of the same names describe the arguments.
     pub(crate) fn try_new(
         marker: Arc<dyn ExecutionPlan>,
         input: Arc<dyn ExecutionPlan>,

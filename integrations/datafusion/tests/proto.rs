@@ -1,4 +1,4 @@
-//! Tests that plans have the same text and give as many rows after they are encoded and decoded.
+//! Tests that plans have the same text and give the same number of rows after they are encoded and decoded.
 #![cfg(feature = "proto")]
 
 mod support;
