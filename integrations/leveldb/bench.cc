@@ -1,9 +1,10 @@
 // Measures the policy and LevelDB's own Bloom filter in one run, at 10 bits per key. Prints tables in Markdown.
 //
-//     bench [REPETITIONS [BUILD_REPETITIONS]]     default: lookups 51 times, building databases 5 times
+//     bench [REPETITIONS [BUILD_REPETITIONS]]
 //
-// Every figure is a median. Each repetition measures all policies and starts with a different one. Every answer is
-// checked; the program exits with 1 if an answer is wrong.
+// Databases are built BUILD_REPETITIONS times (5 by default); everything else is measured REPETITIONS times (51 by
+// default). Every figure is a median, with the best value in brackets. Each repetition measures all policies and starts
+// with a different one. The program exits with 1 if a present key is not found or a database returns an absent key.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -157,7 +158,7 @@ void Filters(const std::vector<Subject> &subjects, int repetitions) {
     }
 }
 
-// Values of random bytes, which Snappy cannot compress.
+// Values of random bytes, which Snappy, LevelDB's compression, cannot make smaller.
 class Values {
 public:
     Values() {

@@ -36,8 +36,8 @@ std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long d
     int pipe_ends[2];
     Require(pipe(pipe_ends) == 0, "pipe");
     std::string verb = kWriterVerb, database = path, first = std::to_string(first_batch);
-    // LevelDB's background thread might be running in this process. A fork would inherit the locks that this thread
-    // holds; a spawned process does not.
+    // LevelDB's background thread might be running in this process. After a fork, the locks that this thread holds
+    // would stay locked in the new process. A spawned process has its own locks.
     char program[] = "/proc/self/exe";
     char *arguments[] = {program, verb.data(), database.data(), first.data(), nullptr};
     posix_spawn_file_actions_t actions;

@@ -16,7 +16,7 @@
 #include "trommel.h"
 #include "trommel_leveldb.h"
 
-// Ends the program with a message.
+// Ends the program with exit code 1 and a message. `what` is the claim that does not hold, or the call that failed.
 [[noreturn]] inline void Fail(std::string_view what) {
     std::fprintf(stderr, "FAILED: %s\n", std::string(what).c_str());
     std::exit(1);
@@ -86,7 +86,8 @@ private:
     std::filesystem::path path_;
 };
 
-// Has the name of an inner policy and forwards every call to it. Counts filters, keys, bytes and answers.
+// Forwards every call to an inner policy, whose name it has. Counts filters, their keys and bytes, and the answers of
+// lookups.
 class CountingPolicy final : public leveldb::FilterPolicy {
 public:
     explicit CountingPolicy(Policy inner) : inner_(std::move(inner)) {}
@@ -108,6 +109,7 @@ public:
     }
 
     void Reset() { filters = keys_in_filters = bytes_of_filters = maybe = excluded = 0; }
+    // The number of lookups.
     std::uint64_t Asked() const { return maybe + excluded; }
 
     // Atomic, because LevelDB's background thread counts too.

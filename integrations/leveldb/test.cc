@@ -212,8 +212,8 @@ void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
     }
 }
 
-// These keys are chosen for the seed: their hashes are all small, so they do not fit into a cuckoo filter. CreateFilter
-// then appends nothing, and the missing filter excludes no key.
+// These keys are chosen for the seed: their hashes are all small, so all keys fall into the same few buckets of a
+// cuckoo filter and do not fit. CreateFilter then appends nothing, and the missing filter excludes no key.
 void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;
     Require(trommel_policy_new("bloom", 10, 0, &hasher) == TROMMEL_OK, "policy");
@@ -256,7 +256,7 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     Require(!FilterOf(*other, keys).empty(), "keys fit under a seed for which they were not chosen");
 }
 
-// Bytes of a form that no policy of this name writes exclude no key. A lookup never reads past the ends of the bytes
+// Bytes that a policy of this name cannot have written exclude no key. A lookup never reads past the ends of the bytes
 // that it is given; a build with -fsanitize=address detects such reads.
 void foreign_bytes_exclude_nothing() {
     const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
@@ -299,9 +299,9 @@ void foreign_bytes_exclude_nothing() {
     }
 }
 
-// Overwrites filters of single keys in a database's table files with zeros, all but their two-byte trailers, so that
-// they exclude every key. With paranoid_checks, LevelDB's checksum detects the damage, and LevelDB does not use the
-// filters.
+// In a database whose filters have one key each, overwrites the filters in the table files with zeros, except for their
+// two-byte trailers, so that they exclude every key. With paranoid_checks, LevelDB's checksum detects the damage, and
+// LevelDB does not use the filters.
 void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 2'000;
     const std::string path = scratch / "damaged";

@@ -26,8 +26,8 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the keys do not fit into a filter with slots, which happens with keys chosen for the
-    // seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
+    // Appends nothing if the filter cannot be built, which happens to cuckoo filters with keys chosen for the seed.
+    // LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
         if (count <= kHashesOnStack) {
@@ -44,8 +44,9 @@ public:
     }
 
 private:
-    // Writes the hashes of `n` keys, skips consecutive repetitions, and returns the number of hashes written. The
-    // versions of a key that snapshots keep come one after another; adding each version would make the filter larger.
+    // Writes the hashes of `n` keys to `hashes`, skips consecutive repetitions, and returns the number of hashes
+    // written. A key that snapshots keep in several versions comes once for each version; adding it each time would
+    // make the filter larger.
     std::size_t Hash(const leveldb::Slice *keys, std::size_t n, std::uint64_t *hashes) const {
         std::size_t distinct = 0;
         for (std::size_t i = 0; i < n; i++) {

@@ -1,13 +1,13 @@
-//! Measures our hashes of columns and the hashes of DataFusion's joins and aggregates in one run. Prints a table in
-//! Markdown.
+//! Measures this crate's hashes of columns and the hashes of DataFusion's joins and aggregates in one run. Prints a
+//! table in Markdown.
 //!
 //! ```sh
 //! cargo run --release -p trommel-arrow --example measure          # 101 repetitions
 //! cargo run --release -p trommel-arrow --example measure -- 5
 //! ```
 //!
-//! A figure is the median of interleaved repetitions. The example also checks that both hashes are equal for the same
-//! pairs of rows, and that a filter reports every inserted key as present.
+//! A figure is the median of interleaved repetitions. The example also checks that two rows have equal hashes of this
+//! crate exactly if they have equal hashes of DataFusion, and that a filter reports every inserted key as present.
 
 #[path = "../../slatedb/examples/measure/samples.rs"]
 mod samples;
@@ -23,16 +23,17 @@ use trommel_arrow::ColumnHasher;
 
 /// The number of rows per batch. It is DataFusion's default.
 const ROWS: usize = 8_192;
-/// The number of batches per repetition. It is large enough for a repetition to take at least some microseconds.
+/// The number of times that a repetition hashes the batch, so that it takes at least some microseconds.
 const BATCHES: usize = 16;
 /// The number of distinct values in a column.
 const VALUES: i64 = 2_000;
 
 fn main() {
-    let repetitions =
-        std::env::args().nth(1).map_or(101, |argument| argument.parse().expect("a number"));
+    let repetitions = std::env::args()
+        .nth(1)
+        .map_or(101, |argument| argument.parse().expect("the argument must be a number"));
     println!(
-        "| column | bytes per row | trommel-arrow, GB/s | ns per row | DataFusion, GB/s | ns per row | with a lookup, ns per row |"
+        "| column | bytes per row | trommel-arrow, GB/s | trommel-arrow, ns per row | DataFusion, GB/s | DataFusion, ns per row | trommel-arrow with a lookup, ns per row |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for (name, column) in columns() {
@@ -55,7 +56,7 @@ fn columns() -> Vec<(String, ArrayRef)> {
     ];
     let name_types = [DataType::Utf8, DataType::Utf8View, dictionary];
     let cast_to = |from: &dyn Array, to: &DataType| {
-        (to.to_string(), cast(from, to).expect("a cast of Arrow"))
+        (to.to_string(), cast(from, to).expect("Arrow must support the cast"))
     };
     let mut columns: Vec<_> = number_types.iter().map(|to| cast_to(&numbers, to)).collect();
     columns.extend(name_types.iter().map(|to| cast_to(&names, to)));
@@ -63,23 +64,31 @@ fn columns() -> Vec<(String, ArrayRef)> {
 }
 
 fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
-    let mut filter = SplitBlockBloom::with_capacity_and_fpr(100_000, 0.01).expect("a filter");
+    let mut filter =
+        SplitBlockBloom::with_capacity_and_fpr(100_000, 0.01).expect("the specification is valid");
     let mut hasher = ColumnHasher::new(Hasher::default());
     hasher
         .hash(&[column])
-        .expect("keys")
+        .expect("the type must have keys")
         .insert_into(&mut filter)
-        .expect("a Bloom filter has room");
+        .expect("a Bloom filter is never full");
     let (mut theirs, state) = (vec![0; ROWS], RandomState::with_seed(0));
     let mut samples = [const { Samples(Vec::new()) }; 3];
     interleave(repetitions, samples.len(), |subject| {
         let (elapsed, ()) = time(|| {
             for _ in 0..BATCHES {
                 match subject {
-                    0 => drop(hasher.hash(&[column]).expect("keys")),
-                    1 => drop(create_hashes([column], &state, &mut theirs).expect("hashes")),
+                    0 => drop(hasher.hash(&[column]).expect("the type must have keys")),
+                    1 => drop(
+                        create_hashes([column], &state, &mut theirs)
+                            .expect("DataFusion must hash the type"),
+                    ),
                     _ => assert!(
-                        hasher.hash(&[column]).expect("keys").probe(&filter).true_count()
+                        hasher
+                            .hash(&[column])
+                            .expect("the type must have keys")
+                            .probe(&filter)
+                            .true_count()
                             == column.len() - column.null_count()
                     ),
                 }
@@ -87,8 +96,13 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
         });
         samples[subject].add_ns(elapsed, BATCHES * ROWS);
     });
-    let ours: Vec<_> =
-        hasher.hash(&[column]).expect("keys").hashes().iter().map(|hash| hash.raw()).collect();
+    let ours: Vec<_> = hasher
+        .hash(&[column])
+        .expect("the type must have keys")
+        .hashes()
+        .iter()
+        .map(|hash| hash.raw())
+        .collect();
     assert!(
         same_equalities(&ours, &theirs),
         "{name}: the hashes of Trommel and DataFusion disagree on which rows are equal"

@@ -14,8 +14,8 @@ pub(crate) fn hash_i128(hasher: &Hasher, unscaled: i128, scale: i8) -> KeyHash {
     }
 }
 
-/// The same as [`hash_i128`] for unscaled values of 64 bits. They need arithmetic on 256-bit integers only if the scale
-/// is negative.
+/// The same as [`hash_i128`] for unscaled values of 64 bits. Only a negative scale needs the slower arithmetic on
+/// 256-bit integers.
 fn hash_i64(hasher: &Hasher, mut unscaled: i64, mut scale: i8) -> KeyHash {
     while scale > 0 && unscaled % 10 == 0 {
         unscaled /= 10;
@@ -36,6 +36,7 @@ pub(crate) fn hash_i256(hasher: &Hasher, unscaled: i256, scale: i8) -> KeyHash {
     }
 }
 
+/// The same as [`hash_i128`], with arithmetic on 256-bit integers.
 fn hash_wide(hasher: &Hasher, mut unscaled: i256, scale: i8) -> KeyHash {
     let mut scale = i32::from(scale);
     if unscaled == i256::ZERO {

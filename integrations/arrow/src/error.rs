@@ -19,7 +19,7 @@ pub enum ColumnError {
     Lengths {
         /// The number of rows of the first column.
         expected_rows: usize,
-        /// The index of the first column whose length differs from this number.
+        /// The index of the first column that does not have `expected_rows` rows.
         column: usize,
         /// The number of rows of that column.
         rows: usize,

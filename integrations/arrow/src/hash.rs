@@ -11,8 +11,8 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of values of a column that are converted to integers, and then hashed, in one step. The integers stay in the
-/// L1 cache.
+/// The number of values of a column that are converted to integers and hashed in one step: few enough for the integers
+/// to stay in the L1 cache.
 const CHUNK_KEYS: usize = 1024;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -46,8 +46,8 @@ pub(crate) fn hash_column(
             )
         };
     }
-    // The product wraps modulo 2^64. Equal instants have equal products. Different instants with equal products are
-    // centuries apart.
+    // `$each` is the number of nanoseconds of the unit. The product wraps modulo 2^64. Equal instants have equal
+    // products in every unit. Different instants have equal products only if they are centuries apart.
     macro_rules! nanoseconds {
         ($type:ty, $each:expr) => {
             hash_as(
@@ -181,7 +181,7 @@ fn float_bits(value: f64) -> u64 {
     (value + 0.0).to_bits()
 }
 
-/// Hashes the integer that `word` returns for each value, with SIMD.
+/// Hashes the integer that `word` returns for each value. The integers are hashed with SIMD.
 fn hash_as<T: ArrowPrimitiveType>(
     hasher: &Hasher,
     column: &PrimitiveArray<T>,
@@ -228,7 +228,7 @@ fn hash_dictionary(
     Ok(())
 }
 
-/// Hashes a run-end encoded column. Hashes the value of each run once.
+/// Hashes a run-end encoded column. Hashes each value of the runs once.
 fn hash_runs(
     hasher: &Hasher,
     column: &dyn Array,

@@ -63,8 +63,8 @@ impl ColumnHasher {
     /// order of the columns.
     ///
     /// # Errors
-    /// [`ColumnError`] if there is no column, the columns have different lengths, values of a type cannot be keys, or
-    /// the offsets of a column of strings or binary values are invalid.
+    /// [`ColumnError`] if there is no column, the columns have different lengths, values of a column's type cannot be
+    /// keys, or the offsets of a column of strings or binary values are invalid.
     pub fn hash(&mut self, columns: &[&dyn Array]) -> Result<Keys<'_>, ColumnError> {
         let (first, others) = columns.split_first().ok_or(ColumnError::NoColumns)?;
         let expected_rows = first.len();
@@ -89,8 +89,8 @@ impl ColumnHasher {
         Ok(Keys { hashes: &self.hashes, nulls })
     }
 
-    /// If nulls have no key, returns the nulls of the first column. Otherwise gives them the hash of NULL and returns
-    /// `None`.
+    /// With [`Nulls::NoKey`], returns the nulls of the first column. With [`Nulls::Key`], gives the null rows the hash
+    /// that stands for NULL and returns `None`.
     fn take_nulls_of_first(&mut self, column: &dyn Array) -> Option<NullBuffer> {
         let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
         match self.nulls {

@@ -1,8 +1,8 @@
 //! Columns of Apache Arrow as keys of Trommel's filters.
 //!
 //! A [`ColumnHasher`] hashes the rows of one or several columns in a batch. The [`Keys`] that it returns can be
-//! inserted into a filter ([`Keys::insert_into`]) or looked up in one ([`Keys::probe`]). The answers are a
-//! `BooleanArray`, which takes over the bitmap of answers without a copy. Arrow's kernels can use it.
+//! inserted into a filter ([`Keys::insert_into`]) or looked up in a filter ([`Keys::probe`]). The answers are a
+//! `BooleanArray`, as Arrow's kernels take it. The array takes over the bitmap of answers without a copy.
 //!
 //! ```
 //! use arrow_array::{Array, Int32Array, Int64Array};

@@ -1,4 +1,4 @@
-//! Compares the hashes of columns, in every layout that Arrow can cast them to, with hashes of their single values.
+//! Compares the hashes of columns, in many types and layouts, with the hashes of their single values.
 
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::types::{Int8Type, Int32Type};
@@ -16,7 +16,7 @@ fn hash(hasher: Hasher, column: &dyn Array) -> Vec<KeyHash> {
     ColumnHasher::new(hasher).hash(&[column]).unwrap().hashes().to_vec()
 }
 
-/// Returns more values than the 1,024 that are converted at once. They include both ends of the range of a byte.
+/// Returns 2,500 values, more than the 1,024 that are converted at once. They include all values of an `i8`.
 fn small_integers() -> Vec<i8> {
     (0..2_500).map(|i| (i * 37 % 256) as u8 as i8).collect()
 }

@@ -1,7 +1,7 @@
 //! Measures the bytes that runtime filters add, on 1, 2 and 4 executors, and compares them with the formulas in
 //! docs/distributed.md. Prints a table in Markdown.
 //!
-//! `scripts/cluster costs` builds what this needs and runs it.
+//! `scripts/cluster costs` builds the scheduler, the executor and this program, and runs it.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -17,7 +17,9 @@ use support::data;
 use trommel_datafusion::RuntimeFilterOptions;
 
 #[derive(Parser)]
-#[command(about = "Measures the bytes that runtime filters add, beside the predicted bytes")]
+#[command(
+    about = "Measures the bytes that runtime filters add, and compares them with the predicted bytes"
+)]
 struct Arguments {
     /// The folder with trommel-scheduler and trommel-executor.
     #[arg(long)]
@@ -33,7 +35,7 @@ struct Arguments {
 /// The number of files of each large table.
 const FILES: i32 = 8;
 
-/// The queries select the orders before one of these days. The day determines how many keys the filter has.
+/// The days before which the queries select orders. The day determines how many keys the filter has.
 const DAYS: [&str; 2] = ["1992-02-01", "1996-01-01"];
 
 #[tokio::main]
@@ -46,7 +48,7 @@ async fn main() {
     );
     println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for executors in [1, 2, 4] {
-        let folder = tempfile::tempdir().expect("a folder for the cluster");
+        let folder = tempfile::tempdir().expect("the folder of the cluster must be creatable");
         let cluster = Cluster::start(&arguments.binaries, folder.path(), executors, 1);
         let context = remote_with(&cluster, &tables, &shuffles_only()).await;
         for day in DAYS {
@@ -58,7 +60,13 @@ async fn main() {
 async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, day: &str) {
     let chosen = format!("o_orderdate < DATE '{day}'");
     let count = format!("SELECT count(*) FROM orders WHERE {chosen}");
-    let counted = context.sql(&count).await.expect("a plan").collect().await.expect("a count");
+    let counted = context
+        .sql(&count)
+        .await
+        .expect("the count must be plannable")
+        .collect()
+        .await
+        .expect("the count must succeed");
     let keys = counted[0].column(0).as_primitive::<Int64Type>().value(0) as u64;
 
     let sql = format!(
@@ -73,15 +81,15 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let options = RuntimeFilterOptions::default();
     let estimated = stages.agreed_keys;
     let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
-    let agreed_bytes = agreed.encoded_len().expect("a spec that was built");
+    let agreed_bytes = agreed.encoded_len().expect("the executors have built this spec");
     let parts = stages.parts as u64;
-    // A part with few keys consists of a header of 40 bytes and the keys' hashes; a part with many keys is a filter of
-    // the agreed size. The merged filter is made for the actual number of keys if the hashes of all parts take no more
-    // bytes than a filter of the agreed size.
+    // The agreed filter is the filter for the estimated number of keys. A part with few keys consists of a header of 40
+    // bytes and the keys' hashes, 8 bytes each; a part with many keys is a filter of the agreed size. The merged filter
+    // is made for the actual number of keys if the hashes of all parts take no more bytes than the agreed filter.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
     let is_sparse = 8 * keys <= agreed_bytes;
     let filter = if is_sparse { agreed.keys(keys as usize) } else { agreed };
-    let filter_formula = filter.encoded_len().expect("a spec that was built");
+    let filter_formula = filter.encoded_len().expect("the executors have built this spec");
     let tasks = (stages.filter_bytes_read as f64 / filter_formula as f64).round();
     println!(
         "| {executors} | {keys} | {parts} | {parts_bytes} | {parts_formula} | {filter_bytes} | {filter_formula} | {tasks} | {} |",
@@ -123,12 +131,15 @@ impl Stages {
                 stages.filter_bytes_read = rounded(after(stage, "filter_bytes="));
             }
         }
-        assert!(stages.filter_bytes_read > 0, "no filter in {plan}");
+        assert!(
+            stages.filter_bytes_read > 0,
+            "the plan has no filter, or no task has read it: {plan}"
+        );
         stages
     }
 }
 
-/// The text after the first `mark`, or nothing.
+/// The text after the first `mark`. Empty if there is no `mark`.
 fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     text.split_once(mark).map_or("", |(_, rest)| rest)
 }

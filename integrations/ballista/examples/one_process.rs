@@ -1,7 +1,8 @@
-//! Measures queries of TPC-H in one process, with hash joins and sort-merge joins: without filters, with DataFusion's
-//! dynamic filters, and with runtime filters. Prints a table of seconds in Markdown.
+//! Measures queries of TPC-H in one process, in five variants: hash joins without filters, with DataFusion's dynamic
+//! filters, and with runtime filters; sort-merge joins without and with runtime filters. Prints the median seconds of
+//! each variant as a table in Markdown.
 //!
-//! `scripts/cluster tpch-local` builds what this needs and runs it.
+//! `scripts/cluster tpch-local` builds this program and runs it.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -26,7 +27,7 @@ struct Arguments {
     /// The number of files per large table.
     #[arg(long, default_value_t = 4)]
     files: i32,
-    /// The number of runs of each query. The variants are interleaved.
+    /// The number of runs of each query in each variant. Runs of different variants are interleaved.
     #[arg(long, default_value_t = 5)]
     repetitions: usize,
     /// Runs only the queries with these names.
@@ -34,14 +35,14 @@ struct Arguments {
     only: Vec<String>,
 }
 
-/// The variants that are compared: a name, and whether sort-merge joins, DataFusion's dynamic filters and runtime
-/// filters are on.
+/// The variants that are compared: the name, and whether sort-merge joins, DataFusion's dynamic filters and runtime
+/// filters are on. The dynamic filters have no effect on sort-merge joins, so they keep their default there.
 const VARIANTS: [(&str, [bool; 3]); 5] = [
-    ("hash join", [false, false, false]),
-    ("with dynamic filters", [false, true, false]),
-    ("with runtime filters", [false, false, true]),
-    ("sort-merge join", [true, true, false]),
-    ("with runtime filters", [true, true, true]),
+    ("hash joins", [false, false, false]),
+    ("hash joins with dynamic filters", [false, true, false]),
+    ("hash joins with runtime filters", [false, false, true]),
+    ("sort-merge joins", [true, true, false]),
+    ("sort-merge joins with runtime filters", [true, true, true]),
 ];
 
 #[tokio::main]
@@ -55,7 +56,7 @@ async fn main() {
     }
     let heads: Vec<_> = VARIANTS.iter().map(|(name, _)| format!("{name}, s")).collect();
     println!(
-        "| query | {} | ratio of the hash joins | of the sort-merge joins |",
+        "| query | {} | hash joins: without / with runtime filters | sort-merge joins: without / with runtime filters |",
         heads.join(" | ")
     );
     println!("|---|{}", "---:|".repeat(VARIANTS.len() + 2));
@@ -74,9 +75,10 @@ async fn main() {
     }
 }
 
+/// Makes a session for a variant of [`VARIANTS`], with the tables of TPC-H.
 async fn session(tables: &Path, [sort_merge, dynamic, runtime]: [bool; 3]) -> SessionContext {
     let context = SessionContext::new();
-    trommel_datafusion::register_all(&context).expect("functions and a rule");
+    trommel_datafusion::register_all(&context).expect("a new session must accept functions");
     data::register(&context, tables).await;
     for option in [
         format!("datafusion.optimizer.prefer_hash_join = {}", !sort_merge),

@@ -18,11 +18,11 @@ use trommel_datafusion::{
 
 /// Adds runtime filters and the SQL functions of `trommel_datafusion` to a scheduler.
 ///
-/// Filters are on unless a client turns them off. If the config has its own config producer or session builder, they
-/// are kept: the options of the filters are added to the result of the config producer, and the rule that places
-/// filters to the result of the session builder. The query planner of this session is replaced. If the config has its
-/// own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode all that
-/// [`physical_codec`] can.
+/// Filters are on unless a client turns them off. If the config has its own config producer or session builder, both
+/// are kept: the options of the filters are added to the configs that the producer makes; the functions and the rule
+/// that places filters are added to the sessions that the builder makes. The query planner of these sessions is
+/// replaced. If the config has its own physical codec, the codec is kept. The caller must ensure that this codec can
+/// encode and decode all that [`physical_codec`] can.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     let produce = with_options(config.override_config_producer.clone());
@@ -48,11 +48,13 @@ fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     })
 }
 
-/// Filters are on. They are used for all joins, because DataFusion's own dynamic filters do not cross stages.
+/// The options unless a client sets others: filters are on, for all joins. DataFusion's own dynamic filters, which
+/// `all_joins` = false relies on, do not cross stages.
 fn default_options() -> RuntimeFilterOptions {
     RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() }
 }
 
+/// Adds the rule, the planner and the functions to a session, and keeps its id.
 fn with_filters(state: SessionState) -> Result<SessionState> {
     let session_id = state.session_id().to_owned();
     let mut state = SessionStateBuilder::new_from_existing(state)
@@ -64,8 +66,10 @@ fn with_filters(state: SessionState) -> Result<SessionState> {
     Ok(state)
 }
 
-/// Adds the operators of filters and the SQL functions of `trommel_datafusion` to an executor. If the config has its
-/// own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode all that
+/// Adds the operators of filters, their options and the SQL functions of `trommel_datafusion` to an executor.
+///
+/// If the config has its own function registry or config producer, the functions and options are added to those. If it
+/// has its own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode all that
 /// [`physical_codec`] can.
 #[must_use]
 pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {

@@ -34,8 +34,8 @@ pub(crate) struct MergeStageExec {
 }
 
 impl MergeStageExec {
-    /// Runs `input`, which has one partition, in a separate stage, and merges the two partitions of that stage into
-    /// one.
+    /// Returns a plan that runs `input`, which must have one partition, in a separate stage. The plan has one partition
+    /// too: it merges the two partitions of the stage.
     pub(crate) fn separate(input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = Arc::new(Schema::new(vec![Field::new("is_first", DataType::Boolean, false)]));
         let column: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
@@ -45,6 +45,7 @@ impl MergeStageExec {
         Ok(Arc::new(CoalescePartitionsExec::new(Arc::new(stage))))
     }
 
+    /// Makes the operator alone, without the merge of its partitions. The fields of the same names describe the arguments.
     pub(crate) fn try_new(
         marker: Arc<dyn ExecutionPlan>,
         input: Arc<dyn ExecutionPlan>,

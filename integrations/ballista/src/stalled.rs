@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The interval at which jobs are checked.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The state of a job's tasks. At least one field changes when a task begins or ends.
+/// The state of a job's tasks. When a task begins or ends, at least one field changes.
 #[derive(Debug, PartialEq, Eq)]
 struct Progress {
     completed_stages: usize,
@@ -34,8 +34,8 @@ impl Progress {
     }
 }
 
-/// Cancels every job of which no task has begun or ended for `limit`. Never returns, so it must run in a task of its
-/// own.
+/// Cancels every job if none of its tasks has begun or ended for `limit`. Never returns, so it must run in a Tokio task
+/// of its own.
 ///
 /// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it, so its client
 /// would wait for ever. A job is also cancelled if its running tasks all take longer than `limit`, or if its tasks wait

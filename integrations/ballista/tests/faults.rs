@@ -36,7 +36,7 @@ async fn tables() -> (TempDir, &'static str, String) {
     (folder, sql, expected)
 }
 
-/// The number of stages that have begun to write shuffle files.
+/// The number of stages that have begun to write shuffle files on the first two executors.
 fn stages(cluster: &Cluster) -> usize {
     let entries = |path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let jobs = (0..2).flat_map(|i| entries(cluster.work_folder(i)));
@@ -45,8 +45,8 @@ fn stages(cluster: &Cluster) -> usize {
     names.len()
 }
 
-/// Runs a query and calls `fault` as soon as `begun_stages` stages have begun. Returns the result of the query, which
-/// must come within `LIMIT`.
+/// Runs a query and calls `fault` as soon as `begun_stages` stages have begun or the query has ended. Returns the
+/// result of the query, which must come within `LIMIT` after the fault.
 async fn with_fault(
     cluster: &mut Cluster,
     context: &SessionContext,
@@ -68,8 +68,9 @@ async fn with_fault(
 /// The scheduler cancels a job without progress after this time. A task of these tests takes about a second.
 const STALLED: Duration = Duration::from_secs(20);
 
-/// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer or an error that
-/// the job was cancelled. With a new executor, the query must be answered if it is repeated for up to two minutes.
+/// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer, or an error
+/// that the job was cancelled. Then starts the executor again and repeats the query, which must give the right answer
+/// within two minutes.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let setup = Setup { cancel_stalled_after: Some(STALLED), ..Setup::default() };
@@ -86,7 +87,8 @@ async fn kill_an_executor_after(begun_stages: usize) {
             assert!(error.to_lowercase().contains("cancel"), "{error}");
         }
     }
-    // A task of the cancelled job might still occupy the single slot of the remaining executor.
+    // The new executor gets two slots, since a task of the cancelled job might still occupy the single slot of the
+    // remaining executor.
     cluster.start_executor(1, 2);
     let begin = Instant::now();
     let again = loop {
@@ -183,7 +185,7 @@ async fn filters_near_the_message_limit_do_not_hang_a_query() {
     context.register_udaf(trommel_filter_udaf().as_ref().clone());
     let count = "SELECT count(*) FROM lineitem";
     let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
-    // These are 7.5 million keys, whose hashes would take more bytes than the filter.
+    // These are 7.5 million keys. Their hashes would take more bytes than the filter, so the filter is sent.
     let key = "(l_orderkey * 8 + l_linenumber) * 32";
     for planned_keys in [12_600_000, 20_000_000] {
         let filter = format!(

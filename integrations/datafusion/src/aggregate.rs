@@ -24,7 +24,7 @@ use trommel_arrow::ColumnHasher;
 ///   filter, and so the memory of a partition that has many keys.
 ///
 /// All arguments but the key must be literals. A partition keeps the hash of each of its rows, 8 bytes, until the
-/// hashes would take more bytes than the planned filter; then it makes the planned filter of them. The merge of the
+/// hashes would take more bytes than the planned filter. Then it inserts them into the planned filter. The merge of the
 /// partitions does the same. So if the hashes of all partitions together take no more bytes than the planned filter,
 /// the result is a filter that is sized for the actual number of distinct keys. Otherwise it is the planned filter,
 /// whose false-positive rate is higher if there are more keys than `keys`.
@@ -34,8 +34,8 @@ use trommel_arrow::ColumnHasher;
 /// [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES) and the hashes would take more than `MAX_FILTER_BYTES`. The result is
 /// never NULL.
 ///
-/// The type is BinaryView and not Binary. An engine that repeats the result in every row, for example in a cross join,
-/// then repeats a reference and not the bytes.
+/// The type of the result is BinaryView and not Binary. An engine that repeats the result in every row, for example in
+/// a cross join, then repeats a reference and not the bytes.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TrommelFilter {
     signature: Signature,
@@ -118,7 +118,7 @@ impl AggregateUDFImpl for TrommelFilter {
     }
 }
 
-/// The aggregate without `GROUP BY`.
+/// The accumulator of the aggregate without `GROUP BY`.
 #[derive(Debug)]
 struct OneFilter {
     agreed: Agreed,

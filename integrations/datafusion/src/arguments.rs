@@ -7,8 +7,8 @@ use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
-/// The size limit of a planned filter, in bytes as it is frozen: 16 MiB. Impala and Doris have the same limit, and a
-/// message of Ballista's executors cannot be larger.
+/// The size limit of a planned filter in frozen form, in bytes: 16 MiB. Impala and Doris have the same limit, and a
+/// message between Ballista's executors cannot be larger.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate if the argument is missing.
@@ -23,15 +23,16 @@ pub(crate) const ARGUMENT_TYPES: [DataType; 3] =
     [DataType::Float64, DataType::Utf8, DataType::Int64];
 const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 
-/// The filter that all partial aggregates of a call build. It depends only on the literals of the call.
+/// The planned filter, on which all partial aggregates of a call agree, since it depends only on the literals of the
+/// call. The state of one partial aggregate is called a *part*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Agreed {
     spec: FilterSpec,
-    /// The maximum number of hashes that a part keeps before it makes a filter of them. These hashes take no more
-    /// bytes than the filter, nor more than `MAX_FILTER_BYTES`.
+    /// The maximum number of hashes that a part keeps. A part with more keys inserts them into the planned filter.
+    /// These hashes take no more bytes than that filter, and no more than `MAX_FILTER_BYTES`.
     max_hashes: usize,
-    /// Whether the filter would be larger than `MAX_FILTER_BYTES`. If so, a part that would have more than
-    /// `max_hashes` hashes becomes `ALWAYS_TRUE`.
+    /// Whether the planned filter would be larger than `MAX_FILTER_BYTES`. If so, a part with more than `max_hashes`
+    /// keys becomes `ALWAYS_TRUE` instead.
     is_too_large: bool,
 }
 
@@ -84,7 +85,7 @@ impl Agreed {
         self.is_too_large
     }
 
-    /// The maximum number of hashes that a part keeps before it makes a filter of them.
+    /// The maximum number of hashes that a part keeps before it inserts them into the planned filter.
     pub(crate) fn max_hashes(&self) -> usize {
         self.max_hashes
     }

@@ -48,9 +48,9 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
     }
 }
 
-/// Returns the plan with a filter at the origin of `column`. The filter is built from the single column of `keys`. If
-/// the plan already has a filter there that is built from the same column, the existing filter gets the new keys.
-/// `None` if the existing filter already has these keys.
+/// Returns the plan with a runtime filter at the origin of `column`, as near to the scan as possible. The filter is
+/// built from the single column of `keys`; `join` describes the join that it is for. If a filter of the same column by
+/// the same key column is already there, it is replaced. `None` if that filter already has the same `keys`.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
@@ -106,11 +106,12 @@ fn is_scan(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::TableScan(_))
 }
 
-/// Returns a plan of one column that reads the values of `column` a second time. The new plan returns all values that
-/// the column has in `plan`, and perhaps more. `None` unless the new plan is cheap and drops rows of its table.
+/// Returns a plan of one column that reads the values of `column` a second time, to build a filter from them. The new
+/// plan returns all values that the column has in `plan`, and perhaps more. `None` unless the column comes from a chain
+/// ([`is_chain`]) that drops rows of its table.
 ///
-/// The new filter is for `probe_table`. Therefore the new plan has no runtime filters that are built from
-/// `probe_table`: with them, the new filter would be built from the table that it filters.
+/// The filter will be placed on `probe_table`. So runtime filters that are built from `probe_table` are left out of the
+/// new plan: with them, the filter would be built from the table that it filters.
 pub(crate) fn build_keys(
     plan: &LogicalPlan,
     column: &Column,
@@ -133,7 +134,7 @@ pub(crate) fn build_keys(
     }
 }
 
-/// Removes from a chain the runtime filters that are built from a table.
+/// Removes from a chain the runtime filters that are built from `table`.
 fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Result<LogicalPlan> {
     let Some(table) = table else { return Ok(plan.clone()) };
     let reads_it = |plan: &LogicalPlan| {
@@ -167,9 +168,9 @@ fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     }
 }
 
-/// Whether a plan reads a single table without joins, groups and sorts, and gives the same rows if it is run again. The
-/// build sides of runtime filters in the plan are not checked here, since they were checked when these filters were
-/// placed.
+/// Whether a plan is a *chain*: it reads a single table without joins, groups and sorts, and gives the same rows if it
+/// is run again. The build sides of runtime filters in the plan are not checked here, since they were checked when
+/// these filters were placed.
 fn is_chain(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => {
@@ -193,7 +194,7 @@ fn is_repeatable(expression: &Expr) -> bool {
                 | Expr::SetComparison(_)
         )
     };
-    // An error counts as a subquery.
+    // If the expression cannot be searched, it is assumed to have a subquery.
     let has_subquery = expression.exists(|part| Ok(is_subquery(part))).unwrap_or(true);
     !has_subquery && !expression.is_volatile() && !expression.contains_outer()
 }

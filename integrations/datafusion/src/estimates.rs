@@ -16,8 +16,8 @@ pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> 
 /// Estimates the number of rows of the plan that builds a filter, after the plan's predicates and runtime filters.
 /// `None` if statistics are missing.
 ///
-/// Assumes that a runtime filter keeps the same share of its input as the predicates and the runtime filters on the
-/// table of its keys keep of that table.
+/// Assumes that a runtime filter keeps the same share of rows as the plan of its keys does: if predicates and runtime
+/// filters select a tenth of the table that the keys come from, the filter keeps a tenth of its input.
 ///
 /// # Errors
 /// An error of DataFusion if an operator has no statistics for its columns.
@@ -41,7 +41,7 @@ fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
     Ok(below.map(|below| below * (kept as f64 / read.max(1) as f64).min(1.0)))
 }
 
-/// The plan whose rows are the keys of a filter. It is the input of the aggregates that build the filter.
+/// The plan whose rows are the keys of a filter: the input of the lowest of the aggregates that build the filter.
 fn keys_of(filter: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     let (mut plan, mut keys) = (Arc::clone(filter), Arc::clone(filter));
     while let Some(child) = plan.children().last().map(|child| Arc::clone(child)) {

@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// Metrics per partition: `probe_rows`, the rows that came in; `output_rows`, the rows whose key was in the filter and
 /// the rows that came after the filter was switched off; `filters_switched_off`, 1 if the partition stopped using the
-/// filter. `filter_bytes` is counted once for all partitions.
+/// filter. `filter_bytes`, the size of the frozen filter, is counted once for all partitions of the operator.
 #[derive(Debug)]
 pub struct RuntimeFilterExec {
     probe: Arc<dyn ExecutionPlan>,

@@ -13,7 +13,7 @@ use trommel_arrow::ColumnHasher;
 /// A filter whose bytes were verified.
 #[derive(Debug)]
 pub(crate) enum QueryFilter {
-    /// A filter that holds every key.
+    /// Stands for a filter of all keys: every answer is true.
     AlwaysTrue,
     /// A frozen filter.
     View(Box<OwnedView>),

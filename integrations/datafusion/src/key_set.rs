@@ -1,11 +1,11 @@
-//! The state of one aggregate: first hashes, then a filter, or "always true".
+//! The state of one aggregate: at first hashes, later perhaps a filter, or `ALWAYS_TRUE`.
 
 use crate::arguments::Agreed;
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use trommel::error::{AccumulateError, BuildError};
 use trommel::{Filter, FilterAccumulator, Hasher, KeyHash, MergeError};
 
-/// The bytes of a filter that holds every key. `might_contain` is true for it.
+/// The bytes that stand for a filter of all keys: `might_contain` is true for every key.
 pub const ALWAYS_TRUE: &[u8] = &[1];
 
 /// A filter with a higher false-positive rate is replaced by [`ALWAYS_TRUE`].
@@ -15,7 +15,7 @@ const USELESS_FPR: f64 = 0.5;
 #[derive(Debug)]
 pub(crate) struct KeySet {
     agreed: Agreed,
-    /// `None` if the filter is "always true".
+    /// `None` stands for [`ALWAYS_TRUE`].
     keys: Option<FilterAccumulator>,
 }
 
@@ -50,6 +50,7 @@ impl KeySet {
             self.keys = None;
             return Ok(());
         }
+        // A state of hashes has at most one hash for every 8 bytes.
         if self.agreed.is_too_large()
             && keys.len() + state.len() / size_of::<KeyHash>() > self.agreed.max_hashes()
         {

@@ -23,8 +23,7 @@ use std::sync::{Arc, LazyLock};
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
 /// The function remembers the eight filters that were used last, so that it does not verify them again for the next
-/// batch. If the filter is a column with different values, each run of equal values in a batch costs at most one
-/// verification.
+/// batch. If the filters are a column, consecutive rows of a batch with the same filter cost at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,
@@ -166,7 +165,7 @@ fn run_len(filters: &BinaryViewArray, start: usize) -> usize {
     1 + (start + 1..filters.len()).take_while(|row| is_same(*row)).count()
 }
 
-/// Looks keys up. True for NULL.
+/// Looks keys up. The answer for a NULL key is true.
 fn probe(filter: &QueryFilter, keys: &ArrayRef) -> Result<BooleanBuffer> {
     let (found, nulls) = filter.probe(keys)?.into_parts();
     Ok(match nulls {

@@ -13,7 +13,7 @@ use trommel::FilterKind;
 pub struct RuntimeFilterOptions {
     /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
-    /// Whether a join gets a filter even if DataFusion's own dynamic filters already filter it. They filter the hash
+    /// Whether a join gets a filter even if DataFusion's own dynamic filters already filter it, which they do for hash
     /// joins within one process. Default: false.
     pub all_joins: bool,
     /// The kind of filter. Default: `split-block-bloom`.
@@ -23,8 +23,8 @@ pub struct RuntimeFilterOptions {
     /// The maximum size of a filter in bytes. A join is not filtered if its filter would be larger. Default: 8 MiB, as
     /// in Spark.
     pub max_bytes: usize,
-    /// The maximum ratio of the rows that are read for the keys to the rows that are filtered. A join is not filtered
-    /// if its ratio is higher. Default: 0.5.
+    /// The maximum of the number of rows that are read for the keys, divided by the number of rows that are filtered. A
+    /// join is not filtered if its ratio is higher. Default: 0.5.
     pub max_build_share: f64,
     /// The minimum number of rows of an input. A smaller input is not filtered. Default: 100,000.
     pub min_probe_rows: usize,
@@ -117,7 +117,7 @@ impl ExtensionOptions for RuntimeFilterOptions {
             entry(
                 "max_build_share",
                 &self.max_build_share,
-                "most rows read for the keys, as a share of the rows to filter",
+                "limit on the rows read for the keys, as a share of the rows to filter",
             ),
             entry("min_probe_rows", &self.min_probe_rows, "inputs of fewer rows are not filtered"),
             entry(
@@ -128,7 +128,7 @@ impl ExtensionOptions for RuntimeFilterOptions {
             entry(
                 "max_pass_share",
                 &self.max_pass_share,
-                "a partition switches the filter off if a larger share of the sample is in it",
+                "a partition switches the filter off if it keeps a larger share of the sample",
             ),
         ]
     }

@@ -23,8 +23,8 @@ use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, Phy
 use std::sync::Arc;
 use trommel::FilterSpec;
 
-/// The minimum number of keys for which a filter has room. Estimates are often too low, and a filter for this number of
-/// keys takes only 64 KB.
+/// The minimum number of keys for which a filter has room. Estimates are often too low, and with the default options, a
+/// filter for this number of keys takes only 66 KB.
 const MIN_KEYS: usize = 50_000;
 
 /// The room for keys in a filter, as a multiple of the estimated number of keys, if the build side has runtime filters.
@@ -33,14 +33,15 @@ const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:
 ///
-/// - if the filter of the estimated keys would have more than `max_bytes`,
+/// - if the filter of the estimated keys would have more than `max_bytes`, or its kind cannot reach the false-positive
+///   rate,
 /// - if the tables of the filtered input have fewer than `min_probe_rows` rows,
-/// - if the tables that are read for the keys have more rows than the share `max_build_share` of the rows of the tables
-///   of the filtered input,
+/// - if the tables that are read for the keys have more than `max_build_share` times as many rows as the tables of the
+///   filtered input,
 /// - if the table of the keys is unbounded.
 ///
-/// If the number of keys is unknown, it is assumed to be 1,000,000. A condition on numbers of rows is ignored if they
-/// are unknown. The sample at run time then decides whether the filter stays on.
+/// If the number of keys is unknown, it is assumed to be 1,000,000. A condition on a number of rows is ignored if the
+/// number is unknown. The sample at run time ([`Sampling`]) then decides whether the filter stays on.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterPlanner {}
 
@@ -81,7 +82,7 @@ fn worthwhile_keys(
     }
     let keys = estimated_keys(build)?.map_or(DEFAULT_KEYS, |keys| keys.max(MIN_KEYS));
     let spec = FilterSpec::new(options.kind).keys(keys).fpr(options.fpr);
-    // A kind that cannot reach the false-positive rate is no reason to fail the query either.
+    // If the kind cannot reach the false-positive rate, the query does not fail but runs without the filter.
     if !spec.encoded_len().is_ok_and(|bytes| bytes <= options.max_bytes as u64) {
         return Ok(None);
     }
@@ -97,7 +98,8 @@ fn worthwhile_keys(
     Ok(Some(keys))
 }
 
-/// The estimated number of keys, with `KEYS_MARGIN` if runtime filters drop rows. `None` without statistics.
+/// The estimated number of keys: the rows before runtime filters or, if fewer, `KEYS_MARGIN` times the rows that are
+/// estimated to pass them. `None` without statistics.
 fn estimated_keys(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let rows = estimated_rows(build.as_ref())?;
     let filtered = filtered_rows(build)?;

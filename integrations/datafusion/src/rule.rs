@@ -44,16 +44,16 @@ impl OptimizerRule for RuntimeFilterRule {
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         let options = config.options();
-        if !applies(&options) || !may_have_filters(&plan)? {
+        if !applies(&options) || !can_be_filtered(&plan)? {
             return Ok(Transformed::no(plan));
         }
         let filter = |plan| match plan {
             LogicalPlan::Join(join) => filter_inputs(join),
             other => Ok(Transformed::no(other)),
         };
-        // A filter is more selective if its keys have passed the other filters. The other filters can come from joins
-        // above or below this one, so there are two passes. The second pass replaces filters of the first pass by more
-        // selective ones.
+        // A filter is more selective if other filters have already selected its keys. Those can come from joins above
+        // or below the filter's own join, so there are two passes, down and up. The second pass replaces filters of the
+        // first pass by more selective ones.
         plan.transform_down(filter)?.transform_data(|plan| plan.transform_up(filter))
     }
 }
@@ -66,24 +66,25 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-/// Whether a plan has neither runtime filters nor recursion. If a plan has runtime filters, the rule has already run,
-/// and another run would filter by the rows that these filters select. The working table of a recursive query can be
-/// read only once.
-fn may_have_filters(plan: &LogicalPlan) -> Result<bool> {
+/// Whether the rule can change a plan: it must have neither runtime filters nor recursion. If a plan has runtime
+/// filters, the rule has already run, and another run would filter by the rows that these filters select. The working
+/// table of a recursive query can be read only once.
+fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
     let excludes = |plan: &LogicalPlan| {
         RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))
     };
     Ok(!plan.exists(|plan| Ok(excludes(plan)))?)
 }
 
-/// Whether a join's result does not change if unmatched rows of its left and of its right input are dropped.
+/// For the left and for the right input: whether the join has the same result if the rows of this input that match no
+/// row of the other input are dropped.
 fn drops_unmatched(join: &Join) -> (bool, bool) {
     match join.join_type {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
-        // Only the matching rows of the right input matter. In a null-aware join, which NOT IN makes, its rows with
-        // NULL matter too.
+        // The right input only excludes rows, so its unmatched rows have no effect. An exception is a null-aware join,
+        // which `NOT IN` makes: a NULL in the right input excludes all rows.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),

@@ -27,7 +27,7 @@ pub(crate) struct ProbeStream {
     loading: Loading,
     key: usize,
     sampling: Sampling,
-    /// Combines batches that have become small into batches of the usual size.
+    /// Combines the batches, which have become small by filtering, into batches of the session's size.
     coalescer: BatchCoalescer,
     seen_rows: usize,
     passed_rows: usize,

@@ -10,7 +10,7 @@ use support::{context, execute, one_number, query, refused};
 use trommel::{Filter, FilterKind, FilterView};
 use trommel_datafusion::{ALWAYS_TRUE, might_contain, trommel_filter};
 
-/// The single value of a query's result, as bytes.
+/// Runs a query whose result is a single filter, and returns the bytes of the filter.
 async fn filter(context: &SessionContext, sql: &str) -> Vec<u8> {
     let batches = query(context, sql).await;
     assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
@@ -42,8 +42,9 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
 
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
-    // A partition, and the merge of the partitions, keep hashes until these would take more bytes than the filter. In
-    // these cases neither the 8 partitions nor the merge make filters, all 8 partitions do, or only the merge does.
+    // A partition, and the merge of the partitions, keep hashes until these would take more bytes than the filter. With
+    // 8 partitions, nothing makes a filter before the end in the first case, every partition does in the second case,
+    // and only the merge does in the last two cases.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
@@ -88,12 +89,14 @@ async fn a_join_by_a_filter_keeps_every_matching_row() {
 
 #[tokio::test]
 async fn every_group_has_its_own_filter() {
-    // Groups of 1,000 and of 10 rows, of which the FILTER clause excludes the first. With a ratio of 0.0, DataFusion
-    // gives up partial aggregation.
-    for (groups, skip) in [(20, "0.8"), (2_000, "0.8"), (2_000, "0.0")] {
+    // Groups of 1,000 and of 10 rows. The FILTER clause excludes the first row of each group. With a threshold of 0.0,
+    // DataFusion skips partial aggregation, and converts each row to the state of an aggregate.
+    for (groups, threshold) in [(20, "0.8"), (2_000, "0.8"), (2_000, "0.0")] {
         for partitions in [1, 4] {
             let context = context(partitions).await;
-            for option in ["probe_rows_threshold = 1", &format!("probe_ratio_threshold = {skip}")] {
+            for option in
+                ["probe_rows_threshold = 1", &format!("probe_ratio_threshold = {threshold}")]
+            {
                 execute(
                     &context,
                     &format!("SET datafusion.execution.skip_partial_aggregation_{option}"),
@@ -204,7 +207,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "{error}");
     }
-    // This filter was not used before: a filter that was verified once is recognized by its header.
+    // The damage is in the table, so this must be a filter that was not used before: a filter that was verified once is
+    // recognized by its header alone.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;

@@ -27,10 +27,12 @@ async fn context() -> SessionContext {
     context
 }
 
+/// Sets an option of runtime filters.
 async fn switch(context: &SessionContext, option: &str, value: &str) {
     execute(context, &format!("SET trommel.runtime_filter.{option} = '{value}'")).await;
 }
 
+/// The rows as sorted lines of text, to compare results whose order is not defined.
 fn rows(batches: &[RecordBatch]) -> Vec<String> {
     let text = pretty_format_batches(batches).unwrap().to_string();
     let mut rows: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -160,7 +162,7 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
     );
     let filter = &filters(&plan)[0];
     assert_eq!(metric(filter, "probe_rows"), 20_000);
-    // 400 rows have a partner. Of the other rows, 1 % pass, plus at most six standard deviations.
+    // 400 rows have a partner. Of the other 19,600 rows, 1 % (196) pass, plus at most six standard deviations (84).
     let passed = output_rows(filter);
     assert!((400..=400 + 196 + 84).contains(&passed), "{passed} rows pass");
     assert!(
@@ -203,8 +205,8 @@ async fn a_filter_that_most_rows_pass_is_switched_off() {
     let plan = plan(&context, sql).await;
     collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
     let filter = &filters(&plan)[0];
-    // The keys of 94 % of the rows are in the filter. Each of 3 partitions decides at the end of the batch in which it
-    // has seen 1,000 rows.
+    // The keys of 94 % of the rows are in the filter. Each of the 3 partitions decides at the end of the batch, of up
+    // to 512 rows, in which it has seen 1,000 rows.
     assert_eq!(metric(filter, "filters_switched_off"), 3);
     let dropped = metric(filter, "probe_rows") - output_rows(filter);
     assert!((1..=3 * 1_512).contains(&dropped), "{dropped} rows are dropped");

@@ -5,7 +5,7 @@
 //!
 //! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
 //! with the lowest time in brackets. The answers of the two subjects are compared, and every present value must be
-//! found. SCALE divides all sizes, to try out the program.
+//! found. ROUNDS is 15 by default. SCALE, 1 by default, divides all sizes, for a quick trial of the program.
 
 use bytes::Bytes;
 use parquet::basic::Compression;
@@ -24,7 +24,9 @@ use trommel_parquet::{ChunkFilter, FileFilters, FilterSet, Literals};
 const FPR: f64 = 0.01;
 
 fn main() {
-    let mut words = std::env::args().skip(1).map(|word| word.parse::<usize>().expect("a number"));
+    let mut words = std::env::args()
+        .skip(1)
+        .map(|word| word.parse::<usize>().expect("ROUNDS and SCALE must be numbers"));
     let rounds = words.next().unwrap_or(15);
     let scale = words.next().unwrap_or(1).max(1);
     println!("{rounds} rounds, instruction set {}\n", trommel::Isa::active_or_best());
@@ -62,7 +64,8 @@ fn interleaved<A, B>(
     })
 }
 
-/// Prints a row of a table. Divides the times by `unit_seconds`.
+/// Prints a row of a table. `unit` is the text of the unit, and `unit_seconds` its length, by which the times are
+/// divided.
 fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Duration); 2]) {
     let cell = |(median, lowest): (Duration, Duration)| {
         let number = |time: Duration| {
@@ -83,6 +86,7 @@ fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Du
 
 const HEAD: &str = "| what | unit | `Sbbf` | Trommel | Trommel's share |\n|---|---|---:|---:|---:|";
 
+/// Returns a pseudorandom number that is determined by `i`.
 fn mixed(i: u64) -> i64 {
     (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i >> 7).wrapping_mul(0xBF58_476D_1CE4_E5B9) as i64
 }
@@ -97,11 +101,11 @@ fn build(rounds: usize, scale: usize) {
         let bytes = (count * 11 / 8).next_power_of_two();
         let new = || {
             let builder = SplitBlockBloom::builder().memory_bytes(bytes).hasher(Hasher::PARQUET);
-            builder.build().expect("a filter of this size")
+            builder.build().expect("the size is valid")
         };
         let check = |theirs: &Sbbf, ours: &SplitBlockBloom| {
             let mut bitset = Vec::new();
-            theirs.write_bitset(&mut bitset).expect("writing to memory");
+            theirs.write_bitset(&mut bitset).expect("writing to memory cannot fail");
             assert!(bitset == ours.parquet_bitset(), "the filters of Sbbf and of Trommel differ");
         };
         let build_theirs = |values: &[i64]| {
@@ -140,9 +144,11 @@ fn build(rounds: usize, scale: usize) {
     println!();
 }
 
-/// Returns the bytes of a file that the parquet crate writes with filters.
+/// Returns the bytes of a file that the parquet crate writes with filters. The file has a row group for each vector of
+/// `groups`. `ndv` is the number of distinct values for which each filter is sized.
 fn file(groups: impl Iterator<Item = Vec<i64>>, ndv: usize) -> Vec<u8> {
-    let schema = parse_message_type("message schema { required int64 id; }").expect("a schema");
+    let schema =
+        parse_message_type("message schema { required int64 id; }").expect("the schema is valid");
     let properties = WriterProperties::builder()
         .set_compression(Compression::UNCOMPRESSED)
         .set_dictionary_enabled(false)
@@ -152,28 +158,36 @@ fn file(groups: impl Iterator<Item = Vec<i64>>, ndv: usize) -> Vec<u8> {
         .set_bloom_filter_max_ndv(ndv as u64)
         .build();
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))
-        .expect("writing to memory");
+        .expect("writing to memory cannot fail");
     for values in groups {
-        let mut group = writer.next_row_group().expect("a row group");
-        let mut column = group.next_column().expect("a column").expect("the first");
-        column.typed::<Int64Type>().write_batch(&values, None, None).expect("values");
-        column.close().expect("a column");
-        group.close().expect("a row group");
+        let mut group = writer.next_row_group().expect("writing to memory cannot fail");
+        let mut column = group
+            .next_column()
+            .expect("writing to memory cannot fail")
+            .expect("the schema has a column");
+        column
+            .typed::<Int64Type>()
+            .write_batch(&values, None, None)
+            .expect("writing to memory cannot fail");
+        column.close().expect("writing to memory cannot fail");
+        group.close().expect("writing to memory cannot fail");
     }
-    writer.into_inner().expect("a file")
+    writer.into_inner().expect("writing to memory cannot fail")
 }
 
 fn metadata(bytes: &Bytes) -> ParquetMetaData {
     let mut reader = ParquetMetaDataReader::new();
-    reader.try_parse(bytes).expect("a file");
-    reader.finish().expect("metadata")
+    reader.try_parse(bytes).expect("the file is valid");
+    reader.finish().expect("the file is valid")
 }
 
 fn read_theirs(metadata: &ParquetMetaData, bytes: &Bytes) -> Vec<Sbbf> {
     let chunk = |group: usize| metadata.row_group(group).column(0);
     (0..metadata.num_row_groups())
         .map(|group| {
-            Sbbf::read_from_column_chunk(chunk(group), bytes).expect("a filter").expect("one")
+            Sbbf::read_from_column_chunk(chunk(group), bytes)
+                .expect("the filter is valid")
+                .expect("every row group has a filter")
         })
         .collect()
 }
@@ -197,10 +211,14 @@ fn probe(rounds: usize, scale: usize) {
 
     let metadata = metadata(&bytes);
     let theirs = read_theirs(&metadata, &bytes);
-    let file = FileFilters::open(&bytes).expect("a file");
+    let file = FileFilters::open(&bytes).expect("the file is valid");
     let column = &file.columns()[0];
     let ours: Vec<ChunkFilter<'_>> = (0..groups)
-        .map(|group| file.filter(group, column).expect("a filter").expect("one"))
+        .map(|group| {
+            file.filter(group, column)
+                .expect("the filter is valid")
+                .expect("every row group has a filter")
+        })
         .collect();
     let filter_bytes = ours[0].bitset().len();
     println!(
@@ -214,8 +232,11 @@ fn probe(rounds: usize, scale: usize) {
     };
     let count_ours = || -> usize {
         let literals = Literals::int64(&asked);
-        let each =
-            |group| file.might_contain(group, column, &literals).expect("its type").count_ones();
+        let each = |group| {
+            file.might_contain(group, column, &literals)
+                .expect("the literals have the type of the column")
+                .count_ones()
+        };
         (0..groups).map(each).sum()
     };
     assert_eq!(count_theirs(), count_ours());
@@ -231,8 +252,10 @@ fn probe(rounds: usize, scale: usize) {
         let prune_theirs = || -> Vec<bool> {
             theirs.iter().map(|filter| asked.iter().any(|value| filter.check(value))).collect()
         };
-        let prune_ours =
-            || file.row_groups_to_read(column, &Literals::int64(asked)).expect("its type");
+        let prune_ours = || {
+            file.row_groups_to_read(column, &Literals::int64(asked))
+                .expect("the literals have the type of the column")
+        };
         let (expected, found) = (prune_theirs(), prune_ours());
         assert!(expected.iter().enumerate().all(|(group, read)| found.get(group) == *read));
         let times = interleaved(rounds, prune_theirs, prune_ours);
@@ -246,7 +269,7 @@ fn probe(rounds: usize, scale: usize) {
         || read_theirs(&metadata, &bytes),
         || {
             for group in 0..groups {
-                black_box(file.filter(group, column).expect("a filter"));
+                black_box(file.filter(group, column).expect("the filter is valid"));
             }
         },
     );
@@ -255,9 +278,9 @@ fn probe(rounds: usize, scale: usize) {
         rounds,
         || read_theirs(&self::metadata(&bytes), &bytes),
         || {
-            let file = FileFilters::open(&bytes).expect("a file");
+            let file = FileFilters::open(&bytes).expect("the file is valid");
             for group in 0..groups {
-                black_box(file.filter(group, &file.columns()[0]).expect("a filter"));
+                black_box(file.filter(group, &file.columns()[0]).expect("the filter is valid"));
             }
         },
     );
@@ -279,21 +302,25 @@ fn many_files(rounds: usize, scale: usize) {
     let open = || {
         let mut set = FilterSet::new();
         for bytes in &files {
-            set.push(&FileFilters::open(bytes).expect("a file"), "id").expect("a column");
+            set.push(&FileFilters::open(bytes).expect("the file is valid"), "id")
+                .expect("the column exists");
         }
         set
     };
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Each call looks up another key, so that the blocks of the key are not in a cache.
+    // Each call looks up another key, so that the blocks that it reads are not in a cache.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };
     for present in [false, true] {
         let ask_theirs =
             |key: i64| -> Vec<bool> { theirs.iter().map(|filter| filter.check(&key)).collect() };
-        let ask_ours = |key: i64| ours.files_to_read(&Literals::int64(&[key])).expect("its type");
+        let ask_ours = |key: i64| {
+            ours.files_to_read(&Literals::int64(&[key]))
+                .expect("the literals have the type of the column")
+        };
         for i in 0..20 {
             let (expected, found) = (ask_theirs(key(i, present)), ask_ours(key(i, present)));
             assert!(expected.iter().enumerate().all(|(file, read)| found.get(file) == *read));
@@ -318,7 +345,11 @@ fn many_files(rounds: usize, scale: usize) {
     let ask_theirs = || -> usize {
         theirs.iter().filter(|filter| keys.iter().any(|key| filter.check(key))).count()
     };
-    let ask_ours = || ours.files_to_read(&Literals::int64(&keys)).expect("its type").count_ones();
+    let ask_ours = || {
+        ours.files_to_read(&Literals::int64(&keys))
+            .expect("the literals have the type of the column")
+            .count_ones()
+    };
     assert_eq!(ask_theirs(), ask_ours());
     let times = interleaved(rounds, ask_theirs, ask_ours);
     row("100 keys of no file", "ns per file", files.len() as f64 * 1e-9, times);

@@ -49,6 +49,7 @@ impl<'a> ChunkFilter<'a> {
         Ok(Self { view, bitset, header_bytes, offset: 0 })
     }
 
+    /// Sets the offset of the filter in its file.
     pub(crate) fn at(self, offset: u64) -> Self {
         Self { offset, ..self }
     }
@@ -149,7 +150,7 @@ impl fmt::Debug for ChunkFilter<'_> {
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the
 /// header and need not contain the bitset.
 pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
-    // A header has 14 to 18 bytes. Later versions of the format can add fields, but hardly this many bytes.
+    // A header has 14 to 18 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
     const MAX_HEADER_BYTES: usize = 4096;
     let mut reader = Reader::new(&bytes[..bytes.len().min(MAX_HEADER_BYTES)]);
     let malformed =
@@ -200,7 +201,7 @@ fn read_header(reader: &mut Reader<'_>) -> Result<Header, ThriftError> {
     Ok(header)
 }
 
-/// Reads a union and returns the number of its field.
+/// Reads a union, which is a struct with one field, and returns the number of this field. `None` if there is no field.
 fn read_union(reader: &mut Reader<'_>) -> Result<Option<i16>, ThriftError> {
     let (mut choice, mut last) = (None, 0);
     while let Some((id, kind)) = reader.field(&mut last)? {

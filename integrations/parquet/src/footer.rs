@@ -44,14 +44,16 @@ impl RowGroup {
 pub(crate) struct Chunk {
     pub(crate) physical: Option<PhysicalType>,
     pub(crate) values: u64,
-    /// Whether the data are in another file.
+    /// Whether the data of the chunk are in another file.
     pub(crate) elsewhere: bool,
     pub(crate) compressed_bytes: i64,
     pub(crate) data_offset: i64,
     pub(crate) dictionary_offset: Option<i64>,
     pub(crate) filter_offset: Option<i64>,
     pub(crate) filter_len: Option<i32>,
+    /// The offset and the length in bytes of the index that lists the pages.
     pub(crate) offset_index: Option<(i64, i32)>,
+    /// The offset and the length in bytes of the index that has the statistics of the pages.
     pub(crate) column_index: Option<(i64, i32)>,
 }
 
@@ -94,7 +96,7 @@ pub(crate) fn footer_start(file: u64, head: [u8; 4], tail: [u8; 8]) -> Result<u6
 pub(crate) const MIN_FILE_BYTES: u64 = 12;
 
 impl Footer {
-    /// Parses the metadata, which are the bytes between the footer's offset and the file's tail.
+    /// Parses the footer: the bytes from the footer's offset to the last [`TAIL_BYTES`] of the file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, FileError> {
         let mut reader = Reader::new(bytes);
         let (mut columns, mut row_groups, mut last) = (None, None, 0);

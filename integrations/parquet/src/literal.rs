@@ -28,8 +28,8 @@ pub enum Literal<'v> {
     Float(f32),
     /// `DOUBLE`.
     Double(f64),
-    /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`. Strings and UUIDs have these types. A decimal can have them too; its
-    /// bytes are big-endian and as many as the column's length.
+    /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`. Strings and UUIDs have these types. A decimal of a column of
+    /// `FIXED_LEN_BYTE_ARRAY` is given as big-endian two's complement of the column's length.
     Bytes(&'v [u8]),
 }
 
@@ -142,7 +142,7 @@ impl Literals {
         literals
     }
 
-    /// Makes literals from decimals as unscaled integers: for a column of scale 2, 12.34 is 1234.
+    /// Makes literals from decimals, given as unscaled integers: for a column of scale 2, 12.34 is 1234.
     ///
     /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store the
     /// same number with several lengths, so every row group is assumed to have the number. The same is assumed if the
@@ -397,8 +397,8 @@ fn is_half(column: &Column) -> bool {
     column.logical == Some(LogicalType::Float16) && column.fixed_len == Some(2)
 }
 
-/// Decimals in longer byte arrays are assumed to be in every row group: a malformed schema can state any length, and the
-/// bytes of a literal are allocated.
+/// The maximum length in bytes of decimals that are looked up. A malformed schema can state any length, so this limits
+/// the memory of a literal. Longer decimals are assumed to be in every row group.
 const MAX_DECIMAL_BYTES: usize = 1 << 16;
 
 /// The value as big-endian two's complement in `len` bytes. `None` if it does not fit.

@@ -101,7 +101,7 @@ pub enum LogicalType {
         /// The total number of digits.
         precision: i32,
     },
-    /// A type that is not listed here. It makes no difference to lookups.
+    /// A type that is not listed here. Literals for such a column depend on the physical type alone.
     Other,
 }
 
@@ -259,6 +259,7 @@ fn leaf(index: usize, path: String, element: &Element<'_>) -> Result<Column, Fil
     Ok(Column { index, path, physical, fixed_len, logical })
 }
 
+/// The logical type that the converted type of an older file stands for.
 fn converted(element: &Element<'_>) -> Option<LogicalType> {
     let integer = |bits, signed| LogicalType::Integer { bits, signed };
     Some(match element.converted? {

@@ -25,8 +25,8 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FilterSet<'a> {
-    /// The column of the first file, and the column of every file in which its type differs from its type in the file
-    /// before.
+    /// The columns against whose types literals are checked: the column of the first file, and the column of every
+    /// other file in which the column has another type than in the file before.
     columns: Vec<Column>,
     /// The filters, each with the index of its file.
     filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,
@@ -42,7 +42,8 @@ impl<'a> FilterSet<'a> {
         Self::default()
     }
 
-    /// Adds a file, with the filters of a column in all its row groups.
+    /// Adds a file, with the filters of a column in all its row groups. `column` is the column's path. If a row group
+    /// has no filter, every lookup returns the file.
     ///
     /// # Errors
     /// [`ProbeError`] if there is no such column, if two columns have this path, or if a filter is malformed. The set
@@ -89,7 +90,8 @@ impl<'a> FilterSet<'a> {
         self.unfiltered.iter().for_each(|file| read.set(*file));
         let mut found = Bitmap::new(0);
         if let Some(hash) = literals.only_hash() {
-            // Probing the filters one after the other would wait for the cache line of each.
+            // `contains_many` overlaps the memory accesses. A loop over the filters would wait for the cache line of
+            // each.
             let probes: Vec<_> = self.filters.iter().map(|(_, filter)| (filter, hash)).collect();
             SplitBlockBloom::contains_many(&probes, &mut found);
             found.iter_ones().for_each(|i| read.set(self.filters[i].0));

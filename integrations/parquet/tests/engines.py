@@ -100,8 +100,8 @@ def check_pruning(path, columns):
             groups, _, rows = scanned(path, f"{column} = {literal(column, absent)}")
             assert rows == 0
             asked, read = asked + GROUPS, read + groups
-        # Of 180 row groups that need not be read, 1 % is expected to be read. The probability that 10 are read is below
-        # 1 in 10,000.
+        # Of 180 row groups that need not be read, 1 % is expected to be read. The probability that 10 or more are read
+        # is below 1 in 10,000.
         assert read < 10, (column, read, asked)
 
 
@@ -138,7 +138,8 @@ def main():
         pq.write_table(original, plain, row_group_size=ROWS, **options)
         metadata = pq.read_metadata(plain)
         assert scanned(plain, f"i64 = {literal('i64', 1001)}")[0] == GROUPS
-        # Without this option, the decimal is a byte array of fixed length, and DuckDB does not use filters for it.
+        # Without the option `store_decimal_as_integer`, the decimal is a byte array of fixed length, and DuckDB does
+        # not use filters for it.
         columns = COLUMNS if "store_decimal_as_integer" in options else COLUMNS[:-1]
         rewrite(plain, filtered, *(word for column in ADDED for word in ("add", column, 0.01)))
         check_same(filtered, original)

@@ -76,7 +76,7 @@ fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
     let before = peak();
-    // Each footer declares a list of 2^31 structs: as its schema, its row groups, or the columns of a row group.
+    // Each footer declares a list of 2^31 - 1 structs: as its schema, its row groups, or the columns of a row group.
     let many = [0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07];
     for head in [&[0x15, 2, 0x19][..], &[0x49], &[0x49, 0x1C, 0x19]] {
         let footer = [head, &many, &[0; 64]].concat();

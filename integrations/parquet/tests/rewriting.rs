@@ -119,7 +119,7 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
     let file = FileFilters::open(&bytes).unwrap();
     let column = file.column(column).unwrap();
     for group in 0..options.groups {
-        let filter = file.filter(group, column).unwrap().expect("a filter was made");
+        let filter = file.filter(group, column).unwrap().expect("every chunk must have a filter");
         let values = values(options, column.path(), group);
         let ours = built(&values, filter.bitset().len());
         assert!(
@@ -136,7 +136,7 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
             filter.estimated_fpr()
         );
         let theirs = read_by_parquet(path, group, column.index())
-            .expect("the parquet crate finds the filter");
+            .expect("the parquet crate must find the filter");
         assert!(values.iter().all(|value| theirs.check(&ByteArray::from(value.clone()))));
     }
 }

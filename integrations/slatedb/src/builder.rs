@@ -7,7 +7,7 @@ use slatedb::{Filter, FilterBuilder, PrefixTarget, RowEntry};
 use std::sync::Arc;
 use trommel::KeyHash;
 
-/// Holds the hashes of keys and prefixes, 8 bytes each, until the table is written.
+/// Holds the hashes of keys and prefixes, 8 bytes each, until the filter is built.
 pub(crate) struct BlockBuilder {
     hashing: Arc<Hashing>,
     hashes: Vec<KeyHash>,
@@ -21,8 +21,8 @@ impl BlockBuilder {
     }
 }
 
-/// Adds a hash, unless the previous hash was the same. Rows are sorted, so versions of a key follow each other, and so
-/// do keys with the same prefix.
+/// Adds a hash to `hashes` unless it equals `last`, the hash of the previous row, and then stores it in `last`. Rows
+/// are sorted, so versions of a key follow each other, and so do keys with the same prefix.
 fn add(hashes: &mut Vec<KeyHash>, last: &mut Option<KeyHash>, hash: KeyHash) {
     if last.replace(hash) != Some(hash) {
         hashes.push(hash);

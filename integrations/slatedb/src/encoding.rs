@@ -4,9 +4,9 @@
 //! block, see docs/FORMAT.md | the low 32 bits of the block's hash, little-endian
 //! ```
 //!
-//! A filter block itself has no checksum, and a flipped bit in the block can hide keys. SlateDB's checksum protects
-//! bytes that come from the object store. The checksum of this encoding also protects bytes that a cache, a codec or
-//! another program gives to the policy. It is computed with the hash function and the seed of the policy.
+//! A filter block itself has no checksum, and a flipped bit in the block can hide keys. SlateDB's checksum detects
+//! damage to bytes from the object store. The checksum of this encoding also detects damage to bytes that a cache, a
+//! codec or another program gives to the policy. It is computed with the hash function and the seed of the policy.
 
 use trommel::{FilterPolicy, KeyHash};
 
@@ -18,7 +18,7 @@ fn checksum(policy: &FilterPolicy, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
     (policy.hash(block).raw() as u32).to_le_bytes()
 }
 
-/// The exact size in bytes of a filter of `keys` distinct keys.
+/// The exact size in bytes of a filter of `keys` distinct keys, with its checksum.
 pub(crate) fn encoded_len(policy: &FilterPolicy, keys: usize) -> usize {
     match policy.encoded_len(keys) {
         // No block can hold this number of keys, so `encode` writes `NO_FILTER`.
@@ -53,8 +53,8 @@ pub(crate) fn block(bytes: &[u8]) -> Option<&[u8]> {
     bytes.split_last_chunk::<CHECKSUM_BYTES>().map(|(block, _)| block)
 }
 
-/// Whether a policy of this name can have encoded these bytes, that is, whether the checksum is right and the block is
-/// well-formed. Reads all bytes.
+/// Whether the checksum is right and the block is well-formed, so that `policy` or another policy of the same name can
+/// have encoded the bytes. Reads all bytes.
 pub(crate) fn is_valid(policy: &FilterPolicy, bytes: &[u8]) -> bool {
     bytes
         .split_last_chunk::<CHECKSUM_BYTES>()

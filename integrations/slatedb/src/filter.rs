@@ -38,8 +38,8 @@ impl Filter for BlockFilter {
     }
 }
 
-/// Takes the place of bytes that are not a filter. It excludes nothing and does not keep the bytes. Its own encoding is
-/// empty, which is not a valid filter either.
+/// The filter that takes the place of bytes that are not a filter. It excludes no key and does not keep the bytes. Its
+/// encoding is empty, and empty bytes do not decode to a filter either.
 pub(crate) struct CorruptFilter;
 
 impl Filter for CorruptFilter {

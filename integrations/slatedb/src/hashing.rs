@@ -4,8 +4,8 @@ use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
 use std::sync::Arc;
 use trommel::{FilterPolicy, KeyHash};
 
-/// The kind of filter blocks of a policy, and the parts of a key that the policy adds to them. A policy, its builders
-/// and its filters share one value of this type.
+/// The filter blocks of a policy, and the parts of a key that are added to them: the whole key, the prefix, or both. A
+/// policy, its builders and its filters share one value of this type.
 #[derive(Clone)]
 pub(crate) struct Hashing {
     pub(crate) blocks: FilterPolicy,
@@ -18,18 +18,18 @@ impl Hashing {
         self.blocks.hash(key)
     }
 
-    /// The hash of the target's prefix, if it has one.
+    /// The hash of the target's prefix. `None` if the policy has no extractor or the extractor finds no prefix.
     ///
-    /// An extractor can return a length that exceeds the target's length. The target then has no prefix, both when it
-    /// is added and when it is looked up. SlateDB's own filter panics in this case.
+    /// Also `None` if the extractor returns a length that exceeds the target's length, where SlateDB's own filter panics.
+    /// So such a key is added without a prefix, and the filter does not exclude a query for such a prefix.
     pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
         let len = self.extractor.as_ref()?.prefix_len(target)?;
         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;
         Some(self.key(bytes.get(..len)?))
     }
 
-    /// The hash that a filter must hold if its table has a row that matches the query. `None` if no filter can exclude
-    /// the query.
+    /// The hash to look up for a query. If a table has a row that matches the query, the filter of the table holds this
+    /// hash. `None` for a query that the filters cannot answer, such as a range.
     pub(crate) fn query(&self, target: &FilterTarget) -> Option<KeyHash> {
         match target {
             FilterTarget::Point(key) if self.whole_keys => Some(self.key(key)),

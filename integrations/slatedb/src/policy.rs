@@ -35,12 +35,12 @@ pub struct TrommelFilterPolicy {
 impl TrommelFilterPolicy {
     /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds whose lookups are faster than
     /// those of SlateDB's own filter, it has the lowest false-positive rate for the same size: 0.82 % at 10 bits per
-    /// key. Rejected: split-block, whose lookups take half the time, but whose false-positive rate is 1.5 times as high
-    /// (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys are slower than those of SlateDB's own
-    /// filter.
+    /// key. Rejected: split-block, whose lookups take 0.5 to 0.7 of the time, but whose false-positive rate is 1.5
+    /// times as high (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys are slower than those of
+    /// SlateDB's own filter. README.md has the measurements.
     pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
 
-    /// The version of a filter's encoding in a table. It is part of every name.
+    /// The version of a filter's encoding in a table. It is part of the policy's name.
     const VERSION: u32 = 1;
 
     /// Makes a policy of the kind [`TrommelFilterPolicy::DEFAULT_KIND`], with seed 0.
@@ -181,9 +181,9 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
     }
 }
 
-/// A name that contains everything on which the meaning of a filter depends; it identifies an extractor by the
-/// extractor's name. That name comes last, so that two different configurations never have the same name, whatever
-/// their extractors are called.
+/// Returns the policy's name. It contains everything that is needed to read a filter's bytes: kind, hash and seed, and
+/// which parts of keys are added. The name of the extractor comes last, so that two different configurations never have
+/// the same name, whatever their extractors are called.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

@@ -31,8 +31,8 @@ async fn written(store: &Store, policies: &Policies, tables: u64) {
     db.close().await.unwrap();
 }
 
-/// Gets every key of a compacted database, and all absent keys between them. Requires that absent keys pass the single
-/// filter at the expected false-positive rate.
+/// Gets every key of a compacted database, and the absent keys between them. Requires that the database's only filter
+/// lets absent keys pass at the expected false-positive rate.
 async fn require_filtered(
     db: &(impl slatedb::DbReadOps + Sync),
     recorder: &Recorder,
@@ -77,8 +77,9 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
         "not every key was found through the filter of its table: {answers:?}"
     );
     assert!(answers.false_positives <= *bounds.end() as u64, "{answers:?}, {bounds:?}");
-    // The number of filters that a get asks and that do not hold its key: four for an absent key. For a present key it
-    // is 1.5 on average until the key is found. SlateDB checks some tables ahead, so it can be three for a present key.
+    // Counts the lookups in filters of tables without the key. A get of an absent key looks in four such filters. A get
+    // of a present key looks in 1.5 of them on average before it finds the key, but SlateDB checks some tables ahead,
+    // so there can be three. That makes 5.5 to 7 for each pair of a present and an absent key.
     let without_key = answers.no + answers.false_positives;
     assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "{answers:?}");
 }
@@ -246,7 +247,7 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
             assert_eq!(answers.no > 0, shared);
             db.close().await.unwrap();
         }
-        // A compaction writes filters of the policy with which the database is opened.
+        // A compaction writes the filters of the policy with which the database was opened, and no others.
         let (db, _) = open(&store, compacting(), vec![Arc::new(ours())]).await;
         compacted(&db).await;
         db.close().await.unwrap();

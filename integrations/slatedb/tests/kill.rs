@@ -3,7 +3,7 @@
 //! The number of writers is `TROMMEL_KILLS`, by default 20. Each writer is a process of this program. It opens the same
 //! database in local files, with small tables that are compacted all the time, and reports each batch when it is
 //! durable. SIGKILL comes at a random moment up to a tenth of a second after the first report. The database must then
-//! have every batch that was reported, the next batch whole or not at all, and nothing else.
+//! have every batch that was reported, and nothing else except, perhaps, the whole next batch.
 
 mod support;
 
@@ -30,7 +30,8 @@ fn store(folder: &Path) -> Store {
 fn small_tables() -> Settings {
     let mut settings = Settings { l0_sst_size_bytes: 16 << 10, ..compacting() };
     if let Some(compactor) = &mut settings.compactor_options {
-        // With short heartbeats, the compactions of a killed process begin again at once, not half a minute later.
+        // The next process repeats the compactions of a killed process when their heartbeats have timed out. By default
+        // that would take half a minute.
         compactor.worker_heartbeat_timeout = Duration::from_millis(300);
         if let Some(worker) = &mut compactor.worker {
             worker.heartbeat_interval = Duration::from_millis(50);
@@ -129,7 +130,7 @@ async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     }
     assert!(
         more == 0 || more == KEYS_PER_BATCH,
-        "batch {acknowledged} is neither whole nor absent: {more} of its keys, or of later ones, are there"
+        "batch {acknowledged} is neither whole nor absent: {more} keys of this batch or later batches are there"
     );
     let batches = acknowledged + more / KEYS_PER_BATCH;
     // A scan uses no filter.
@@ -186,7 +187,7 @@ fn main() {
         return runtime
             .block_on(write_until_killed(Path::new(folder), first_batch.parse().unwrap()));
     }
-    let kills =
-        std::env::var("TROMMEL_KILLS").map_or(20, |kills| kills.parse().expect("TROMMEL_KILLS"));
+    let kills = std::env::var("TROMMEL_KILLS")
+        .map_or(20, |kills| kills.parse().expect("TROMMEL_KILLS must be a number"));
     runtime.block_on(kill_writers(kills));
 }

@@ -136,7 +136,7 @@ fn an_encoded_filter_is_a_filter_block_and_a_checksum() {
     assert_eq!(encoded(&*build(&policy, (0..1_000).map(key))), expected);
 }
 
-/// Whether a filter returns true for 200 keys and 50 prefixes.
+/// Whether a filter answers "maybe" for 200 keys and 50 prefixes.
 fn excludes_nothing(filter: &dyn Filter) -> bool {
     let queries = (0..200).map(|i| point(key(i))).chain((0..50).map(|i| prefix(&key(i)[..18])));
     queries.into_iter().all(|query| filter.might_match(&query))
@@ -175,7 +175,7 @@ fn bytes_of_another_length_are_counted_and_exclude_nothing() {
             assert_eq!(policy.corrupt_blocks(), corrupt, "{} bytes: {policy:?}", bytes.len());
             assert!(excludes_nothing(&*filter));
             assert!(excludes_nothing(&*filter.clamp_allocated_size()));
-            // A cache that writes the filter and reads it again gets no filter either.
+            // A cache that encodes and decodes this filter gets a filter that excludes nothing again.
             assert!(encoded(&*filter).is_empty());
             assert_eq!(filter.size(), 0);
         }
@@ -295,7 +295,7 @@ fn a_builder_begins_again_after_each_filter() {
     assert!(!builder.build().might_match(&point("anvil")));
 }
 
-/// Returns the length `self.0` even if the key is shorter. SlateDB's own filter panics in this case.
+/// An extractor that returns the length `self.0` even if the key is shorter. SlateDB's own filter panics in this case.
 struct Unchecked(usize);
 
 impl PrefixExtractor for Unchecked {

@@ -1,7 +1,7 @@
 //! Measures queries of TPC-H on a cluster on this machine, with and without runtime filters. Prints a table in
 //! Markdown.
 //!
-//! `scripts/cluster tpch` builds what this needs and runs it.
+//! `scripts/cluster tpch` builds the scheduler, the executor and this program, and runs it.
 
 #[path = "../../tests/support/mod.rs"]
 mod support;
@@ -43,7 +43,7 @@ struct Arguments {
     /// root. Default: no limit.
     #[arg(long)]
     link: Option<u32>,
-    /// The number of runs of each query with filters, and of its runs without filters. They are interleaved.
+    /// The number of runs of each query with filters, and also without. Runs with and without filters are interleaved.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
     /// Keeps Ballista from broadcasting tables, as if they were too large to be sent to all executors.
@@ -52,7 +52,7 @@ struct Arguments {
     /// Runs only the queries with these names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Also prints the plans with their metrics.
+    /// Also prints the plan of each query with filters, with the metrics of its operators.
     #[arg(long)]
     explain: bool,
 }
@@ -62,7 +62,7 @@ async fn main() {
     let arguments = Arguments::parse();
     let tables = arguments.data.join(format!("scale-{}-{}", arguments.scale, arguments.files));
     data::generate(&tables, arguments.scale, arguments.files);
-    let folder = tempfile::tempdir().expect("a folder for the cluster");
+    let folder = tempfile::tempdir().expect("the folder of the cluster must be creatable");
     let links = arguments.link.map(|megabits| Links::create(arguments.executors, megabits));
     let setup = Setup { links, ..Setup::default() };
     let cluster = Cluster::start_with(
@@ -117,7 +117,7 @@ async fn main() {
     }
 }
 
-/// Returns a client whose queries have filters if `enabled` is "true".
+/// Connects a client with the tables of TPC-H. Its queries have filters if `enabled` is "true", none if it is "false".
 async fn session(
     cluster: &Cluster,
     tables: &Path,
@@ -131,12 +131,14 @@ async fn session(
     remote_with(cluster, tables, &options).await
 }
 
-/// The runs of one query.
+/// The runs of one query, either without or with filters.
 #[derive(Default)]
 struct Runs {
+    /// The answer of the last run that did not fail.
     answer: String,
     /// The error of the last run that failed.
     error: Option<String>,
+    /// The bytes of the shuffle files of the last run.
     shuffled_bytes: u64,
     times: Vec<Duration>,
 }
@@ -157,6 +159,7 @@ impl Runs {
         self.shuffled_bytes as f64 / 1e6
     }
 
+    /// The median time. With an even number of runs, the slower of the two in the middle.
     fn seconds(&self) -> f64 {
         let mut times = self.times.clone();
         times.sort();

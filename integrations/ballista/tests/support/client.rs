@@ -12,7 +12,8 @@ use trommel_ballista::RuntimeFilterOptions;
 
 /// Connects a client that does not have this crate's options.
 pub async fn remote(cluster: &Cluster, folder: &Path) -> SessionContext {
-    let context = SessionContext::remote(&cluster.url()).await.expect("a session");
+    let context =
+        SessionContext::remote(&cluster.url()).await.expect("the client must reach the scheduler");
     data::register(&context, folder).await;
     context
 }
@@ -23,17 +24,18 @@ pub async fn remote_with(cluster: &Cluster, folder: &Path, options: &[String]) -
         RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() };
     let config = SessionConfig::new_with_ballista().with_option_extension(filters);
     let state = SessionStateBuilder::new().with_default_features().with_config(config).build();
-    let context =
-        SessionContext::remote_with_state(&cluster.url(), state).await.expect("a session");
+    let context = SessionContext::remote_with_state(&cluster.url(), state)
+        .await
+        .expect("the client must reach the scheduler");
     data::register(&context, folder).await;
     for option in options {
-        let set = context.sql(&format!("SET {option}")).await.expect("an option");
-        set.collect().await.expect("a set option");
+        let set = context.sql(&format!("SET {option}")).await.expect("the option must exist");
+        set.collect().await.expect("the option must have a valid value");
     }
     context
 }
 
-/// Options with which Ballista sends no table to all executors.
+/// Options that keep Ballista from sending a table to all executors.
 pub fn shuffles_only() -> Vec<String> {
     let limits = [
         "ballista.optimizer.broadcast_join_threshold_bytes",
@@ -44,8 +46,8 @@ pub fn shuffles_only() -> Vec<String> {
     limits.map(|limit| format!("{limit} = 0")).to_vec()
 }
 
-/// The options of [`shuffles_only`], and two changes for small tables: joins of small inputs get filters too, and a
-/// stage has only four partitions.
+/// The options of [`shuffles_only`], and two more for tests with small tables: joins of small inputs get filters too,
+/// and a stage has at most four partitions.
 pub fn without_broadcast() -> Vec<String> {
     let mut options = shuffles_only();
     options.push("trommel.runtime_filter.min_probe_rows = 0".to_owned());
@@ -53,12 +55,17 @@ pub fn without_broadcast() -> Vec<String> {
     options
 }
 
+/// Runs a query and returns its rows as a table of text.
+///
+/// # Panics
+/// If the query fails.
 pub async fn rows(context: &SessionContext, sql: &str) -> String {
     try_rows(context, sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
+/// Runs a query and returns its rows as a table of text, or the text of its error.
 pub async fn try_rows(context: &SessionContext, sql: &str) -> Result<String, String> {
     let frame = context.sql(sql).await.map_err(|error| error.to_string())?;
     let batches = frame.collect().await.map_err(|error| error.to_string())?;
-    Ok(pretty_format_batches(&batches).expect("text").to_string())
+    Ok(pretty_format_batches(&batches).expect("every column must have a text form").to_string())
 }

@@ -1,4 +1,4 @@
-//! Runs a cluster of processes on this machine and ends it when the value is dropped.
+//! Runs a cluster of processes on this machine.
 
 use super::links::Links;
 use std::collections::HashSet;
@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The time within which processes must answer after their start.
+/// The time within which a process must answer after its start.
 const START: Duration = Duration::from_secs(30);
 
-/// One scheduler and some executors, each with a folder and a log of its own.
+/// One scheduler and some executors, each with a log of its own. The processes are killed when the value is dropped.
 pub struct Cluster {
     binaries: PathBuf,
     folder: PathBuf,
     scheduler: Option<Child>,
     executors: Vec<Option<Child>>,
     ports: Ports,
-    /// The links in it are removed when it is dropped, which is after the processes have ended.
+    /// Dropping the setup removes its links. This happens after `Cluster::drop` has ended the processes.
     setup: Setup,
 }
 
@@ -38,16 +38,17 @@ struct Ports {
     executors: Vec<[u16; 3]>,
 }
 
-/// Returns ports that were free at the time of the call.
+/// Returns TCP ports that were free at the time of the call.
 fn free_ports<const N: usize>() -> [u16; N] {
     let listeners =
-        [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port"));
-    listeners.map(|listener| listener.local_addr().expect("an address").port())
+        [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port must be free"));
+    listeners.map(|listener| listener.local_addr().expect("a bound listener has an address").port())
 }
 
 impl Cluster {
-    /// Starts a scheduler and `executors` executors from the folder `binaries`, each of which runs up to `slots` tasks
-    /// at once. Waits until all have registered.
+    /// Starts a scheduler and `executors` executors from the folder `binaries`. Each executor runs up to `slots` tasks
+    /// at once. Writes logs and shuffle files to `folder`. Waits until all executors have registered with the
+    /// scheduler.
     pub fn start(binaries: &Path, folder: &Path, executors: usize, slots: usize) -> Self {
         Self::start_with(Setup::default(), binaries, folder, executors, slots)
     }
@@ -127,7 +128,7 @@ impl Cluster {
         slots: usize,
         work: &Path,
     ) -> Vec<String> {
-        std::fs::create_dir_all(work).expect("a work folder");
+        std::fs::create_dir_all(work).expect("the folder of shuffle files must be creatable");
         vec![
             format!("--bind-host={address}"),
             format!("--external-host={address}"),
@@ -143,7 +144,7 @@ impl Cluster {
         ]
     }
 
-    /// The command line of an additional executor, which the caller starts.
+    /// The command line of an additional executor, which the caller starts. `work` is its folder of shuffle files.
     pub fn plain_executor_arguments(&self, work: &Path) -> Vec<String> {
         let arguments = self.executor_arguments(Ipv4Addr::LOCALHOST, free_ports(), 2, work);
         [vec!["executor".to_owned()], arguments].concat()
@@ -162,12 +163,12 @@ impl Cluster {
             .collect()
     }
 
-    /// The total size in bytes of the files that jobs have written, without the jobs in `before`.
+    /// The total size in bytes of the shuffle files of all jobs that are not in `before`.
     pub fn shuffled_bytes_since(&self, before: &HashSet<String>) -> u64 {
         self.folders_since(before).iter().map(|folder| bytes_of(folder)).sum()
     }
 
-    /// The total size in bytes of the files that one stage of each job has written, without the jobs in `before`.
+    /// The total size in bytes of the shuffle files of one stage, for all jobs that are not in `before`.
     pub fn stage_bytes_since(&self, before: &HashSet<String>, stage: usize) -> u64 {
         self.folders_since(before).iter().map(|job| bytes_of(&job.join(stage.to_string()))).sum()
     }
@@ -181,17 +182,19 @@ impl Cluster {
     }
 
     fn spawn(&self, mut program: Command, name: &str, arguments: &[String]) -> Child {
-        std::fs::create_dir_all(&self.folder).expect("the folder of the cluster");
-        let log = File::create(self.folder.join(format!("{name}.log"))).expect("a log");
+        std::fs::create_dir_all(&self.folder).expect("the folder of the cluster must be creatable");
+        let log = File::create(self.folder.join(format!("{name}.log")))
+            .expect("the log must be creatable");
         program
             .args(arguments)
             .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a log"))
+            .stdout(log.try_clone().expect("the log must have two handles"))
             .stderr(log)
             .spawn()
             .unwrap_or_else(|error| panic!("{program:?}: {error}"))
     }
 
+    /// Waits until at least `count` executors have registered with the scheduler.
     pub fn wait_for_executors(&self, count: usize) {
         wait_until("the executors have registered", || {
             let listed = self.get("/api/executors").unwrap_or_default();
@@ -212,7 +215,8 @@ impl Cluster {
         }
     }
 
-    /// The body of the scheduler's REST answer. `None` if the scheduler does not answer with status 200.
+    /// Sends a GET request to the scheduler's REST interface and returns the body of the answer. `None` if the
+    /// scheduler does not answer with status 200.
     pub fn get(&self, path: &str) -> Option<String> {
         let address = SocketAddr::from((self.scheduler_address(), self.ports.scheduler));
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;

@@ -13,7 +13,9 @@ use tpchgen_arrow::*;
 pub const TABLES: [&str; 8] =
     ["nation", "region", "part", "supplier", "partsupp", "customer", "orders", "lineitem"];
 
-/// Writes each missing table into its own folder. Large tables are split into `files` files.
+/// Writes each missing table into its own folder under `folder`, at the scale factor `scale`. All tables but nation and
+/// region are split into `files` files. A folder gets its name when it is complete, so that a run that was interrupted
+/// leaves no table with missing rows.
 pub fn generate(folder: &Path, scale: f64, files: i32) {
     for table in TABLES {
         let small = matches!(table, "nation" | "region");
@@ -23,7 +25,7 @@ pub fn generate(folder: &Path, scale: f64, files: i32) {
             continue;
         }
         let partial = folder.join(format!("{table}.partial"));
-        std::fs::create_dir_all(&partial).expect("a folder");
+        std::fs::create_dir_all(&partial).expect("the folder of a table must be creatable");
         for part in 1..=files {
             let path = partial.join(format!("part-{part}.parquet"));
             macro_rules! write_part {
@@ -42,18 +44,19 @@ pub fn generate(folder: &Path, scale: f64, files: i32) {
                 _ => write_part!(LineItemArrow, LineItemGenerator),
             }
         }
-        std::fs::rename(&partial, &table_folder).expect("a new name");
+        std::fs::rename(&partial, &table_folder).expect("the folder of a table must be renamable");
     }
 }
 
 fn write<E: std::fmt::Debug>(path: &Path, batches: impl Iterator<Item = Result<RecordBatch, E>>) {
-    let file = File::create(path).expect("a file");
+    let file = File::create(path).expect("the Parquet file must be creatable");
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut batches = batches.map(|batch| batch.expect("a batch")).peekable();
+    let mut batches = batches.map(|batch| batch.expect("the generator cannot fail")).peekable();
     let Some(schema) = batches.peek().map(RecordBatch::schema) else { return };
-    let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).expect("a writer");
-    batches.for_each(|batch| writer.write(&batch).expect("a written batch"));
-    writer.close().expect("a closed file");
+    let mut writer = ArrowWriter::try_new(file, schema, Some(properties))
+        .expect("Parquet must support the schema");
+    batches.for_each(|batch| writer.write(&batch).expect("the batch must be writable"));
+    writer.close().expect("the footer must be writable");
 }
 
 /// Registers the tables of a folder.
@@ -63,6 +66,6 @@ pub async fn register(context: &SessionContext, folder: &Path) {
         context
             .register_parquet(table, &path, ParquetReadOptions::default())
             .await
-            .expect("a table");
+            .expect("the table must be readable");
     }
 }

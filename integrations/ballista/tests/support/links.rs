@@ -1,5 +1,5 @@
-//! Connects the processes of a cluster by links with a limited data rate. Each executor has a network namespace, and a
-//! bridge joins the namespaces.
+//! Connects the processes of a cluster by links with a limited data rate. Each executor has its own network namespace,
+//! and a bridge joins the namespaces.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
@@ -39,8 +39,8 @@ impl Links {
             run(&format!("{in_namespace} ip link set lo up"));
             run(&format!("{in_namespace} ip address add {}/24 dev {inside}", Self::executor(i)));
             run(&format!("{in_namespace} ip link set {inside} up"));
-            // The burst is the data that the link carries in 10 ms. This is more than it carries between two ticks of
-            // the kernel's timer.
+            // `tbf` needs a burst of at least the data that the link carries between two ticks of the kernel's timer.
+            // This burst is the data of 10 ms, which is at least one tick.
             let limit =
                 format!("root tbf rate {megabits}mbit burst {}kb latency 50ms", megabits * 10 / 8);
             run(&format!("tc qdisc add dev {outside} {limit}"));
@@ -74,7 +74,7 @@ impl Drop for Links {
 
 fn run(command: &str) {
     let mut words = command.split(' ');
-    let program = words.next().expect("a program");
+    let program = words.next().expect("a command begins with a program");
     let status = Command::new(program).args(words).status();
     assert!(
         status.is_ok_and(|status| status.success()),

@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The number of rows of the table `numbers`.
 const ROWS: i64 = 20_000;
 
-/// A session with this crate's functions and the table `numbers` of 20,000 rows. `id` counts from 0, and `name` is
-/// "number " followed by the id.
+/// A session with this crate's functions and rule, and with the table `numbers` of 20,000 rows in `partitions`
+/// partitions. The column `id` counts from 0, and the column `name` is "number " followed by the id.
 pub async fn context(partitions: usize) -> SessionContext {
     fill(SessionContext::new_with_config(config(partitions)), partitions).await
 }
@@ -59,7 +59,7 @@ pub async fn query(context: &SessionContext, sql: &str) -> Vec<RecordBatch> {
     frame.collect().await.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// Runs a statement that has no result.
+/// Runs a statement whose result is not needed.
 pub async fn execute(context: &SessionContext, sql: &str) {
     query(context, sql).await;
 }

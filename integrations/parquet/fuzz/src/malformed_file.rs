@@ -6,6 +6,7 @@
 use trommel::Bitmap;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterSet, Literals, PhysicalType};
 
+/// The real file that is changed.
 const FILE: &[u8] = include_bytes!("../../tests/golden/pyarrow.parquet");
 
 /// Runs the fuzz target with an input.
@@ -95,6 +96,7 @@ pub fn judge(bytes: &[u8]) {
     }
 }
 
+/// Calls the functions of a filter that was parsed from `given` bytes, and checks their results.
 fn exercise(filter: &ChunkFilter<'_>, given: usize) {
     assert!(filter.len_bytes() <= given && filter.bitset().len() % 32 == 0);
     assert!((0.0..=1.0).contains(&filter.fill()));

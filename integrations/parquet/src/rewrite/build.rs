@@ -6,7 +6,7 @@ use crate::rewrite::thrift_writer::StructWriter;
 use crate::thrift::Kind;
 use trommel::{KeyHash, SpecError, SplitBlockBloom};
 
-/// The largest bitset that Arrow and the `parquet` crate accept.
+/// The size in bytes of the largest bitset that Arrow and the `parquet` crate accept.
 pub(crate) const MAX_BITSET_BYTES: u64 = 128 << 20;
 
 /// Why a filter could not be built.
@@ -21,8 +21,8 @@ impl From<SpecError> for BuildError {
     }
 }
 
-/// Builds a filter of distinct values with a false-positive rate of at most `fpr`. It has the smallest sufficient size
-/// if `any_size` is set. Otherwise it has the smallest sufficient power of two.
+/// Builds a filter of distinct values with a false-positive rate of at most `fpr`. If `any_size` is set, the filter has
+/// the smallest size that suffices, otherwise the smallest power of two that suffices.
 pub(crate) fn build(
     hashes: &[KeyHash],
     fpr: f64,

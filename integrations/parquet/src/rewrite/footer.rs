@@ -20,9 +20,11 @@ pub(crate) trait Changes {
 
 type Result<T> = core::result::Result<T, ThriftError>;
 
-/// A function that handles a field whose head was read: it copies the field, writes a changed one, or skips it.
+/// A function that handles a field of a struct: it copies the field, writes a changed field, or skips it. The reader is
+/// after the head of the field, that is, after its number and type.
 type Field<'f> = dyn FnMut(&mut StructWriter<'_>, i16, Kind, &mut Reader<'_>) -> Result<()> + 'f;
 
+/// Copies a struct. Calls `field` for each of its fields.
 fn copy_struct(reader: &mut Reader<'_>, out: &mut Vec<u8>, field: &mut Field<'_>) -> Result<()> {
     let (mut to, mut last) = (StructWriter::new(out), 0);
     while let Some((id, kind)) = reader.field(&mut last)? {
@@ -45,7 +47,7 @@ fn copy_structs(
     (0..len).try_for_each(|i| element(i, reader, out))
 }
 
-/// Copies the metadata of a file.
+/// Copies a footer with the changes of offsets, lengths and filters that `changes` states.
 pub(crate) fn copy_footer(bytes: &[u8], changes: &dyn Changes) -> Result<Vec<u8>> {
     let (mut reader, mut out) = (Reader::new(bytes), Vec::with_capacity(bytes.len() + 64));
     copy_struct(&mut reader, &mut out, &mut |to, id, kind, reader| match (id, kind) {

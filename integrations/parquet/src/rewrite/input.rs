@@ -58,8 +58,9 @@ impl Input {
         Ok(bytes)
     }
 
-    /// The range of a chunk's filter, which consists of header and bitset. `None` if there is no filter, or if the
-    /// filter is so malformed that its end is not known. The bytes of a malformed filter are left in the file.
+    /// The range of a chunk's filter, which consists of header and bitset. `None` if there is no filter, or if it is
+    /// malformed: its header cannot be parsed, its length is not the declared length, or it does not end before the
+    /// footer. The bytes of a malformed filter are left in the file.
     pub(super) fn filter_range(
         &mut self,
         chunk: &Chunk,

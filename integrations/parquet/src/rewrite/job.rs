@@ -27,7 +27,7 @@ pub(super) struct Job<'j> {
     pub(super) output: &'j Path,
 }
 
-/// The new locations of the parts that were written. The new footer needs them.
+/// The new locations of the parts that were written, for the new footer. The maps have row group and column as keys.
 #[derive(Default)]
 struct Written {
     moves: Moves,
@@ -50,6 +50,8 @@ impl Changes for Written {
 }
 
 impl Job<'_> {
+    /// Writes the new file to `out`. After each filter, calls `progress` with the number of finished filters and their
+    /// total number.
     pub(super) fn run(
         &mut self,
         out: &mut Output,
@@ -62,6 +64,7 @@ impl Job<'_> {
         self.copy_page_indexes(out, &mut written)?;
         self.write_footer(out, &written)?;
         let old_bytes = |task: &Task| task.old.as_ref().map_or(0, |old| old.end - old.start);
+        // If the layout drops nothing, the bytes of the old filters are still in the file.
         let unused = layout.dropped.is_empty().then(|| self.plan.tasks.iter().map(old_bytes).sum());
         Ok(RewriteReport {
             file_bytes_before: self.input.len,
@@ -136,7 +139,8 @@ impl Job<'_> {
         self.input.footer.columns[task.column].path.clone()
     }
 
-    /// Returns the folded filter, or the old filter if its false-positive rate does not allow folding.
+    /// Returns the folded filter, or the old filter if it cannot be folded: its false-positive rate is too high, or
+    /// memory runs out.
     fn fold(&mut self, task: &Task, fpr: f64) -> Result<Made, RewriteError> {
         let (row_group, column) = (task.row_group, task.column);
         let Some(old) = &task.old else {
@@ -254,5 +258,6 @@ impl Job<'_> {
     }
 }
 
-/// A filter with its header, the number of distinct values if they were counted, and its false-positive rate.
+/// The bytes of a new filter with its header (`None` if the filter is removed), the number of distinct values if they
+/// were counted, and the false-positive rate.
 type Made = (Option<Vec<u8>>, Option<u64>, f64);

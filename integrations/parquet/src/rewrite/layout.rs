@@ -7,8 +7,8 @@ use core::ops::Range;
 pub(crate) struct Layout {
     /// The ranges that are left out, in ascending order.
     pub(crate) dropped: Vec<Range<u64>>,
-    /// The offset in the old file before which new filters are inserted: after the data and before the page indexes, as
-    /// the format recommends.
+    /// The offset in the old file before which new filters are inserted. If possible, this is the offset of the first
+    /// page index, as the format recommends, and otherwise the offset of the footer.
     pub(crate) insert_at: u64,
 }
 
@@ -22,10 +22,12 @@ pub(crate) struct Parts {
 }
 
 impl Layout {
-    /// If the footer accounts for every byte of the file, leaves out dropped filters and moves up the bytes behind
-    /// them. Otherwise the file might have content that another program finds by its offset, such as an index, so
-    /// nothing moves: dropped filters stay as unused bytes, and new filters are inserted directly before the footer.
-    /// Nothing moves either if a page index comes before the end of the column chunks.
+    /// Plans the layout of a file whose first part begins at `begin` and whose footer begins at `footer`.
+    ///
+    /// If the footer accounts for every byte of the file, leaves out dropped filters, so that the bytes behind them
+    /// move towards the beginning. Otherwise the file might have content that another program finds by its offset, such
+    /// as an index, so nothing moves: dropped filters stay as unused bytes, and new filters are inserted directly
+    /// before the footer. Nothing moves either if a page index comes before the end of the column chunks.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();
@@ -77,6 +79,7 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
+    /// Adds a range of the old file that was copied to the offset `to`. Ranges must be added in ascending order.
     pub(crate) fn push(&mut self, range: Range<u64>, to: u64) {
         self.segments.push((range, to));
     }

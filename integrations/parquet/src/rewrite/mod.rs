@@ -23,7 +23,7 @@ use output::Output;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A change of the filters of a column.
+/// An operation on all filters of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Add { fpr: f64 },
@@ -85,7 +85,8 @@ pub struct FilterChange {
     pub column: String,
     /// The index of the row group.
     pub row_group: usize,
-    /// The number of distinct values in a filter that was built from values. `None` for other operations.
+    /// The number of distinct values of a filter that was built from values. `None` if the filter was folded or
+    /// removed.
     pub distinct: Option<u64>,
     /// The size of the old header and bitset in bytes; 0 if there was no filter.
     pub bytes_before: u64,
@@ -140,8 +141,9 @@ impl Rewrite {
     }
 
     /// Writes the new file. The file appears whole or not at all: the bytes are written to a temporary file in the same
-    /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. If
-    /// the process is killed, the temporary file remains. It has the name `.NAME.PROCESS-NUMBER.tmp`.
+    /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. A
+    /// file that is replaced passes on its permissions; a symbolic link stays, and the file that it refers to is
+    /// replaced. If the process is killed, the temporary file remains. It has the name `.NAME.PROCESS-NUMBER.tmp`.
     ///
     /// Memory: the hashes of one column chunk's distinct values, one filter, the footer, and buffers.
     ///
@@ -263,7 +265,7 @@ struct Task {
     row_group: usize,
     column: usize,
     operation: Operation,
-    /// The range of the old filter in the old file.
+    /// The range of the old filter in the old file. `None` if there is no filter or the filter is malformed.
     old: Option<Range<u64>>,
 }
 

@@ -34,7 +34,7 @@ impl Output {
         Ok(Self { file, temporary, target, written: 0 })
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     pub(crate) fn position(&self) -> u64 {
         self.written
     }
@@ -46,7 +46,8 @@ impl Output {
         Ok(file.get_mut())
     }
 
-    /// Syncs the file to the disk, renames it to the target, and syncs the folder.
+    /// Syncs the file to the disk, renames it to the target, and syncs the folder. A target that is replaced passes on
+    /// its permissions to the new file.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         let replaced = fs::metadata(&self.target);
         let file = self.flushed()?;

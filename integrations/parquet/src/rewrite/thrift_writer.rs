@@ -7,7 +7,7 @@ use crate::thrift::{Kind, Reader, ThriftError};
 
 type Result<T> = core::result::Result<T, ThriftError>;
 
-/// Writes the fields of a struct.
+/// Writes the fields of a struct, in any order, to the end of `out`. `last` is the number of the previous field.
 #[derive(Debug)]
 pub(crate) struct StructWriter<'o> {
     out: &'o mut Vec<u8>,

@@ -11,7 +11,7 @@ use trommel::KeyHash;
 
 /// The number of records that are decoded at a time.
 const BATCH: usize = 8192;
-/// While hashes are collected, they are first sorted when there are this many.
+/// The number of collected hashes from which on repeated hashes are removed. Below it, the memory is not worth a sort.
 const MIN_SORTED: usize = 1 << 16;
 
 /// Collects distinct hashes. Repeated hashes are removed whenever there are at least [`MIN_SORTED`] hashes and their
@@ -47,7 +47,7 @@ pub(crate) fn open(file: File) -> Result<SerializedFileReader<File>> {
     guarded(|| SerializedFileReader::new(file))
 }
 
-/// The hashes of the distinct values of a column chunk, without nulls.
+/// The hashes of the distinct values of a column chunk, without nulls, in ascending order.
 pub(crate) fn distinct_hashes(
     reader: impl FnOnce() -> Result<ColumnReader>,
 ) -> Result<Vec<KeyHash>> {

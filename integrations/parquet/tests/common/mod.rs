@@ -29,8 +29,7 @@ pub(crate) fn golden_path(name: &str) -> PathBuf {
     Path::new("tests/golden").join(format!("{name}.parquet"))
 }
 
-/// Returns the range of the number `k` in a row group of a golden file. [`plain_encoding`] computes the values from
-/// `k`.
+/// Returns the numbers `k` from which the values of a row group of a golden file are computed ([`plain_encoding`]).
 pub(crate) fn numbers(group: usize) -> std::ops::Range<i64> {
     let first = group as i64 * DISTINCT;
     first..first + DISTINCT
@@ -94,7 +93,9 @@ impl Drop for Folder {
 /// The properties of a file that the parquet crate writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
+    /// The number of row groups.
     pub(crate) groups: usize,
+    /// The number of rows of each row group.
     pub(crate) rows: i64,
     /// The columns for which the parquet crate writes filters.
     pub(crate) filtered: &'static [&'static str],

@@ -13,8 +13,8 @@ const SAMPLE: usize = 1 << 13;
 /// The first number of the keys that no filter holds.
 const ABSENT: u64 = 1 << 40;
 
-/// Returns queries whose keys lie one after another in memory, so that reading them is cheap and costs every policy the
-/// same.
+/// Returns queries for the keys of `numbers`. The keys lie one after another in memory, so that reading them is cheap
+/// and costs every policy the same.
 fn queries(numbers: impl Iterator<Item = u64>) -> Vec<FilterQuery> {
     let keys = Bytes::from(numbers.flat_map(key).collect::<Vec<u8>>());
     (0..keys.len()).step_by(20).map(|at| FilterQuery::point(keys.slice(at..at + 20))).collect()
@@ -74,8 +74,8 @@ pub(crate) fn measure(subjects: &[Subject], keys: usize, lookups: usize, others:
         let window = window..window + SAMPLE;
         samples_taken[i] += 1;
         let [.., absent_times, present_times] = &mut samples[i];
-        // The other filters have evicted this one from the cache. In a program that uses only one filter, the filter
-        // would be in the cache.
+        // Loads the filter into the cache. The measurements of the other filters have evicted it, but in a program that
+        // uses only one filter, the filter would be in the cache.
         matches(&filters[i], &present);
         let (looking, found) = time(|| matches(&filters[i], &absent[window.clone()]));
         absent_times.add_ns(looking, SAMPLE);
