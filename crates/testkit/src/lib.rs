@@ -1,4 +1,5 @@
-//! What the tests of every family of filters share; a dev-dependency only.
+//! What the tests of every family of filters share. Published crates have it as a dev-dependency only; `trommel-benches`
+//! uses its statistics.
 //!
 //! | module | idea |
 //! |---|---|
@@ -7,7 +8,7 @@
 //! | [`stats`] | how far a count may be from its expectation |
 //! | [`subject`] | the information that the contract needs to test a filter |
 //! | [`threads`] | threads that work on the pieces of a large batch |
-//! | [`contract`] | the claims, and [`contract_suite!`], which makes tests of them |
+//! | [`contract`] | the claims, and the macros that make tests of them: [`contract_suite!`] for every filter, and one for each capability |
 //!
 //! A family's test names its filters once, each as a [`subject::Subject`], and gets the tests of the
 //! suites that it declares: for every instruction set if a claim depends on the set, otherwise once. A

@@ -1,10 +1,12 @@
 //! The roofline: the number of random 64-byte cache lines of a working set that one core reads per second.
 //!
-//! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So every throughput is
-//! also given as a fraction of the roofline: `fraction = operations/s × lines per operation / lines/s`. Both speeds are
-//! measured in the same rounds at the same size.
+//! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So a throughput is
+//! also given as a fraction of the roofline, if the number of lines per operation is known:
+//! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds at the same
+//! size.
 //!
-//! An operation on a blocked filter reads one line, and so does a lookup in a quotient filter with one block per line.
+//! An operation on a blocked filter reads one line. A lookup in a quotient filter with one block per line is counted as
+//! one line too, although about a fifth of them read a second one.
 //! In a standard filter that sets `k` bits per key, a hit and an insert read `k` lines. A miss ends at its first zero
 //! bit, so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines, where `fill` is the share of bits that are
 //! set.

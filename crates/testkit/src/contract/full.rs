@@ -10,7 +10,7 @@ use trommel_simd::Isa;
 /// The numbers of keys that the filters to be filled are planned for: filters of one block, of some, and of many.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
 /// The false-positive rate of the filters that are filled: every kind reaches it at 95 % load, and at this rate there
-/// are more fingerprints than slots.
+/// are more possible fingerprints than slots, so that even a set, which holds each fingerprint once, becomes full.
 const FPR: f64 = 0.004;
 
 /// A number of keys above the number of slots of a filter for `planned` keys.
@@ -28,7 +28,8 @@ fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> 
     })
 }
 
-/// Fails unless an error and its message have the numbers of the filter.
+/// Fails unless the error has the filter's `len` and a capacity that is not below it, and its message has all three
+/// numbers of the error.
 fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
     assert_eq!(full.len, filter.len(), "{full}");
     assert!(full.capacity >= full.len, "more keys than capacity: {full}");
@@ -59,7 +60,7 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
             );
         }
         assert_all_found(&filter, inside, "full");
-        // Other keys can still fit; a key that does not leaves no trace.
+        // Other keys can still fit. A key that does not fit leaves no trace.
         for hash in &outside[..outside.len().min(60)] {
             let before = S::to_bytes(&filter);
             match filter.insert_hash(*hash) {
@@ -225,8 +226,8 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     }
 }
 
-/// In a filter into which no more of the keys fit (a quotient filter has no free slot then, and shifts runs furthest),
-/// batches of many lengths, single lookups and portable code agree, and find every key.
+/// In a filter into which no more of the keys fit (most quotient filters have no free slot then, and shift runs
+/// furthest), batches of many lengths, single lookups and portable code agree, and find every key.
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
         let keys = Disjoint::new(78, too_many(planned), 6000);

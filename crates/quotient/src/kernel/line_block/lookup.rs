@@ -55,7 +55,8 @@ pub(super) unsafe fn equal_to<W: Words>(words: W, table: *const u8, line: usize,
     half(0) | half(LINE_BYTES / 2) << 32
 }
 
-/// The slots of the run that begins at the start of index `number`, and whether the run ends in the line.
+/// The slots of the run that begins at number `number` of the line's `starts`, counted from 0, and whether the run ends
+/// in the line.
 #[inline(always)]
 pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool) {
     let ends = words.two_ones(starts, number);
@@ -86,7 +87,8 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     let (run, ends_here) = run_of(words, starts, number);
     let hit = occupied & (equal & run != 0);
     // If the run ends in this line, the difference can be negative, but is not used. If runs of earlier lines take the
-    // whole line and more, only the algorithms of the table find the run, from earlier lines.
+    // whole line and more, this line does not tell where the key's run begins. Only `Table` finds it, by counting from
+    // an earlier line.
     let start = (number + 1).wrapping_sub(starts.count_ones());
     let start = if offset > u64::from(SLOTS) { FAR } else { start };
     let line = key.line + LINE_BYTES;
@@ -124,7 +126,7 @@ pub(super) fn follow<W: Words>(
     scalar::contains::<LineBlock, _>(words, geometry, table, hash)
 }
 
-/// The index of a run's start in the line after its key's, for [`contains_rest`].
+/// [`Continued::start`] of a run that goes on in the line after the key's line.
 pub(super) type Rest = u32;
 
 /// Looks a key up whose run goes on beyond the key's line.
@@ -152,7 +154,7 @@ pub(super) fn contains<W: Words>(
 ) -> bool {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     let key = locate(geometry, hash);
-    // SAFETY: `locate` gives a line of the geometry, and the table has more, as the assertion checks.
+    // SAFETY: `locate` returns one of the geometry's lines, and the table has all of them, as the assertion checks.
     let (hit, more, next) = unsafe { probe(words, table.as_ptr(), key) };
     if more {
         return rest(geometry, table, hash, next.start);
@@ -165,7 +167,7 @@ const BLOCK: usize = 64;
 
 /// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use it
 /// for keys that do not fill a block, and for tables of more lines than they can compute. Rejected: listing the keys
-/// whose run goes on in the next line, as those kernels do (in tables in L2, batches of 16 keys took 1.7 times as long,
+/// whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times as long,
 /// and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
