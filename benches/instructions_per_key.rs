@@ -11,9 +11,9 @@
 //! `role` is `rival` or `ours`; the filters of a group are compared with each other. `keys` is 0 for an operation that
 //! the filter lacks.
 //!
-//! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of `subjects`, for 1e5 keys or with 2^17 slots, which fit in a cache, and for 1e7 keys or with
-//! 2^24 slots, which do not.
-
+//! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of
+//! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of
+//! `subjects`, for 1e5 keys or with 2^17 slots, which fit in a cache, and for 1e7 keys or with 2^24 slots, which do not.
 mod subjects;
 
 use subjects::{CHUNK, Group, OPERATIONS, Pools, bloom_groups, run_operations, slot_groups};

@@ -189,8 +189,8 @@ impl Pools {
         Self { absent: hashes(2, POOL), present, new }
     }
 
-    /// The absent, present and new keys of a round. The keys to insert are not those that were looked up, so that inserts
-    /// do not find their cache lines in L1.
+    /// The absent, present and new keys of a round. The keys to insert are not those that were looked up, so that
+    /// inserts do not find their cache lines in L1.
     pub(crate) fn chunks(&self, round: usize) -> [&[KeyHash]; 3] {
         let chunk = |pool: &'_ [KeyHash], offset: usize| {
             let first = (round * 7 + offset) % (pool.len() / CHUNK) * CHUNK;

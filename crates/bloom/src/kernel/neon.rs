@@ -116,8 +116,8 @@ impl Fields {
         Self { sources, shifts: unsafe { vld1q_s16(shifts.as_ptr()) } }
     }
 
-    /// The positions of two keys, eight bytes for each. A position is the upper six bits of its byte; the lower two bits
-    /// mean nothing.
+    /// The positions of two keys, eight bytes for each. A position is the upper six bits of its byte; the lower two
+    /// bits have no meaning.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn positions(&self, products: uint64x2_t) -> uint8x16_t {

@@ -19,8 +19,8 @@ fn word(geometry: Geometry, hash: u64) -> usize {
     RegisterBody::block(geometry, hash) as usize * RegisterBody::BLOCK_BYTES
 }
 
-/// The words of two keys, of which each has the key's bit positions as bytes; see [`Fields::positions`]. Each byte of the
-/// result is all ones if the bit at this position is set.
+/// Tests the words of two keys at the keys' bit positions, which are bytes as [`Fields::positions`] returns them. Each
+/// byte of the result is all ones if the bit at this position is set, else zero.
 #[inline]
 #[target_feature(enable = "neon")]
 fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
