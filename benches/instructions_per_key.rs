@@ -1,26 +1,27 @@
-//! How many instructions does a key take, of our filters in batches and of the other crates?
+//! How many instructions per key do our filters take in batches, and the filters of other crates with one call per key?
 //!
-//! Runs the operations of `single_keys` once on each filter, and calls `getpid` before and after each operation: a
-//! program that emulates this one can count the instructions between the calls. `scripts/count-aarch64` does so.
-//! Writes a line for each operation, in the order of the calls:
+//! Runs the operations of `single_keys` twice on each filter. The second time, calls `getpid` before and after each
+//! operation, so that a program that emulates this one can count the instructions between the two calls.
+//! `scripts/count-aarch64` does so. Writes a line for each operation, in the order of the calls:
 //!
 //! ```text
 //! size|group|role|filter|operation|keys
 //! ```
 //!
-//! `role` is `rival` or `ours`; the filters of a group are compared with each other. `keys` is 0 for an operation that
-//! the filter lacks.
+//! `group` is the number of a group of filters that are compared with each other, and `role` is `rival` or `ours`.
+//! `keys` is 0 for an operation that the filter lacks.
 //!
 //! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of
-//! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of
-//! `subjects`, for 1e5 keys or with 2^17 slots, which fit in a cache, and for 1e7 keys or with 2^24 slots, which do not.
+//! `subjects`, for 1e5 keys or with 2^17 slots, which fit into an L2 cache, and for 1e7 keys or with 2^24 slots, which
+//! do not.
+
 mod subjects;
 
 use subjects::{CHUNK, Group, OPERATIONS, Pools, bloom_groups, run_operations, slot_groups};
 use trommel::KeyHash;
 use trommel_benches::hashes;
 
-/// Runs the operations of a group of filters, which is number `number` of the filters of this size.
+/// Runs the operations of a group of filters, which has the number `number` among the groups of this size.
 fn count(size: &str, number: usize, mut group: Group, keys: &[KeyHash]) {
     let pools = Pools::new(&mut group, keys);
     // The first round has costs that later rounds do not have, such as growing a buffer.

@@ -1,7 +1,7 @@
 //! What does a batch of lookups cost, by kind and instruction set, while the table is in L2?
 //!
 //! The keys of a batch are either all present or all absent, since their costs differ: a standard filter reads all bits
-//! of a present key, but only two bits on average of an absent key.
+//! of a present key, but need not read all bits of an absent key.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use trommel::{FilterKind, FilterSpec};
 use trommel_benches::{FPR, hashes, verify};
 
-/// The number of keys in a data block.
+/// The number of keys of each filter that is made.
 const FEW_KEYS: usize = 18;
 
 /// The three ways to specify the size of a filter. Filters with slots need many bits per key for few keys, since their

@@ -29,7 +29,8 @@ impl Op {
     pub const ALL: [Self; 4] =
         [Self::ContainsBatch, Self::Contains, Self::InsertBatch, Self::Insert];
 
-    /// The operation's name, which is part of the names of benches and of their functions.
+    /// The operation's name: the first part of a bench's name, and the name of its function in
+    /// `benches/instructions.rs`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

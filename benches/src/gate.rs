@@ -1,9 +1,10 @@
 //! Compares counted instructions with the committed counts, and tells which benches take more instructions, take fewer,
-//! or are missing. Also writes the CSV file of committed counts, and rows of a CSV file of earlier counts, the history.
+//! are new, or are missing. Also writes the CSV file of committed counts, and rows of a CSV file of earlier counts, the
+//! history.
 
 use std::fmt::Write as _;
 
-/// The counts of one bench.
+/// The counts of one bench on one instruction set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The bench: `contains_batch/split-block-bloom`.

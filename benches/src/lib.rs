@@ -16,8 +16,8 @@
 //! | `small_filters` | what does making a filter for 18 keys cost, by false-positive rate, bits per key and bytes? |
 //! | `instructions` | how many instructions does an operation take, portable and with AVX2? |
 //!
-//! Each bench answers one question while a kernel is being changed. Published figures come from the harness in `perf/`,
-//! which interleaves its repetitions and also measures other crates.
+//! Each bench answers one question while a kernel is being changed. The tables of RESULTS.md come from the harness in
+//! `perf/`, which interleaves its repetitions.
 
 pub mod counted;
 pub mod gate;

@@ -13,7 +13,7 @@ use trommel_benches::{FPR, hashes};
 
 /// The number of keys that each operation gets.
 pub(crate) const CHUNK: usize = 4096;
-/// The number of keys that lookups choose from: too many for a branch predictor to learn.
+/// The most keys that lookups choose from: too many for a branch predictor to learn.
 pub(crate) const POOL: usize = 1 << 20;
 /// The most absent keys of a chunk that a filter may report as present: 5 %. At most 3 % are expected of any filter.
 const MAX_REPORTED: usize = CHUNK / 20;
@@ -303,7 +303,7 @@ pub(crate) fn bloom_groups(keys: &[KeyHash], batches: bool) -> Vec<Group> {
     ]
 }
 
-/// Filters of `slots` slots, a power of two, with fingerprints of 8 bits and a load of 90 %.
+/// Filters of `slots` slots, a power of two, with remainders or fingerprints of 8 bits and a load of 90 %.
 pub(crate) fn slot_groups(slots: usize, keys: &[KeyHash], batches: bool) -> Vec<Group> {
     // With this number of keys and a load of 95 %, a builder makes a table of `slots` slots.
     let planned = slots / 20 * 19;

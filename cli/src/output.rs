@@ -35,8 +35,8 @@ enum Target {
 }
 
 impl Output {
-    /// Opens the output, and removes temporary files that killed processes left in its folder. Called before any other
-    /// work, so that an unwritable output is reported at once.
+    /// Opens the output, and removes temporary files that killed processes left in its folder. Called before any input
+    /// is read, so that an unwritable output is reported at once.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self { name: "standard output".into(), to: Target::Stdout });

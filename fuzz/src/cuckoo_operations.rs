@@ -60,7 +60,7 @@ struct Run {
     keys: BTreeMap<u64, u64>,
     /// An upper bound on the number of stored fingerprints of each [`Pair`]; exact for a multiset.
     fingerprints: BTreeMap<Pair, u64>,
-    /// A number near which hashes are chosen often.
+    /// A number from which hashes are often derived, by adding a shifted byte.
     base: u64,
 }
 
@@ -69,7 +69,7 @@ impl Run {
         pair(&self.filter.geometry(), hash)
     }
 
-    /// Chooses a hash: one of 256, one near `base`, the hash of a key in the filter, or any hash.
+    /// Chooses a hash: one of 256, the sum of `base` and a shifted byte, the hash of a key in the filter, or any hash.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         KeyHash::from_raw(match kind % 4 {
@@ -139,7 +139,7 @@ impl Run {
         done
     }
 
-    /// Counts an inserted key. `new` is whether its fingerprint may have been stored.
+    /// Counts an inserted key. `new` tells whether the insert may have stored a fingerprint.
     fn note(&mut self, hash: KeyHash, new: bool) {
         let multiset = self.filter.is_multiset();
         let copies = self.keys.entry(hash.raw()).or_default();

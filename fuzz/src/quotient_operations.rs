@@ -254,7 +254,8 @@ impl<L: Layout> Run<L> {
         assert!(batch.to_bytes() == self.filter.to_bytes());
     }
 
-    /// Calls `resize`, which returns whether it succeeded. If it failed, the filter must be unchanged.
+    /// Calls `resize`, which returns whether it succeeded, unless the table has too many slots. If it failed, the
+    /// filter must be unchanged.
     fn resize(&mut self, resize: impl FnOnce(&mut Quotient<L>) -> bool) {
         let before = self.filter.to_bytes();
         if self.filter.geometry().slots > MOST_SLOTS || !resize(&mut self.filter) {

@@ -16,7 +16,8 @@ const MOST_KEYS: u64 = 4000;
 /// The highest count that a counting Bloom filter with counters of four bits reports.
 const HIGHEST_COUNT: u64 = 15;
 
-/// Runs an input. Returns the number of keys that its operations inserted, removed or looked up.
+/// Runs an input. Returns the number of keys that its operations used, without those that were looked up after freezing
+/// or folding.
 pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let kind = FilterKind::ALL[usize::from(input.byte()) % FilterKind::ALL.len()];
@@ -183,7 +184,7 @@ impl Run {
         }
     }
 
-    /// Merges a filter of other keys. If that fails, both filters must be as before.
+    /// Merges a filter of some keys into both filters. If that fails, both must be as before.
     fn merge(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut others = self.spec.isa(Isa::Portable).build().expect("built before, as `portable`");

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of array items that are hashed at a time, as a *chunk*. A chunk is enough work for all threads. Its
-/// hashes take 8 MB, however many keys the array has. The number is a multiple of 64, so that the bitmaps of chunks can
-/// be concatenated by words.
+/// The number of items of a NumPy array that are hashed at a time, as a *chunk*, if they are integers or bytes. A chunk
+/// is enough work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of
+/// 64, so that the bitmaps of chunks can be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.
@@ -97,8 +97,8 @@ pub(crate) fn hash_batch(
     hash_iterable(keys, hasher, consumer)
 }
 
-/// Refuses a single string or bytes object. Such an object is an iterable of its characters or bytes, but no caller
-/// means these as the keys.
+/// Refuses a single str, bytes, bytearray or memoryview. Such an object is an iterable of its characters or items, but
+/// no caller means these as the keys.
 fn refuse_single_key(keys: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_single = keys.is_instance_of::<PyString>()
         || keys.is_instance_of::<PyBytes>()

@@ -1,11 +1,11 @@
 //! Reads the memory of Python objects in place, through the buffer protocol.
 //!
 //! The rule of this module: memory that Python code could write to is read only while this thread is attached to the
-//! interpreter (holds the GIL), so no Python code runs meanwhile. Code that runs without the GIL uses only hashes,
-//! which are in memory of this crate. Some C functions, such as parts of NumPy, write to an array without the GIL. If
-//! one of them runs during a call, it races with this reader, as it would with NumPy's own functions. The bytes are
-//! then hashed as they happen to be read, and nothing else depends on these bytes. Only memory that is immutable by
-//! contract is read without the GIL: the memory of Arrow arrays and of read-only views.
+//! interpreter (holds the GIL), so no Python code runs meanwhile. Code that runs without the GIL reads only memory of
+//! this crate, such as hashes and filters, and memory that is immutable by contract: the memory of Arrow arrays and of
+//! read-only views. Some C functions, such as parts of NumPy, write to an array without the GIL. If one of them runs
+//! during a call, it races with this reader, as it would with NumPy's own functions. The bytes are then hashed as they
+//! happen to be read, and nothing else depends on these bytes.
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
@@ -24,8 +24,10 @@ pub(crate) fn bytes(buffer: &PyUntypedBuffer) -> PyResult<&[u8]> {
     if start.is_null() || len == 0 {
         return Ok(&[]);
     }
-    // SAFETY: `start` is not null. The exporter keeps `len` initialised bytes there until the buffer is released, which
-    // the borrow of `buffer` prevents. No Python code writes to them meanwhile, by the rule of this module.
+    // SAFETY: the checks above ensure that `start` is not null and the buffer is contiguous. So the exporter keeps
+    // `len` initialised bytes there until the buffer is released, which the borrow of `buffer` prevents. `len` is a
+    // `Py_ssize_t` in the buffer, so it is at most `isize::MAX`. No Python code writes to the bytes meanwhile, by the
+    // rule of this module.
     Ok(unsafe { std::slice::from_raw_parts(start, len) })
 }
 
@@ -39,9 +41,9 @@ pub(crate) fn items<T: Element>(buffer: &PyUntypedBuffer) -> PyResult<&[T]> {
     if slice.is_empty() {
         return Ok(&[]);
     }
-    // SAFETY: PyO3 has checked that the items are contiguous and have the size, format and alignment of `T`. The
-    // exporter keeps them until the buffer is released, which the borrow of `buffer` prevents. No Python code writes to
-    // them meanwhile, by the rule of this module.
+    // SAFETY: `as_typed` has checked that the items have the size, format and alignment of `T`, and `as_slice_ptr` that
+    // they are contiguous. The exporter keeps them until the buffer is released, which the borrow of `buffer` prevents.
+    // No Python code writes to them meanwhile, by the rule of this module.
     Ok(unsafe { slice.as_ref() })
 }
 

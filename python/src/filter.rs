@@ -35,7 +35,8 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 /// A key is a str (hashed as its UTF-8 bytes), bytes, a bytearray or a contiguous memoryview (hashed as they are), or
 /// an int from -2**63 to 2**64 - 1 (hashed as eight bytes, little-endian, so -1 and 2**64 - 1 are the same key). An
 /// object with ``__index__``, such as a NumPy integer, is an int. Everything else, including bool, float, None and
-/// tuple, raises TypeError. An int out of range raises OverflowError.
+/// tuple, raises TypeError. An int out of range raises OverflowError, and a memoryview that is not contiguous raises
+/// BufferError.
 ///
 /// ``kind`` is one of ``trommel.KINDS``. ``keys`` is the number of keys that the filter is made for, and ``fpr`` is its
 /// false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset`` makes a quotient or

@@ -151,7 +151,7 @@ fn own_counts() -> Result<Vec<Count>, Box<dyn Error>> {
     counts.collect()
 }
 
-/// Reads the file that Gungraun has written for each bench: `GROUP/FUNCTION.ID/callgrind.FUNCTION.ID.out`.
+/// Reads the file that Gungraun has written for each bench: `FUNCTION.ID/callgrind.FUNCTION.ID.out` in `directory`.
 fn gungraun_counts(directory: &Path) -> Result<Vec<Count>, Box<dyn Error>> {
     let mut counts = Vec::new();
     for (op, kind, isa) in all() {

@@ -3,7 +3,7 @@
 //!
 //! Keys are integers, hashed by the filter's own hasher. The keys of a filter and the absent keys are from disjoint
 //! ranges, so every absent key that is reported as present is a false positive. Everything is drawn from fixed seeds,
-//! so a run with the same options gives the same numbers on every machine.
+//! so a run with the same options gives the same numbers for an instruction set on every machine.
 
 pub mod churn;
 pub mod rates;
@@ -152,8 +152,8 @@ pub struct Counted {
     pub probes: u64,
     /// The expected rate: `expected_fpr` of the filter.
     pub expected: f64,
-    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. It is 0 for kinds
-    /// whose `expected_fpr` is counted from the table, and so is the rate of this very table.
+    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. It is 0 for all
+    /// kinds but cache-line quotient filters: only their `expected_fpr` is a mean over tables.
     pub relative_spread: f64,
 }
 

@@ -192,7 +192,7 @@ impl Inputs {
     }
 
     /// Converts a source's error into a failure with the input's name and the line. `progress` gives the number of keys
-    /// read so far.
+    /// hashed so far.
     pub(crate) fn failure(&self, error: SourceError, progress: &Progress) -> Failure {
         let line = match error.line {
             Line::None => None,

@@ -93,7 +93,7 @@ impl RecordColumns {
         Ok(Opened { reader, column: column.map_err(|why| error(Line::Number(1), why))? })
     }
 
-    /// The next batch of keys of the current input; empty at its end.
+    /// The next batch of keys of the current input; empty at its end, or if an error comes first.
     fn read(&mut self, opened: &mut Opened) -> Column {
         let mut keys = Column {
             bytes: Vec::new(),

@@ -106,11 +106,11 @@ pub trait Fetch {
     /// Prefetches into L1 the hashes that come 1 KiB after `keys` in the same batch.
     ///
     /// The hashes of a batch are read in order, but the processor does not fetch them in time if each key accesses a
-    /// different page of the table in between. ns per key without and with this prefetch, for a million keys (8 MB of
-    /// hashes) and tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split blocks 4.9
-    /// and 2.7, in cache-line blocks 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3 and 3.2.
-    /// Rejected: the same prefetch in a partition, which then took 0.9 to 1.2 times as long (1.2 to 1.5 times for
-    /// batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
+    /// different page of the table in between. Times in ns per key without and with this prefetch, for a million keys
+    /// (8 MB of hashes) and tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split
+    /// blocks 4.9 and 2.7, in cache-line blocks 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3
+    /// and 3.2. Rejected: the same prefetch in a partition, which then took 0.9 to 1.2 times as long (1.2 to 1.5 times
+    /// for batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {

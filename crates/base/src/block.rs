@@ -129,14 +129,14 @@ pub trait BlockTable {
     /// unspecified.
     ///
     /// # Panics
-    /// Panics if the machine lacks the instruction set of `spec`.
+    /// If the machine lacks the instruction set of `spec`, and the kind uses it.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
     /// Returns whether a key may be in a table, and true for bytes that cannot be a table with this parameter. No bytes
     /// make it panic, and its time is bounded by their number.
     ///
     /// # Panics
-    /// Panics if the machine lacks the instruction set.
+    /// If the machine lacks the instruction set, and the kind uses it.
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool;
 
     /// Prefetches the cache lines that [`BlockTable::may_match`] reads first. Does nothing for bytes that cannot be a

@@ -281,8 +281,8 @@ macro_rules! counting_setters {
 #[macro_export]
 macro_rules! slot_setters {
     () => {
-        /// The share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters.
-        /// Quotient and cuckoo filters only.
+        /// The share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters. Only
+        /// quotient and cuckoo filters have this option.
         ///
         /// ```
         /// use trommel::{QuotientFilter, SpecError};
@@ -297,8 +297,8 @@ macro_rules! slot_setters {
             self
         }
 
-        /// Whether every copy of a key is kept and counted, instead of only one. Quotient
-        /// and cuckoo filters only.
+        /// Whether every copy of a key is kept and counted, instead of only one. Only quotient and cuckoo filters have
+        /// this option.
         ///
         /// ```
         /// use trommel::{Count, CuckooFilter, Insert};
@@ -313,10 +313,9 @@ macro_rules! slot_setters {
             self
         }
 
-        /// The filter doubles by itself when this share of its slots is taken.
-        /// Quotient and cuckoo filters only. Each doubling uses up one bit of every fingerprint. A share is refused if
-        /// it is so low that the bits run out before all expected keys are inserted (before one key if none are
-        /// expected).
+        /// The filter doubles by itself when this share of its slots is taken. Only quotient and cuckoo filters have
+        /// this option. Each doubling uses up one bit of every fingerprint. A share is refused if it is so low that the
+        /// bits run out before all expected keys are inserted (before one key if none are expected).
         ///
         /// ```
         /// use trommel::{Filter, Insert, QuotientFilter};
@@ -339,8 +338,8 @@ macro_rules! slot_setters {
 #[macro_export]
 macro_rules! remainder_setters {
     () => {
-        /// Bits of a remainder, instead of as many as the false-positive rate needs. Spare bits let the
-        /// filter grow. Quotient filters only.
+        /// Bits of a remainder, instead of as many as the false-positive rate needs. Spare bits let the filter grow.
+        /// Only quotient filters have this option.
         ///
         /// ```
         /// use trommel::{CacheLineQuotient, QuotientFilter};
@@ -361,7 +360,7 @@ macro_rules! remainder_setters {
 #[macro_export]
 macro_rules! fingerprint_setters {
     () => {
-        /// Bits of a whole fingerprint. Quotient and cuckoo filters only.
+        /// Bits of a whole fingerprint. Only quotient and cuckoo filters have this option.
         ///
         /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of different sizes merge if
         /// they have the same number of fingerprint bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or

@@ -264,7 +264,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter may give any
 /// answer, even a false negative. But it never reads outside of the bytes, panics or searches without end. Before the
-/// filter is changed, or merged into another one, its bytes are checked in full.
+/// filter is copied to be changed, or merged into another one, its structure is checked, though never the checksum.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
 ///
@@ -555,7 +555,7 @@ mod tests {
         assert!(matches!(refused, Err(FormatError::PayloadChecksum { .. })));
     }
 
-    /// The 16 bytes of the key, and the two words of it, are not in the header.
+    /// Neither the 16 bytes of the key nor any of its four parts of 4 bytes is in the header.
     #[test]
     fn the_header_does_not_contain_the_key() {
         let (header, payload) = sample();

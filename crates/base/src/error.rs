@@ -345,7 +345,7 @@ impl fmt::Display for Unsupported {
 
 impl core::error::Error for Unsupported {}
 
-/// Why two filters were not merged. Neither was changed.
+/// Why two filters were not merged, or not intersected. Neither was changed.
 ///
 /// ```
 /// use trommel::{FilterKind, FilterSpec, MergeError};

@@ -177,7 +177,7 @@ pub trait Filter {
         self.len() == 0
     }
 
-    /// The bytes of the filter's table.
+    /// The bytes of the filter's table; in a counting filter, also those of its counters and its overflow table.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};
@@ -342,7 +342,7 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
+    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width: a key that
@@ -405,7 +405,7 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
+    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width, see [`Insert::insert`].
@@ -473,7 +473,7 @@ pub trait Remove: Filter {
 /// A filter that counts copies of a key.
 pub trait Count: Filter {
     /// The number of copies of the key of this hash in the filter, or more, since keys can share counters or a
-    /// fingerprint. 0 if a lookup answers "no". Counters that stop at a ceiling can give fewer; the filter's
+    /// fingerprint. It is 0 if a lookup answers "no". Counters that stop at a ceiling can give fewer; the filter's
     /// documentation states the ceiling.
     ///
     /// ```

@@ -100,7 +100,7 @@ impl fmt::Display for HashId {
 #[derive(Clone, Copy)]
 pub struct Hasher {
     id: HashId,
-    /// Always a set that this machine has: only `with_isa` sets this field, after a check.
+    /// `None`, or a set that this machine has: only `with_isa` sets this field, after a check.
     isa: Option<Isa>,
     /// The seed, or the key check (see [`Hasher::seed`]).
     seed: u64,
@@ -173,9 +173,9 @@ impl Hasher {
     /// SipHash-1-3 with a secret key: a pseudo-random function, so an adversary without the key cannot tell which
     /// keys collide. It takes longer than XXH3: `docs/decisions/0074-siphash-1-3.md` has the figures.
     ///
-    /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not. Nothing in the
-    /// library prints or stores them. A frozen filter has only their [check](Hasher::seed), so keep the key yourself:
-    /// without it, nobody can look keys up.
+    /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not. The library
+    /// never prints them or writes them into frozen bytes. A frozen filter has only their [check](Hasher::seed), so
+    /// keep the key yourself: without it, nobody can look keys up.
     ///
     /// ```
     /// use trommel::{Filter, FilterView, FormatError, Hasher, SplitBlockBloom};
@@ -330,8 +330,8 @@ impl Hasher {
         })
     }
 
-    /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`. XXH3 and XXH64 compute it in about
-    /// ten instructions without a branch.
+    /// The hash of the eight little-endian bytes of `key`: the same as `hash(&key)`. XXH3 and XXH64 compute it by a few
+    /// multiplications, shifts and rotations, without a loop.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -347,10 +347,10 @@ impl Hasher {
     /// Hashes a column of keys, each exactly as [`Hasher::hash`] does. `hashes` gets the length of `keys`; its
     /// allocation is reused.
     ///
-    /// Integers are hashed in vectors, on the instruction set of [`Hasher::isa`]. Keys of up to 64 bits take 0.14 to
-    /// 0.2 ns each with AVX-512 and XXH3, but 1.1 to 1.5 ns one by one (AMD EPYC, in L2). Keys of any other [`Key`]
-    /// type are accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`. [`Hasher::hash_column`] takes strings as columnar
-    /// formats store them.
+    /// Integers are hashed by a loop that is compiled for the instruction set of [`Hasher::isa`], in vectors if it has
+    /// the instructions. Keys of up to 64 bits take 0.14 to 0.2 ns each with AVX-512 and XXH3, but 1.1 to 1.5 ns one by
+    /// one (AMD EPYC, in L2). Keys of any other [`Key`] type are accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`.
+    /// [`Hasher::hash_column`] takes strings as columnar formats store them.
     ///
     /// An integer is a key of its own width, as with [`Hasher::hash`]: literals without a type are `i32`.
     ///
@@ -404,8 +404,8 @@ mod tests {
         [0, 1, 255, 256, 1 << 32, u64::MAX].into_iter().chain((0..1000).map(mixed)).collect()
     }
 
-    /// Fails unless keys hash as the reference hashes their bytes, one by one and in batches of every length on every
-    /// instruction set.
+    /// Fails unless keys hash as the reference hashes their bytes, one by one, and in batches of each of `LENGTHS` on
+    /// every instruction set of this machine.
     fn assert_batches<K: Key + Debug>(keys: &[K], bytes: impl Fn(&K) -> Vec<u8>) {
         for hasher in hashers() {
             let expected: Vec<_> = keys.iter().map(|key| hasher.hash_bytes(&bytes(key))).collect();
@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn batches_of_strings_equal_single_hashes_in_every_key_type() {
-        // The lengths of 0 to 258 bytes cover all length classes of both functions. XXH3's last class begins at 241
+        // The lengths of 0 to 258 bytes cover all length classes of XXH3 and XXH64. XXH3's last class begins at 241
         // bytes.
         let text: String = (0..300u32).map(|i| char::from(b'a' + (i * i % 26) as u8)).collect();
         let strings: Vec<&str> = (0..1000).map(|i| &text[i % 41..][..i % 259]).collect();

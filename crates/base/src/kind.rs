@@ -63,15 +63,16 @@ filter_kinds! {
     Bloom = 1, "bloom";
     /// A standard Bloom filter with a counter beside every bit, so that keys can be removed.
     CountingBloom = 2, "counting-bloom";
-    /// All bits of a key in one 64-bit word.
+    /// A Bloom filter in which all bits of a key are in one 64-bit word.
     RegisterBloom = 3, "register-bloom";
-    /// All bits of a key in one 256-bit block, one in each of its eight 32-bit lanes (Parquet).
+    /// A Bloom filter in which a key sets one bit in each of the eight 32-bit lanes of a 256-bit block, as in Parquet.
     SplitBlockBloom = 4, "split-block-bloom";
-    /// All bits of a key in one 64-byte cache line, one in each of its eight 64-bit lanes.
+    /// A Bloom filter in which a key sets one bit in each of the eight 64-bit lanes of a 64-byte cache line.
     CacheLineBloom = 5, "cache-line-bloom";
-    /// A quotient filter in blocks of 64 slots, with remainders of any width.
+    /// A quotient filter in blocks of 64 slots, with remainders of 1 to 32 bits.
     Quotient = 6, "quotient";
-    /// A quotient filter with 8-bit remainders, in which a block is one 64-byte cache line.
+    /// A quotient filter with remainders of 8 bits (fewer once it has grown), in which a block is one 64-byte cache
+    /// line.
     CacheLineQuotient = 7, "cache-line-quotient";
     /// A cuckoo filter: four fingerprints per bucket, two buckets per key.
     Cuckoo = 8, "cuckoo";

@@ -1,4 +1,4 @@
-//! The parts that all filters of Trommel share, and nothing that only one of them needs.
+//! The parts that the families of filters share, and the options, sizing equations and errors of all of them.
 //!
 //! | module | idea |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | [`bitmap`] | one answer bit per key |
 //! | [`batch`] | the batch pipeline: locate, prefetch, probe |
 //! | [`partition`] | groups keys, in one pass, by the part of a table that they belong to |
-//! | [`sizing`] | exact false-positive rates and their inverses |
+//! | [`sizing`] | the equations of the false-positive rates, and their inverses |
 //! | [`spec`], [`builder`] | the options of a filter, checked before anything is allocated; the builder of each kind |
 //! | [`kind`] | the list of the kinds of filter, with their names and numbers |
 //! | [`container`] | the frozen format: a header with checksums, then the payload |

@@ -202,7 +202,7 @@ impl<R: Record> Partitioner<R> {
         self.scratch
     }
 
-    /// The bytes of scratch memory that the partitioner holds: the need of the largest batch so far.
+    /// The bytes of scratch memory that the partitioner holds, usually as many as its largest batch so far needed.
     ///
     /// For a batch of `n` hashes in `p` parts, let `m` be `n / (p − 1)`, or `n` if there is one part. The batch needs
     /// per part at most `m + 6 √m` records plus 1100 bytes. For 16 M hashes in 4096 parts that is 4.5 bytes per hash

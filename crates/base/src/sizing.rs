@@ -1,4 +1,4 @@
-//! Exact false-positive rates, and their inverses.
+//! Equations of false-positive rates, and their inverses.
 //!
 //! `λ` is the expected number of keys per block, and `Pois(λ, i)` the Poisson probability that a block has `i` keys.
 //! The usual textbook approximation of a blocked filter (the standard formula, applied to each block) is about 4 % too

@@ -1,6 +1,6 @@
 //! Zeroed memory for a filter's table, aligned to cache lines, in huge pages if it is large.
 //!
-//! In a table of 1 GB in pages of 4 KiB, every lookup misses the TLB: 36 M random cache lines per second
+//! In a table of 1 GB in pages of 4 KiB, nearly every lookup misses the TLB: 36 M random cache lines per second
 //! against 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`] on, a table
 //! asks Linux for huge pages. A refusal only costs speed; [`Storage::backing`] tells how the memory was
 //! allocated.

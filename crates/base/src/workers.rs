@@ -122,7 +122,7 @@ pub trait InsertBulk: Insert {
     /// in a kind whose bytes depend on the order of inserts; that kind documents it.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys; it has the number of keys that were inserted.
+    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -18,15 +18,16 @@ use trommel_simd::Isa;
 /// A standard Bloom filter with a counter for every bit. The bit is set exactly if the counter is above zero. So
 /// lookups read only bits, as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the counters.
 ///
-/// Memory: 5 bits per position with [`CounterWidth::Four`]; 3 bits with [`CounterWidth::Two`], and 16 bytes for each
-/// counter above 2. If as many distinct keys are inserted as planned, 3 to 4 % of the counters are above 2, and the
-/// overflow table takes another 4 to 5 bits per position.
+/// Memory: 5 bits per position with [`CounterWidth::Four`]; 3 bits with [`CounterWidth::Two`], and 16 frozen bytes
+/// (somewhat more in memory) for each counter above 2. If as many distinct keys are inserted as planned, 3 to 4 % of
+/// the counters are above 2, and the overflow table takes another 4 to 5 bits per position.
 ///
 /// - Counters of four bits, the default, stick at 15: a counter that has reached 15 is never decremented again, so that
 ///   no false negative can arise. With `m` counters and the best number of hashes, the probability that any of them
 ///   sticks is below `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`, unless one key is inserted often.
-/// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. The table
-///   grows by less than 200 bytes at a time. If the system refuses them, the program ends.
+/// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. Inserts
+///   allocate its nodes, of less than 300 bytes each; the first change of a filter that was read from bytes allocates
+///   all of them. If the system refuses this memory, the program ends.
 ///
 /// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If it
 /// does, by a false positive, the removal decrements counters of other keys, which lookups may no longer find.

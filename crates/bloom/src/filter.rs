@@ -141,7 +141,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         isa: Isa,
         table: S,
     ) -> Self {
-        // The single-key kernels access the table unchecked; only this assertion makes that sound.
+        // The single-key kernels access the table unchecked; this assertion makes that sound for filters, and the one
+        // in `block_geometry` for filter blocks.
         assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
         let kernels = L::kernels(isa);
         let hasher = hasher.with_isa(isa).unwrap_or(hasher);
@@ -221,7 +222,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// An estimate of the number of distinct keys inserted, from the number of set bits. Cost: one pass over
     /// the table.
     ///
-    /// Source: Swamidass and Baldi (2007); in the register layout, the estimate's blocked form.
+    /// Source: Swamidass and Baldi (2007). The register layout uses the blocked form of their estimate.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

@@ -1,4 +1,4 @@
-//! Bloom filters: five layouts of the same idea.
+//! Bloom filters: four layouts of the same idea, and a filter with counters.
 //!
 //! A key sets `k` bits; a lookup that finds one of them clear proves that the key is absent.
 //!

@@ -179,8 +179,8 @@ impl<L: Layout> SharedBloom<L> {
     /// without atomics and to unite the tables word by word, and the second table takes no more memory than the
     /// caller's hashes.
     ///
-    /// ns per key, inserted directly and in this way, into a filter for a million keys at a false-positive rate of 1 %,
-    /// on two cores of Zen 4:
+    /// Times in ns per key for inserts made directly and in this way, into a filter for a million keys at a
+    /// false-positive rate of 1 %, on two cores of Zen 4:
     ///
     /// | batches | threads | standard | register | split blocks | cache lines |
     /// | --- | --- | --- | --- | --- | --- |

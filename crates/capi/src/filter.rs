@@ -356,7 +356,8 @@ pub unsafe extern "C" fn trommel_freeze(
         }
         // SAFETY: the header requires room for `capacity` bytes that nobody else uses during the call.
         let buffer = unsafe { border::buffer::<u8, u8>("dst", dst.cast(), capacity, &[]) }?;
-        // Writing to a slice fails only beyond its end.
+        // The slice is long enough. Writing can fail only if there is no memory for the bytes of the overflow table of
+        // a compact counting filter.
         filter.write_to(&mut buffer[..need]).map_err(|_| too_small)?;
         written.put(need);
         Ok(())

@@ -129,7 +129,7 @@ fn policy_status(error: &PolicyError) -> Status {
         PolicyError::BufferTooShort { .. } => Status::TROMMEL_BUFFER_TOO_SMALL,
         PolicyError::Full(full) => full_status(full),
         PolicyError::OutOfMemory { .. } => Status::TROMMEL_MEMORY,
-        // A later version may add reasons to refuse a policy.
+        // A later version may add reasons why a block cannot be built.
         _ => Status::TROMMEL_SPEC,
     }
 }

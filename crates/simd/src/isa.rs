@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU16, Ordering};
 
 /// An instruction set that a kernel can be written for. The sets are ordered from the least to the most capable.
 ///
-/// A filter uses [`Isa::active`] unless its builder names another set. The sets differ only in speed: all of them give
-/// the same answers.
+/// A new filter uses [`Isa::active`] unless its builder names another set. The sets differ only in speed: all of them
+/// give the same answers.
 ///
 /// ```
 /// use trommel::Isa;
@@ -31,7 +31,7 @@ pub enum Isa {
     /// x86-64 with the AVX-512 of Ice Lake and Zen 4: VBMI, BITALG, IFMA and VPOPCNTDQ, in addition to all of
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
-    /// The instructions of [`Isa::Avx512`], with gathers in the lookups of some Bloom and cuckoo filters. This set is
+    /// The instructions of [`Isa::Avx512`], with gathers in some kernels of Bloom and cuckoo filters. This set is
     /// [`Isa::best`] on Sapphire Rapids and other processors with FP16. On Zen 4 a gather takes longer than one load
     /// per lane, and on earlier Intel cores it may be slowed down to prevent data leaks.
     Avx512Gather = 6,
@@ -153,7 +153,7 @@ impl Isa {
     /// ```
     ///
     /// # Errors
-    /// [`IsaError::Unavailable`] if it does not.
+    /// [`IsaError::Unavailable`] if the machine does not have it.
     pub fn require(self) -> Result<Isa, IsaError> {
         if self.is_available() {
             Ok(self)

@@ -3,7 +3,7 @@
 //! - [`Isa`]: the instruction sets that the kernels of Trommel, the inner loops of its filters, are written for. On
 //!   x86-64 with the feature `std`, the best one is detected at run time, otherwise when the program is compiled. The
 //!   environment variable `TROMMEL_ISA` or a filter's builder can force another.
-//! - [`prefetch()`]: the prefetch hints that the batch pipeline issues.
+//! - [`prefetch()`]: asks the processor to load a cache line ahead of its use.
 //! - [`l2_bytes`]: the size of a core's second-level cache. Together with the size of a table, it decides whether the
 //!   batch pipeline of the filters prefetches.
 //! - [`rank`] and [`select`]: rank and select on one 64-bit word, as succinct data structures use them. Both are

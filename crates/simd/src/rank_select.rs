@@ -116,8 +116,8 @@ impl RankSelect {
 mod tests {
     use super::*;
 
-    /// Words with no ones, all ones and a single one; words of a multiplicative sequence, half of whose bits are ones;
-    /// and words with few ones.
+    /// Words with no ones, all ones and a single one; words of a multiplicative sequence, about half of whose bits are
+    /// ones; and words with few ones.
     fn words() -> impl Iterator<Item = u64> {
         let single = (0..64).map(|i| 1u64 << i);
         let mixed = (1..2000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17));

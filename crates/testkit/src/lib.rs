@@ -1,5 +1,5 @@
-//! What the tests of every family of filters share. Published crates have it as a dev-dependency only; `trommel-benches`
-//! uses its statistics.
+//! What the tests of every family of filters share. `trommel-benches` depends on it for its statistics; the other
+//! crates that use it have it as a dev-dependency.
 //!
 //! | module | idea |
 //! |---|---|

@@ -10,10 +10,10 @@ use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecE
 
 /// Collects the hashes of a part of the keys, and turns into a filter when there are too many hashes to keep.
 ///
-/// An aggregate over many partitions or groups has many parts with few keys and some with many. Filters merge only if
-/// they have the same size, so the filter of every part would need the size of the whole. An accumulator keeps up to
-/// `max_hashes` hashes, of 8 bytes each. With one more, it makes a filter from the [`FilterSpec`] that all parts share.
-/// Accumulators of the same spec merge in any order, whether they have hashes or a filter.
+/// An aggregate over many partitions or groups has many parts with few keys and some with many. Most kinds of filters
+/// merge only if they have the same size, so the filter of every part would need the size of the whole. An accumulator
+/// keeps up to `max_hashes` hashes, of 8 bytes each. With one more, it makes a filter from the [`FilterSpec`] that all
+/// parts share. Accumulators of the same spec merge in any order, whether they have hashes or a filter.
 ///
 /// The finished filter equals a single filter of the spec with the same inserts, byte for byte. There are two
 /// exceptions: the bytes of a cuckoo filter depend on the order of inserts, and the size of a filter that grows by

@@ -275,7 +275,8 @@ impl AnyFilter {
         each_kind_that!(removes: Self in self, filter => Ok(filter.remove_hash(hash)), else Err(refused))
     }
 
-    /// The number of copies of a key that were inserted, or a larger number. See [`Count::count_hash`].
+    /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
+    /// returns at most 15. See [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -309,7 +310,8 @@ impl AnyFilter {
     ///
     /// # Errors
     /// [`MergeError`] if kinds, sizes, parameters or hashers differ, if a filter with slots has no room for all keys,
-    /// or if memory is refused. After an error, this filter is unchanged.
+    /// or if memory is refused. (Quotient filters may differ in size if they have the same `fingerprint_bits`.) After
+    /// an error, this filter is unchanged.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
@@ -361,7 +363,7 @@ impl AnyFilter {
         each_kind_that!(folds: Self in self, filter => Ok(filter.fold(factor)?.into()), else Err(refused))
     }
 
-    /// Returns the filter halved as often as possible, so that its false-positive rate stays at most `fpr`. Returns
+    /// Returns the filter halved as often as is possible with a false-positive rate of at most `fpr`. Returns
     /// `None` if the false-positive rate of this filter is already higher. See
     /// [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
@@ -429,7 +431,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// The writer's errors.
+    /// The writer's errors. For a counting filter with compact counters also `ErrorKind::OutOfMemory`, if there is no
+    /// memory for the bytes of its overflow table.
     #[cfg(feature = "std")]
     pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
         each_kind!(Self in self, filter => filter.write_to(to))

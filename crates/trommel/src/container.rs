@@ -2,8 +2,8 @@
 //!
 //! [`AnyFilter`](crate::AnyFilter) and each type of filter read and write frozen bytes themselves, and [`Frozen`] has
 //! the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that it
-//! reads, and an [`OwnedView`] owns them. Two functions read a header without making a filter: [`parse`] checks all
-//! bytes, and [`identity`] returns a number that tells frozen filters apart.
+//! reads, and an [`OwnedView`] owns them. Some functions read a header without making a filter: [`parse`] and its
+//! variants check the bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
 //! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of
 //! a later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError) that names its

@@ -69,7 +69,8 @@ pub trait Frozen: Filter + Sized {
     /// ```
     ///
     /// # Errors
-    /// The writer's error.
+    /// The writer's error. For a counting filter with compact counters also `ErrorKind::OutOfMemory`, if there is no
+    /// memory for the bytes of its overflow table.
     #[cfg(feature = "std")]
     fn write_to<W: std::io::Write>(&self, to: W) -> std::io::Result<()>;
 

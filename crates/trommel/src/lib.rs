@@ -139,10 +139,10 @@
 //! A call that returns a `Result` then returns an error with the number of bytes, or does without the memory, and takes
 //! longer. After the error, the filter is as it was before, except that a batch of inserts keeps the keys that its
 //! error reports as inserted. A call that cannot return an error ends the program, like those of the standard library's
-//! collections. These are `to_bytes`, for which `write_to` is the alternative; `clone`; and calls that extend a
+//! collections. Most of these are `to_bytes`, for which `write_to` is the alternative; `clone`; and calls that extend a
 //! [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve` are the alternatives.
-//! Three kinds of calls can end the program although they return a `Result`: the start of threads, streams, and inserts
-//! into a counting filter with [compact](FilterSpec::compact) counters.
+//! Some calls can end the program although they return a `Result`: the start of threads, streams, the making of an
+//! [`OwnedView`](container::OwnedView), and changes of a counting filter with [compact](FilterSpec::compact) counters.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

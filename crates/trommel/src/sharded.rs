@@ -36,17 +36,17 @@ use trommel_base::{
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
 /// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % with a million keys per shard, 6 % with ten
 /// thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, fewer than one in 10^8 get more
-/// keys than they are made for.
-/// If the spec sets a size in bytes, each shard gets an equal part of it.
+/// keys than they are made for. If the spec sets a size in bytes, each shard gets an equal part of it.
 ///
-/// **Batches** are grouped by shard, so each lock is taken only once for every 2^20 keys of the batch. The grouping
-/// allocates eight bytes per key in a [`Partitioner`]. If memory is refused, or a batch has fewer than 32 keys or fewer
-/// keys than there are shards, keys are processed one by one.
+/// **Batches** are cut into chunks of 2^20 keys. The keys of a chunk are grouped by shard, so each lock is taken at
+/// most once per chunk. The grouping allocates a [`Partitioner`], which takes at least eight bytes per key of a chunk;
+/// lookups also allocate memory for answers. If memory is refused, or a chunk has fewer than 32 keys or fewer keys than
+/// there are shards, its keys are processed one by one.
 ///
-/// **A panic** while a thread changes a shard leaves that shard half changed. (The only known cause of such a panic is
-/// a defect of this library.) The shard's lock is then poisoned, and every later call that needs the shard panics too,
-/// with a message that names the shard. So no call waits forever or uses a damaged filter. The other shards can still
-/// be used. [`ShardedFilter::is_poisoned`] tells whether any shard is poisoned.
+/// **A panic** while a thread changes a shard can leave that shard half changed. (The only known cause of such a panic
+/// is a defect of this library.) The shard's lock is then poisoned, and every later call that needs the shard panics
+/// too, with a message that names the shard. So no call waits forever or uses a damaged filter. The other shards can
+/// still be used. [`ShardedFilter::is_poisoned`] tells whether any shard is poisoned.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec, InsertShared};
@@ -94,7 +94,7 @@ const _: () = assert!(SHARDS[SHARDS.len() - 1] == MAX_SHARDS as u64);
 /// The number of hashes that are grouped at a time. It is a multiple of 64, so that the answers of a chunk are whole
 /// words.
 const CHUNK: usize = 1 << 20;
-/// A batch with fewer hashes than this, or with fewer hashes than the filter has shards, is processed hash by hash:
+/// A chunk with fewer hashes than this, or with fewer hashes than the filter has shards, is processed hash by hash:
 /// grouping would cost more than the locks.
 const SHORTEST_GROUPED: usize = 32;
 
@@ -268,7 +268,8 @@ impl ShardedFilter {
         self.write(shard).remove_hash(hash)
     }
 
-    /// The number of copies of a key in the filter, or a larger number. See [`AnyFilter::count_hash`].
+    /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
+    /// returns at most 15. See [`AnyFilter::count_hash`].
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
@@ -383,8 +384,8 @@ impl Filter for ShardedFilter {
         self.read(shard).contains_hash(hash)
     }
 
-    /// Answers are in the order of the batch. Unlike other filters, this one allocates memory, even if `found` is large
-    /// enough: see [`ShardedFilter`].
+    /// Answers are in the order of the batch. Unlike other filters, this one allocates memory to group the keys, even
+    /// if `found` is large enough: see [`ShardedFilter`].
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         found.fill_words(hashes.len(), |words| self.contains_words(hashes, words));
     }

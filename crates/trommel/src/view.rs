@@ -13,8 +13,9 @@ macro_rules! declare_filter_view {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         /// A view of a frozen filter. It reads the frozen bytes in place, at any alignment: in a mapped file, a network
         /// buffer or a cached block. It gives the same answers as the filter that was frozen. Lookups are as fast as in
-        /// an owned filter if the bytes begin at a multiple of 64 (so that no block crosses a cache line) and lie in
-        /// huge pages, as the table of a large owned filter does. Otherwise they take up to twice as long.
+        /// an owned filter if the bytes begin at a multiple of 64 (so that cache lines begin where those of an owned
+        /// table do) and lie in huge pages, as the table of a large owned filter does. Otherwise they take up to twice
+        /// as long.
         ///
         /// ```
         /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
@@ -68,11 +69,11 @@ macro_rules! declare_filter_view {
             /// checksum of every block. This takes at most a quarter of the time of [`FilterView::parse`], and only
             /// tens of nanoseconds for Bloom kinds without counters, at any size.
             ///
-            /// It checks header, parameters and length; for the quotient kinds also occupieds, runends and offsets, on
-            /// which the safety of lookups depends; for the counting and cuckoo kinds also the overflow table. It does
-            /// not check the checksum of the table, nor anything that only affects whether answers are right. On
-            /// damaged bytes, a lookup can give any answer, including a false negative. But it reads only within the
-            /// bytes, it ends, and it does not panic.
+            /// It checks header, parameters and length; for the quotient kinds also the metadata of the blocks
+            /// (occupieds, runends and offsets), on which the safety of lookups depends; for the counting and cuckoo
+            /// kinds also the overflow table. It does not check the checksum of the table, nor anything that only
+            /// affects whether answers are right. On damaged bytes, a lookup can give any answer, including a false
+            /// negative. But it reads only within the bytes, it ends, and it does not panic.
             ///
             /// Two calls copy the table into a filter that can change, [`to_owned_filter`](Self::to_owned_filter) and
             /// [`AnyFilter::merge_view`]. They run [`check_structure`](Self::check_structure) first.
@@ -97,7 +98,8 @@ macro_rules! declare_filter_view {
             }
 
             /// Does the same as [`FilterView::parse`], for a filter whose keys were hashed by this hasher. If they were
-            /// hashed with a secret key, the bytes do not contain that key, and the other functions refuse them.
+            /// hashed with a secret key, the bytes do not contain that key, and the functions that take no hasher
+            /// refuse them.
             ///
             /// ```
             /// use trommel::{CuckooFilter, Filter, FilterView, FormatError, Hasher, Insert};
@@ -303,7 +305,8 @@ impl FilterView<'_> {
         each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
-    /// The number of copies of a key that were inserted, or a larger number. See [`Count::count_hash`].
+    /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
+    /// returns at most 15. See [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter, FilterView};

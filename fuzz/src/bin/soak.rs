@@ -4,8 +4,8 @@
 //! Every worker is a process that runs one round: [`INPUTS`] inputs of one target. The number of the round is the seed
 //! of its inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent process counts what its workers
 //! report, and writes `soak.json` after every round. If that file exists at the start, it adds to its counts, and goes
-//! on with the next numbers. It ends with `N passed, N failed`, and with exit code 1 if a round failed, now or in an
-//! earlier run.
+//! on with the next numbers. The last line of the output begins with `N passed, N failed`. The exit code is 1 if a
+//! round failed, now or in an earlier run.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 use trommel_fuzz::{cuckoo_operations, hostile_bytes, quotient_operations, twin_operations};
 
-/// A fuzz function: its name, and the function, which returns a number of operations.
+/// A fuzz function: its name, and the function, whose results are added up in [`Tried::operations`].
 type Target = (&'static str, fn(&[u8]) -> u64);
 
 const TARGETS: [Target; 4] = [
@@ -79,7 +79,8 @@ fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Runs a round in this process, and prints its number of operations and the total length of its inputs in bytes.
+/// Runs a round in this process. Prints the sum of what the fuzz function returned, and the total length of the inputs
+/// in bytes.
 fn round(target: &Target, number: u64) {
     let seeds = seeds(target.0);
     let mut random = Splitmix(number.wrapping_mul(0x2545_F491_4F6C_DD1D));
@@ -106,11 +107,12 @@ struct Record {
 struct Tried {
     rounds: u64,
     failed: u64,
-    /// The number of inputs.
+    /// The number of inputs of the rounds that did not fail.
     executions: u64,
-    /// The sum of what the fuzz function returned: operations or, for `twin_operations`, keys that operations used.
+    /// The sum of what the fuzz function returned for these inputs: operations; for `twin_operations`, keys that
+    /// operations used; for `hostile_bytes`, inputs that are not empty.
     operations: u64,
-    /// The total length of all inputs.
+    /// The total length of these inputs.
     bytes: u64,
 }
 

@@ -45,7 +45,8 @@ impl MergeStageExec {
         Ok(Arc::new(CoalescePartitionsExec::new(Arc::new(stage))))
     }
 
-    /// Makes the operator alone, without the merge of its partitions. The fields of the same names describe the arguments.
+    /// Makes the operator alone, without the merge of its partitions. The field `marker` describes the first argument;
+    /// `input` must have one partition.
     pub(crate) fn try_new(
         marker: Arc<dyn ExecutionPlan>,
         input: Arc<dyn ExecutionPlan>,

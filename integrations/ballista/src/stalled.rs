@@ -34,7 +34,7 @@ impl Progress {
     }
 }
 
-/// Cancels every job if none of its tasks has begun or ended for `limit`. Never returns, so it must run in a Tokio task
+/// Cancels a job if none of its tasks has begun or ended for `limit`. Never returns, so it must run in a Tokio task
 /// of its own.
 ///
 /// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it, so its client

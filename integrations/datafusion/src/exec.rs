@@ -193,8 +193,8 @@ impl ExecutionPlan for RuntimeFilterExec {
         vec![ChildStats::At(partition), ChildStats::Skip]
     }
 
-    // The filter drops an unknown number of rows. Unknown statistics would make the optimizer swap the sides of the
-    // join.
+    // The filter drops an unknown number of rows, so the statistics of the first input are passed on as inexact. With
+    // unknown statistics, the optimizer could swap the sides of the join.
     fn statistics_from_inputs(
         &self,
         inputs: &[Arc<Statistics>],

@@ -36,7 +36,7 @@ impl KeySet {
         }
         match keys.insert_batch(hashes) {
             Ok(()) => {}
-            // There are more keys than the filter was planned for, and it has no room.
+            // The planned filter has no room for the keys.
             Err(BuildError::Full(_)) => self.keys = None,
             Err(error) => return exec_err!("trommel_filter: {error}"),
         }

@@ -14,9 +14,10 @@ use std::sync::Arc;
 /// can get filters.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// with at least one pair of keys that are columns, and filters an input only if the join drops the unmatched rows of
-/// this input. The keys are read a second time, from the part of the other input in which the key column originates.
-/// This part must be a chain of a scan, filters, projections and runtime filters, at least one of which drops rows.
+/// with at least one pair of keys that are columns, and filters an input only if the join has the same result without
+/// the unmatched rows of this input. The keys are read a second time, from the part of the other input in which the key
+/// column originates. This part must be a chain of a scan, filters, projections, aliases and runtime filters, and must
+/// drop rows of its table.
 ///
 /// Within one process, DataFusion's hash joins filter their probe side themselves. The rule does not filter such joins
 /// unless `all_joins` is set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.

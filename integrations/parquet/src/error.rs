@@ -100,7 +100,7 @@ pub enum FileError {
     },
     /// The footer or a column is encrypted.
     Encrypted,
-    /// The footer is not in Thrift's compact protocol.
+    /// The footer is not in Thrift's compact protocol, or it has a wrong, missing or repeated field.
     Footer {
         /// Position in the footer.
         at: u64,

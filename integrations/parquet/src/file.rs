@@ -137,7 +137,8 @@ impl<'a> FileFilters<'a> {
     /// filter.
     ///
     /// # Errors
-    /// [`ProbeError`] if the literals are not of the column's type, or the filter is malformed.
+    /// [`ProbeError`] if the literals are not of the column's type, the filter is malformed, or there is no such row
+    /// group.
     pub fn might_contain(
         &self,
         row_group: usize,

@@ -36,8 +36,9 @@ impl<'a> ChunkFilter<'a> {
     /// Parses a filter from bytes that begin with its header. Cost: O(1), since the bitset is not read.
     ///
     /// # Errors
-    /// [`FilterError`] if the header is malformed or has an algorithm, hash or compression that the format does not
-    /// define, or if the bytes end before the bitset does.
+    /// [`FilterError`] if the header is malformed, has an algorithm, hash or compression that the format does not
+    /// define, or states a wrong length of the bitset ([`FilterError::BitsetLength`]), or if the bytes end before the
+    /// bitset does.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FilterError> {
         let (header_bytes, bitset_bytes) = parse_header(bytes)?;
         let need = header_bytes as u64 + bitset_bytes;
@@ -150,7 +151,7 @@ impl fmt::Debug for ChunkFilter<'_> {
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the
 /// header and need not contain the bitset.
 pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
-    // A header has 14 to 18 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
+    // A header has 15 to 19 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
     const MAX_HEADER_BYTES: usize = 4096;
     let mut reader = Reader::new(&bytes[..bytes.len().min(MAX_HEADER_BYTES)]);
     let malformed =

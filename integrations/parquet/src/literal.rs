@@ -48,8 +48,8 @@ impl Literal<'_> {
 /// The hashed literals of `column IN (...)`, for lookups in any number of row groups and files.
 ///
 /// If equal values can have different bytes, all of their encodings are looked up: `0.0` is found if the column has
-/// `-0.0`. A `NaN` has too many encodings to look up, so every row group is assumed to have it. `NULL` equals nothing
-/// and is not a literal.
+/// `-0.0`. A `NaN` has too many encodings to look up, so every row group is assumed to have it. The same is assumed of
+/// some [decimals](Literals::decimals). `NULL` equals nothing and is not a literal.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Literal, Literals};

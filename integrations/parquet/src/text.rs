@@ -79,8 +79,8 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     if negative { Some(value) } else { value.checked_neg() }
 }
 
-/// Returns the number of days from 1970-01-01 to a date in the Gregorian calendar. Source: Howard Hinnant,
-/// "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+/// Returns the number of days from 1970-01-01 to a date in the Gregorian calendar. `None` if the text is not a date.
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
 fn date(text: &str) -> Option<i32> {
     let (rest, day) = text.rsplit_once('-')?;
     let (year, month) = rest.rsplit_once('-')?;

@@ -144,7 +144,8 @@ impl Probe<'_> {
         if self.column.physical_type() == PhysicalType::ByteArray && !is_decimal {
             return Literals::new(self.column, keys.iter().map(|key| Literal::Bytes(key)));
         }
-        // Values of other types are written as text. Bytes that are not UTF-8 stay invalid and are refused.
+        // Values of other types are written as text. Bytes that are not UTF-8 become replacement characters, which no
+        // such text has, so the key is refused.
         let texts = keys.iter().map(|key| String::from_utf8_lossy(key));
         Literals::parse(self.column, texts)
     }

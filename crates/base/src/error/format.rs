@@ -4,8 +4,8 @@ use crate::storage::OutOfMemory;
 use crate::{FilterKind, HashId};
 use core::fmt;
 
-/// Why bytes are not a filter. None of their contents was used, and nothing was allocated before the
-/// header, the lengths and the checksums were verified.
+/// Why bytes are not a filter. Nothing was allocated before the header, the lengths and the checksums were verified
+/// (except the payload's checksum, if the bytes are trusted).
 ///
 /// ```
 /// use trommel::{BloomFilter, FormatError};
@@ -113,7 +113,7 @@ pub enum FormatError {
     Structure {
         /// The part of the table that is impossible: `"runends"`, `"offset"` and the like.
         name: &'static str,
-        /// The block in which it was found.
+        /// The index of the block or bucket in which it was found, or their number if it was found after the last one.
         block: u64,
     },
     /// The system refused the memory for an owned copy.

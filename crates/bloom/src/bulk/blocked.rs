@@ -16,7 +16,8 @@ use trommel_simd::prefetch;
 /// The size of a piece in bytes. A table that would have more than [`MOST_PIECES`] such pieces has larger pieces.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The low half of a hash, from which all layouts compute the key's bits. The key's unit follows from the high bits.
+/// The low half of a hash, from which the blocked layouts compute the key's bits. The key's unit follows from the high
+/// bits.
 const PATTERN_MASK: u64 = 0xFFFF_FFFF;
 
 /// How a table is divided into pieces.

@@ -1,8 +1,8 @@
 //! Slices of a batch: each thread inserts one slice into a table of its own, and then the tables are united.
 //!
 //! Bits are only ever set, so the union of the tables is the table that one thread would make. Slices pay if a batch
-//! has many keys for every cache line, and the table is too small for grouping by piece to pay. ns per key at a
-//! false-positive rate of 1 %, on two cores of Zen 4, for one thread that inserts directly, two threads that insert
+//! has many keys for every cache line, and the table is too small for grouping by piece to pay. Times in ns per key at
+//! a false-positive rate of 1 %, on two cores of Zen 4, for one thread that inserts directly, two threads that insert
 //! slices, and two threads that group keys by piece:
 //!
 //! | keys | standard | register | split blocks | cache lines |

@@ -1,4 +1,4 @@
-//! The batch loop that the vector kernels of all blocked layouts and instruction sets share.
+//! The batch loop that the x86 vector kernels of the blocked layouts share.
 
 use super::portable::{Body, GROUP};
 use crate::geometry::Geometry;

@@ -29,8 +29,8 @@ use trommel_base::batch::Window;
 use trommel_simd::Isa;
 
 /// Batches of fewer keys than this are looked up one by one, since setting up the batch pipeline costs as much as some
-/// ten keys (on Sapphire Rapids, in split blocks in L1, ns per key of a batch of eight: 4.9 with the pipeline, 2.3
-/// without).
+/// ten keys (on Sapphire Rapids, in split blocks in L1, a batch of eight keys takes 4.9 ns per key with the pipeline
+/// and 2.3 ns without).
 const SHORTEST_BATCH: usize = 16;
 /// The same number for a table in L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up one by one
 /// took 0.55 to 0.75 times as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long in a table
@@ -56,7 +56,7 @@ pub struct Kernels<B> {
 }
 
 impl<B: SingleKey> Kernels<B> {
-    /// The machine must have the instruction set, and `batch` must be compiled for it.
+    /// The machine must have the instruction set, and `batch` must be compiled for it or for a part of it.
     pub(crate) fn new(isa: Isa, batch: BatchKernels) -> Self {
         Self { isa, batch, body: PhantomData }
     }
@@ -69,7 +69,8 @@ impl<B: SingleKey> Kernels<B> {
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: Geometry, table: &[u8], hash: KeyHash) -> bool {
         // SAFETY: `self.isa` is available, as `new` requires. Callers pass a geometry that fits the table's length:
-        // `Bloom::assemble` and `block_geometry` assert it, and the geometry of a piece is computed from its length.
+        // `Bloom::assemble` and `block_geometry` assert it, the geometry of a piece is computed from its length, and
+        // the table of a slice is cut to the length of the filter's.
         unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 

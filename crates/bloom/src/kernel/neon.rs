@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use core::arch::aarch64::*;
 use trommel_base::batch::{Fetch, Window};
 
-/// The first, third, fifth and seventh of eight positions that begin at bit 0.
+/// The mask of the first, third, fifth and seventh of eight pattern positions, the first of which begins at bit 0.
 pub(super) const EVERY_OTHER: u64 = {
     let position = (1 << PATTERN_STEP) - 1;
     position * (1 | 1 << (2 * PATTERN_STEP) | 1 << (4 * PATTERN_STEP) | 1 << (6 * PATTERN_STEP))

@@ -4,10 +4,10 @@ use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// The size of the largest table in which lookups in blocks smaller than a cache line process several keys per register
-/// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. ns per key on
-/// Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at
-/// 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1 GB.
-/// Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
+/// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. Times in ns per key
+/// on Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1
+/// at 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1
+/// GB. Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
 /// The units of eight hashes, `h · units >> 64`, which are below `units`. Each lane of `units` has the number of units,

@@ -161,7 +161,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
 /// The geometry of a table in the block form, which must be a whole number of units.
 #[inline(always)]
 fn block_geometry<L: Layout>(hashes_per_key: u8, table: &[u8]) -> Geometry {
-    // The single-key kernels access the table unchecked; only this assertion makes that sound.
+    // The single-key kernels access the table unchecked; this assertion makes that sound for filter blocks, and the one
+    // in `Bloom::assemble` for filters.
     assert!(table.len().is_multiple_of(L::UNIT_BYTES));
     Geometry { units: (table.len() / L::UNIT_BYTES) as u64, hashes: hashes_per_key.into() }
 }

@@ -11,7 +11,7 @@ use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache lines per lookup
-/// (an absent key needs two on average if half of the bits are set).
+/// (if half of the bits are set, two bits on average decide that a key is absent).
 ///
 /// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64`. Rejected: double hashing,
 /// whose false-positive rate in a small table can be nine times the predicted one. A unit is a word of 64 bits.

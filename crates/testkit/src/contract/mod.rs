@@ -113,8 +113,9 @@ pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     }
 }
 
-/// Drops the third and later copies of each hash, for a multiset that is not canonical. In such a filter, the copies
-/// of a key can be in only a few slots, which other keys need too: many copies would leave those keys no room.
+/// Drops the third and later copies of each hash, for a multiset that is not [canonical](Subject::CANONICAL). In such a
+/// filter, the copies of a key can be in only a few slots, which other keys need too: many copies would leave those
+/// keys no room.
 pub(crate) fn that_fit<S: Subject>(hashes: Vec<KeyHash>) -> Vec<KeyHash> {
     if S::CANONICAL || matches!(S::ROOM, Room::Endless | Room::Slots { copies: 1 }) {
         return hashes;

@@ -160,8 +160,8 @@ pub fn too_small_a_size_is_refused<S: Resize>() {
     assert_eq!(filter.len(), len);
 }
 
-/// Filters that once had the same size can be merged after they were resized to different sizes, at any load. The
-/// result has the size of the filter that was merged into.
+/// Filters that once had the same size can be merged after they were resized to different sizes, at different loads.
+/// The result has the size of the filter that was merged into.
 pub fn filters_of_unlike_sizes_merge<S: Resize>() {
     let empty = built::<S>(&spec(KEYS, 0.002, Isa::Portable));
     for (left_keys, right_keys) in [(1400, 613), (1226, 2001), (3000, 1400)] {

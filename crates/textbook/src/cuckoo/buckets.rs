@@ -80,7 +80,7 @@ impl Buckets {
     /// Whether the fingerprint is in one of the buckets.
     ///
     /// # Panics
-    /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.
+    /// If it reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
     #[must_use]
     pub fn contains(&self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         self.copies(fingerprint, buckets).next().is_some()
@@ -89,7 +89,7 @@ impl Buckets {
     /// The number of copies of the fingerprint in its two buckets, which can be the same bucket.
     ///
     /// # Panics
-    /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.
+    /// If it reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
     #[must_use]
     pub fn count(&self, fingerprint: u32, buckets: [u64; 2]) -> u32 {
         self.copies(fingerprint, buckets).count() as u32
@@ -98,7 +98,7 @@ impl Buckets {
     /// Removes one copy of the fingerprint from its buckets; returns false if there is none.
     ///
     /// # Panics
-    /// If it reads a bucket that does not exist. For an impossible fingerprint, it reads no bucket.
+    /// If it reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
     pub fn remove(&mut self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         let held = self.copies(fingerprint, buckets).next();
         let Some(entry) = held else { return false };

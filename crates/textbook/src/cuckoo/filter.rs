@@ -9,9 +9,9 @@ use trommel_base::{
 
 /// The cuckoo filter as the paper describes it; see the [module](super) for how it works.
 ///
-/// It keeps every copy of a fingerprint. There can be `2b` copies, since two buckets have `2b` entries. For about one
-/// key in `m` (`m` is the number of buckets), the primary and the alternate bucket are the same, and there can be only
-/// `b` copies.
+/// It keeps every copy of a fingerprint. There can be `2b` copies, since two buckets of `b` entries have `2b` entries.
+/// For about one key in `m` (`m` is the number of buckets), the primary and the alternate bucket are the same, and
+/// there can be only `b` copies.
 ///
 /// Shape: the number of buckets is a power of two; a bucket has `b` entries of `f` bits.
 ///
@@ -90,8 +90,8 @@ impl TextbookCuckooFilter {
         self.len as f64 / self.capacity() as f64
     }
 
-    /// The number of kicks by all inserts since [`with_kicks`](Self::with_kicks) was last called, including kicks that
-    /// were undone.
+    /// The number of kicks by all inserts since the filter was made, or since [`with_kicks`](Self::with_kicks) was last
+    /// called. Includes kicks that were undone.
     #[must_use]
     pub fn kicks(&self) -> u64 {
         self.kicks.total()

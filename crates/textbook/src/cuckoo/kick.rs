@@ -8,7 +8,7 @@ use trommel_base::SpecError;
 
 /// The default number of kicks after which an insert fails: 500, as in the paper.
 pub const DEFAULT_MAX_KICKS: u32 = 500;
-/// The highest permitted kick limit. It bounds memory, since an insert records its kicks until it ends.
+/// The highest permitted kick limit. It bounds memory, since an insert records its kicks.
 pub const MAX_KICKS: u32 = 1 << 20;
 
 /// The kick limit, the random source that chooses the fingerprints to kick out, the kicks of the insert in progress, so

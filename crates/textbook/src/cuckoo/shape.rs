@@ -21,9 +21,9 @@ pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
     rate(bucket_entries, ldexp(1.0, -(fingerprint_bits as i32)))
 }
 
-/// Returns a number of bits per fingerprint with which a full table has a false-positive rate of at most `fpr`:
-/// `f = ⌈log2(2b / fpr)⌉`, as in the paper. It comes from the upper bound `2b / 2^f` of the rate, so fewer bits can be
-/// enough, above all for a high `fpr`.
+/// Returns a number of bits per fingerprint with which [`full_rate`] is at most `fpr`: `f = ⌈log2(2b / fpr)⌉`, as in
+/// the paper. It comes from the upper bound `2b / 2^f` of the rate, so fewer bits can be enough, above all for a high
+/// `fpr`.
 ///
 /// ```
 /// use trommel_textbook::cuckoo::fingerprint_bits_for;

@@ -21,9 +21,9 @@ const HINT: usize = 2;
 /// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint. The hint records the keys that have this
 /// bucket as their first but stand in their second.
 ///
-/// The hint is a Bloom filter of 64 bits with two bits per key, and a count of its keys. When all of these keys have
-/// moved back to their first bucket or have been removed, the Bloom filter is cleared. So a lookup of an absent key
-/// mostly reads one bucket. Displacement is breadth-first and bounded: at any load, an insert gives up after it has
+/// The hint is a Bloom filter of 64 bits with one or two bits per key, and a count of its keys. When all of these keys
+/// have moved back to their first bucket or have been removed, the Bloom filter is cleared. So a lookup of an absent
+/// key mostly reads one bucket. Displacement is breadth-first and bounded: at any load, an insert gives up after it has
 /// visited a fixed number of places or a few more.
 ///
 /// Cost: a lookup reads the first bucket. If the key is not there but the hint contains it, the lookup reads the

@@ -14,7 +14,7 @@ const EPSILON: f64 = 0.1;
 /// the other.
 ///
 /// An insert puts the key at its place in the first table, taken or not. A displaced key goes to its place in the
-/// second table, a key displaced there to its place in the first, and so on. A round puts one key into each table.
+/// second table, a key displaced there to its place in the first, and so on. A round is one such step in each table.
 /// After `3 log_1.1 r` rounds (`r` places in the larger table), all keys are rehashed with new functions into tables of
 /// twice the size.
 ///

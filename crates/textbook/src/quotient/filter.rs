@@ -8,8 +8,8 @@ use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove,
 /// The quotient filter as the paper describes it; see the [module](super) for how it works.
 ///
 /// A fingerprint is the upper `q + r` bits of a key's hash, so fingerprints have the order of their
-/// hashes. Every operation takes keys, hashes or fingerprints. With fingerprints, a paper's example can be
-/// replayed and tables can be compared slot by slot.
+/// hashes. Lookups, inserts, removals and counts take keys, hashes or fingerprints. With fingerprints, a paper's
+/// example can be replayed and tables can be compared slot by slot.
 ///
 /// The filter is a set ([`new`](Self::new)) or a multiset ([`new_multiset`](Self::new_multiset)). A set
 /// keeps one copy for all keys that share a fingerprint: removing one of these keys removes the others

@@ -68,9 +68,10 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter, if the hash
-    /// function, its seed or the geometry of the filter differs, if memory is refused, or if the filter cannot be made
-    /// or has no room. The accumulator then has the same keys as before, plus those that the error reports as inserted.
+    /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter, if the kind,
+    /// the hash function, its seed or the geometry of the filter differs, if memory is refused, or if the filter cannot
+    /// be made or has no room. The accumulator then has the same keys as before, plus those that the error reports as
+    /// inserted.
     pub fn merge_bytes(&mut self, bytes: &[u8]) -> Result<(), AccumulateError> {
         if bytes.starts_with(&MAGIC) {
             let hashes = parse(bytes, self.hasher())?;

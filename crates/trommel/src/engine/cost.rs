@@ -9,8 +9,8 @@ pub enum Strategy {
     /// The filter's own batch methods process the batch. Lookups run on all threads if the batch is large enough to be
     /// worth it. Inserts run on the caller's thread. If the filter takes
     /// [slices](trommel_base::InsertBulk::insert_slices), and the cost model predicts that several threads are faster,
-    /// inserts run on all threads instead. Each thread then inserts a slice of the batch into a table of its own, and
-    /// the tables are united.
+    /// inserts run on several threads instead. Each thread then inserts a slice of the batch into a table of its own,
+    /// and the tables are united.
     Direct,
     /// The keys are grouped by the piece of the table that they access. All threads process pieces, each in the cache
     /// of one core.
@@ -28,7 +28,7 @@ const LINE_BYTES: f64 = 64.0;
 /// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need about half as many
 /// (4.5), but the model uses one number for all.
 const GROUPED_BYTES: f64 = 8.5;
-/// The size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
+/// The largest size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
 const PIECE_BYTES: usize = 128 << 10;
 /// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys costs more than lookups
 /// in smaller pieces save.
@@ -37,8 +37,8 @@ const MOST_PIECES: usize = 1024;
 /// Measured with split blocks on two cores of Zen 4, as the total time minus the time that this model predicts for the
 /// inserts: 0.2 at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
-/// Use several threads for lookups only if the model predicts at most 75 % of the single-thread time. The margin is for
-/// lookups in cache, which can take half of the time that the model predicts for a memory access.
+/// Use several threads for lookups only if the model predicts less than 75 % of the single-thread time. The margin is
+/// for lookups in cache, which can take half of the time that the model predicts for a memory access.
 const WORTH_THREADS: f64 = 0.75;
 /// The number of times that threads are started for slices: to insert them, and to unite their tables.
 const STARTS_OF_SLICES: f64 = 2.0;

@@ -179,11 +179,11 @@ impl Engine {
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
     /// table for every thread but one. A partitioned insert takes 8.5 bytes per key; in a standard filter, it takes 4.5
-    /// bytes for every bit that a key sets. A partitioned insert takes at most as many bytes as the table has, but this
-    /// bound is never below 256 MiB or above 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. If
-    /// the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If it is too small
-    /// even for a useful chunk, or if the system refuses memory, the batch is inserted directly. For filters with
-    /// counters or slots, see their `insert_bulk`.
+    /// bytes for every bit that a key sets. The bound on the memory of a partitioned insert is the size of the table,
+    /// but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. If the
+    /// bound or the budget is too small for the whole batch, the batch is inserted in chunks. If it is too small even
+    /// for a useful chunk, or if the system refuses memory, the batch is inserted directly. For filters with counters
+    /// or slots, see their `insert_bulk`.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};

@@ -8,8 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use trommel::SpecError;
 
-/// Why a file was not rewritten. The output is unchanged, unless the very last step failed, which syncs the folder after
-/// the output was replaced.
+/// Why a file was not rewritten. The output is unchanged, unless the very last step failed, which syncs the folder
+/// after the output was replaced.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RewriteError {
@@ -55,13 +55,14 @@ pub enum RewriteError {
         /// The false-positive rate.
         fpr: f64,
     },
-    /// No filter of the row group's values reaches the requested false-positive rate.
+    /// No filter of the row group's values reaches the requested false-positive rate, or the system refused the memory
+    /// for it.
     Size {
         /// The column's path.
         column: String,
         /// The number of distinct values in the row group.
         distinct: usize,
-        /// The requirement that cannot be met.
+        /// Why the filter cannot be made.
         source: SpecError,
     },
     /// The filter would be larger than readers accept.

@@ -33,8 +33,8 @@ enum Operation {
 }
 
 /// Changes the Bloom filters of a file. Column chunks are copied byte for byte. In the footer, only the offsets and
-/// lengths of moved or changed parts are replaced. Every other field is copied byte for byte: schema, statistics,
-/// key-value metadata, sorting columns, the writer's name, and fields that this crate does not know.
+/// lengths of parts that are moved, changed, new or removed differ. Every other field is copied byte for byte: schema,
+/// statistics, key-value metadata, sorting columns, the writer's name, and fields that this crate does not know.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Rewrite};

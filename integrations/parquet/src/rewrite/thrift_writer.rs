@@ -37,7 +37,7 @@ impl<'o> StructWriter<'o> {
         write_i64(value, self.head(id, kind));
     }
 
-    /// Copies the value of a field whose head was read, byte for byte.
+    /// Copies a field whose head was read: writes the head, and copies the value byte for byte.
     pub(crate) fn copy(&mut self, id: i16, kind: Kind, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.position();
         reader.skip(kind)?;

@@ -111,7 +111,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: as in `contains`.
+    // SAFETY: as in `contains`, and the caller promises that the table is not borrowed elsewhere.
     let line = unsafe { &mut *table.add(line * LINE_BYTES).cast() };
     let (before, masks) = (load(line), masks(hash));
     store(line, union(before, masks));

@@ -26,8 +26,9 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// Lookups in tables of more bytes than this use the AVX2 loop, which is faster there. ns per key on Sapphire Rapids
-/// with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3 and 11.2 at 1 GB.
+/// Lookups in tables of more bytes than this use the AVX2 loop, which is faster there. Times in ns per key on Sapphire
+/// Rapids with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3 and 11.2 at 1
+/// GB.
 const LOOKUPS_MAX_BYTES: usize = 32 << 20;
 
 /// For each lane, the first bit of its field in a product.

@@ -15,8 +15,8 @@ use trommel_base::batch::Window;
 use trommel_base::with_fetch;
 
 /// Kernels whose lookups gather the words of a batch. Those of [`avx512_core`] read the words one by one, and test as
-/// many bits as a key has. ns per key on a Zen 4 core, by gathers and one by one: 0.68 and 0.64 at 150 KB, 1.4 and 1.2
-/// at 1.5 MB.
+/// many bits as a key has. Times in ns per key on a Zen 4 core, with gathers and one by one: 0.68 and 0.64 at 150 KB,
+/// 1.4 and 1.2 at 1.5 MB.
 pub(super) const GATHERING: BatchKernels =
     BatchKernels { contains: contains_batch, ..avx512_core::KERNELS };
 

@@ -19,8 +19,8 @@ fn word(geometry: Geometry, hash: u64) -> usize {
     RegisterBody::block(geometry, hash) as usize * RegisterBody::BLOCK_BYTES
 }
 
-/// Tests the words of two keys at the keys' bit positions, which are bytes as [`Fields::positions`] returns them. Each
-/// byte of the result is all ones if the bit at this position is set, else zero.
+/// Tests the bits of two keys. `words` has the word of each key, and `positions` has eight positions of each, as
+/// [`Fields::positions`] returns them. A byte of the result is all ones if the bit at its position is set.
 #[inline]
 #[target_feature(enable = "neon")]
 fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
@@ -31,7 +31,7 @@ fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
 
 #[target_feature(enable = "neon")]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    // Positions that the key has not are replaced by its first.
+    // A key that sets fewer than eight bits has its first position several times.
     let fields =
         Fields::new(core::array::from_fn(|i| if i < geometry.hashes as usize { i } else { 0 }));
     let found_bytes = neon::bytes_of(found);
@@ -110,7 +110,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
             };
             // One key at a time, so that a key's store is visible to the next key of the same word.
             for (i, hash) in keys.iter().enumerate() {
-                // SAFETY: as in `contains_batch`.
+                // SAFETY: as in `contains_batch`; the eight bytes of the word are read and written.
                 unsafe {
                     let word = start.add(word(*hash)).cast::<u64>();
                     word.write_unaligned(word.read_unaligned() | pattern(i));

@@ -1,5 +1,5 @@
-//! The shared bodies, compiled for each instruction set. Only the masks are computed in vectors: words that other
-//! threads may change are read one by one.
+//! The shared bodies, compiled twice: for the target's baseline, and for AVX2, which the sets above it use too. Only
+//! the masks are computed in vectors: words that other threads may change are read one by one.
 
 use super::{SharedBody, SharedKernels};
 use trommel_simd::Isa;

@@ -66,7 +66,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let block = reduce_high(hash, geometry.units as u32) as usize;
-    // SAFETY: as in `contains`.
+    // SAFETY: as in `contains`, and the caller promises that the table is not borrowed elsewhere.
     let block = unsafe { &mut *table.add(block * BLOCK_BYTES).cast() };
     let (before, mask) = (load(block), mask(hash as i32));
     store(block, _mm256_or_si256(before, mask));

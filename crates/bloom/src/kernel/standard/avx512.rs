@@ -10,10 +10,10 @@
 //! until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB on Sapphire
 //! Rapids): every eight survivors then cost a mispredicted branch.
 //!
-//! The words are gathered, or read with one load each. ns per key at 12 bits per key on a Zen 4 core, with gathers and
-//! with loads: present keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB; absent keys 4.6 and 2.4, 4.8
-//! and 4.2, 5.8 and 4.7. On the same filters and core, `passes.rs` with AVX2 takes 8.5, 15 and 25 for present keys, and
-//! 3.5, 6.7 and 11 for absent ones.
+//! The words are gathered, or read with one load each. Times in ns per key, at 12 bits per key on a Zen 4 core, with
+//! gathers and with loads: present keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB; absent keys 4.6
+//! and 2.4, 4.8 and 4.2, 5.8 and 4.7. On the same filters and core, `passes.rs` with AVX2 takes 8.5, 15 and 25 for
+//! present keys, and 3.5, 6.7 and 11 for absent ones.
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;
@@ -44,7 +44,7 @@ struct Chunk {
     survivors: [u64; CHUNK + GROUP],
     /// For each pass, its answers, one bit for each hash of its list, and a word that is always zero.
     answers: [[u64; WORDS + 1]; MAX_HASHES as usize],
-    /// The words of the keys between locating and probing; see [`Lines`].
+    /// The indices of the words of the keys between locating and probing; see [`Lines`].
     lines: Lines,
 }
 

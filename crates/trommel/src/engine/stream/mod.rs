@@ -1,5 +1,5 @@
-//! Streams of keys that need not fit into memory. Batches are read, hashed, and inserted or looked up, at the same
-//! time.
+//! Streams of keys that need not fit into memory. While one batch is inserted or looked up, the next ones are read and
+//! hashed.
 
 mod batch;
 mod pipeline;
@@ -25,8 +25,9 @@ const BYTES_PER_GATHERED: usize = 16;
 /// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine inserts or looks up.
 ///
 /// At most two batches wait between two threads, and a faster thread waits for a slower one. So memory is bounded,
-/// whatever the length of the stream: it holds a few batches and, for inserts, the
-/// [gathered keys](Stream::keys_at_a_time). If the system refuses this memory, or the threads, the program ends.
+/// whatever the length of the stream: it holds a few batches and, for inserts, the [gathered
+/// keys](Stream::keys_at_a_time). If the system refuses this memory, the program ends; if it refuses to start a thread,
+/// the call panics.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -148,7 +149,7 @@ pub enum StreamError<E> {
     },
     /// The filter is full.
     Full {
-        /// The error that one batch of all keys of the stream would have given.
+        /// The error of the insert that failed, with the number of keys that the whole stream inserted.
         error: Full,
         /// How far the stream had come. `keys` is the number of keys that were inserted.
         done: Progress,
@@ -256,8 +257,9 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`], the function set by [`Stream::progress`] or a worker of the engine
-    /// panics; the payload is the same. Keys that were gathered, but not inserted yet, are then not in the filter.
+    /// If the system refuses to start a thread, or if the source, [`KeyBatch::hash_all`], the function set by
+    /// [`Stream::progress`] or a worker of the engine panics; then the payload is the same. Keys that were gathered,
+    /// but not inserted yet, are then not in the filter.
     pub fn insert<F, B, E, I>(
         mut self,
         filter: &mut F,
@@ -317,8 +319,8 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`], `answer`, the function set by [`Stream::progress`] or a worker of the
-    /// engine panics; the payload is the same.
+    /// If the system refuses to start a thread, or if the source, [`KeyBatch::hash_all`], `answer`, the function set by
+    /// [`Stream::progress`] or a worker of the engine panics; then the payload is the same.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,

@@ -51,7 +51,7 @@ impl<R: Read> Iterator for IntegerBatches<R> {
 
     /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are first
     /// returned as a batch, if there are any. Then the error is returned, once. If the system refuses the memory for a
-    /// batch, its keys are lost, and the error is the last item.
+    /// batch, its keys are lost, an error is returned, and nothing more is read.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
