@@ -4,7 +4,8 @@
 //! has them. A build does not move stored remainders to insert a key, so its time per key does not grow with the load.
 //!
 //! **Into any other filter.** Hashes are partitioned by region of the table, and inserted region by region. They are
-//! inserted in their own order if the table or the batch is small, or if not all keys are sure to fit.
+//! inserted in their own order if the table or the batch is small, if not all keys are sure to fit, or if there is too
+//! little scratch memory.
 
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
@@ -16,7 +17,7 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Stor
 
 /// Up to this load, inserts hardly ever fail for lack of slots.
 const SURE_LOAD: f64 = 0.97;
-/// A chunk of fewer keys is inserted in its own order, not grouped.
+/// A chunk of fewer keys than this number is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
 /// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per

@@ -356,7 +356,8 @@ pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: 
 impl<L: Layout> Insert for Quotient<L> {
     /// Inserts a key's fingerprint; returns false if a set holds it already.
     ///
-    /// Cost at 95 % load: about four cache lines, and moves of some 200 stored remainders.
+    /// Cost at 95 % load: moves of some 200 stored remainders, which take about four cache lines in a
+    /// [`CacheLineQuotient`].
     ///
     /// # Errors
     /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself may

@@ -117,7 +117,7 @@ impl Kernels {
     }
 
     /// Inserts hashes in order until one does not fit, and sets bit `i` of `new` if inserting hash `i` added a
-    /// fingerprint.
+    /// fingerprint. The caller must ensure that all bits of `new` are zero.
     ///
     /// # Panics
     /// If `new` does not have a bit for every hash.

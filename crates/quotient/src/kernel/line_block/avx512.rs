@@ -71,8 +71,8 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// Keys from the list are looked up when the list has a block and at least this number of keys more. The keys beyond
-/// the block were added in the last step or two, and their lines are still being fetched.
+/// Before the end of a batch, keys from the list are looked up only when the list has a block and at least this number
+/// of keys more. The keys beyond the block were added in the last step or two, and their lines are still being fetched.
 const RIPE: usize = 16;
 
 /// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.

@@ -1,4 +1,4 @@
-//! The fields of a cache line, for all kernels.
+//! The fields of a cache line, for all kernels of [`LineBlock`].
 
 use crate::geometry::Geometry;
 use crate::layout::{Layout, LineBlock};

@@ -105,7 +105,7 @@ impl Places {
     }
 }
 
-/// What [`contains_rest`] is told: nothing, since it starts the lookup again.
+/// [`contains_rest`] gets no results of the inlined code, since it starts the lookup again.
 pub(super) type Rest = ();
 
 /// Looks a key up by the algorithms of the table.

@@ -1,4 +1,4 @@
-//! The constants of a table, and of packed remainders in a word, for all kernels.
+//! The constants of a table, and of packed remainders in a word, for all kernels of [`WideBlock`].
 
 use crate::geometry::Geometry;
 use crate::layout::{Shape, WideBlock};
