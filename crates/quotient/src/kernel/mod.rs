@@ -21,9 +21,9 @@ use crate::layout::Layout;
 use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
-/// Portable work that is compiled twice: for AVX2, and for the instructions that the build target guarantees. Compilers
-/// turn its loops over arrays into vectors. `run`, and each function that it calls and that is to be compiled for AVX2,
-/// must always be inlined.
+/// Portable work that is compiled for the instructions that the build target guarantees and, on x86-64, also for AVX2.
+/// Compilers turn its loops over arrays into vectors. `run`, and each function that it calls and that is to be compiled
+/// for AVX2, must always be inlined.
 pub(crate) trait Job {
     type Output;
     fn run(self) -> Self::Output;
