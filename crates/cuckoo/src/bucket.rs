@@ -29,9 +29,10 @@ use crate::width::{Slots, Width};
 
 /// The flag that a pair of two free slots stands for. It is the same for the whole filter.
 ///
-/// A key is placed in its alternate only while its primary bucket is full, so at that moment both pairs can
-/// encode a flag that is set. Later removals can leave a bucket with too few fingerprints to encode the flags that are
-/// set. From then on, every empty pair of the filter is [`Self::Unknown`], until the filter holds no key.
+/// An insert places a key in its alternate only while its primary bucket is full, so at that moment both pairs can
+/// encode a flag that is set. Removals, doublings and unions can leave a bucket with too few fingerprints to encode the
+/// flags that are set. From then on, every empty pair of the filter is [`Self::Unknown`], until the filter holds no
+/// key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyPair {
     /// Clear: no key of the class was placed in its alternate.

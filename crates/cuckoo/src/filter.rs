@@ -22,9 +22,9 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// alignment), in which case it is a zero-copy view.
 ///
 /// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads at most two buckets, at
-/// any load. A lookup of a single key reads both, since a branch on whether the second is needed would take longer.
-/// Batches in large tables read the second bucket only for keys that may be there. See [`Geometry`] for how a hash is
-/// split, and docs/FORMAT.md for the bytes.
+/// any load, and the overflow area, which is nearly always empty. A lookup of a single key reads both buckets, since a
+/// branch on whether the second is needed would take longer. Batches in large tables read the second bucket only for
+/// keys that may be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the bytes.
 ///
 /// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
 /// that it already finds. So it may store only one fingerprint for two keys that it cannot tell apart, and
@@ -73,8 +73,8 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or the filter would be too
-    /// large.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, or if the
+    /// system refuses the memory.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }

@@ -130,7 +130,7 @@ impl CuckooFilter {
         to.empty
     }
 
-    /// How many keys may be inserted before the filter has to grow; at least one.
+    /// How many keys may be inserted before the filter has to grow. 1 if it has to grow for the next key.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;

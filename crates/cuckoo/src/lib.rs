@@ -32,7 +32,7 @@
 //! | `width` | a bucket as one word, for every width of fingerprint |
 //! | `bucket` | two overflow flags, encoded by the order of a bucket's four slots |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
-//! | `evict` | inserts; room for keys whose buckets are full, by a search or by sixteen eviction chains in lockstep |
+//! | `evict` | inserts; room for keys whose buckets are full, by a search or by eviction chains, sixteen in lockstep |
 //! | `bulk` | inserts of many keys: as a bulk build, or in blocks |
 //! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
 //! | `overflow` | the few fingerprints for which the table has no room |

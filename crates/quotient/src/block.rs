@@ -55,7 +55,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
     }
 
     /// Safe for any bytes of the right length: whatever the metadata are, a single lookup reads only from the key's
-    /// block and the next one, or through slices, which check their bounds.
+    /// block and the next one, from further blocks that it has checked to lie in the table, or through slices, which
+    /// check their bounds.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         assert!(isa.is_available());
@@ -113,7 +114,8 @@ fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geomet
 #[inline(always)]
 fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
     let mut blocks = table_bytes * 8 / L::block_bits(remainder_bits);
-    // This ends soon: each of three sections has less than 64 bytes of padding, and a block has more than 17 bytes.
+    // This ends soon: there are at most three sections, each of them has less than 64 bytes of padding, and a block has
+    // more than 17 bytes.
     while blocks > 0 && L::table_bytes(blocks, remainder_bits) > table_bytes {
         blocks -= 1;
     }

@@ -4,7 +4,8 @@
 //! has them. A build does not move stored remainders to insert a key, so its time per key does not grow with the load.
 //!
 //! **Into any other filter.** Hashes are partitioned by region of the table, and inserted region by region. They are
-//! inserted in their own order if the table or the batch is small, or if not all keys are sure to fit.
+//! inserted in their own order if the table or the batch is small, if not all keys are sure to fit, or if there is too
+//! little scratch memory.
 
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
@@ -16,14 +17,15 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Stor
 
 /// Up to this load, inserts hardly ever fail for lack of slots.
 const SURE_LOAD: f64 = 0.97;
-/// A chunk of fewer keys is inserted in its own order, not grouped.
+/// A chunk of fewer keys than this number is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
-/// A batch into an empty filter is built in bulk if it has at least one key per this number of slots, and at least
-/// `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per slot. The time of single
-/// inserts divided by the time of a build depends on the share of slots that the batch fills. With AVX-512 on a Zen 4
-/// core it is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4,
-/// and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is faster at 1/16 too:
-/// with 8 bits in blocks of 64 slots, the ratio is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
+/// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
+/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per
+/// slot. The time of single inserts divided by the time of a build depends on the share of slots that the batch fills.
+/// With AVX-512 on a Zen 4 core it is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at
+/// 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is
+/// faster at 1/16 too: with 8 bits in blocks of 64 slots, the ratio is 1.1 with portable kernels, and 1.2 with AVX-512
+/// in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
 /// The number of keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory
@@ -31,7 +33,8 @@ const FEWEST_BUILT_KEYS: usize = 1024;
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// The keys of a group belong to at least this number of bytes of the table, which fit into the nearest cache.
+/// The keys of a group belong to at least this number of bytes of the table. This number of bytes fits into the nearest
+/// cache.
 const GROUPED_BYTES: usize = 32 << 10;
 /// The fewest keys that a group has on average. This limits the number of groups.
 const FEWEST_KEYS_PER_GROUP: usize = 8;
@@ -85,7 +88,7 @@ impl<L: Layout> InsertBulk for Quotient<L> {
 
 impl<L: Layout> Quotient<L> {
     /// Builds the table if the filter is empty and there are enough keys. Returns false, and changes nothing, if this
-    /// is not so, if the keys do not fit, or if there is no memory to sort them in.
+    /// is not so, if the keys do not fit or have too many copies, or if there is no memory for the build.
     fn try_build<W: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, W>) -> bool {
         let many = hashes.len() as u64 >= self.geometry.slots / SLOTS_PER_BUILT_KEY;
         if self.len > 0 || !many || hashes.len() < FEWEST_BUILT_KEYS {

@@ -11,7 +11,7 @@ use core::fmt;
 ///
 /// Which slot ends a run cannot be predicted, so a step branches only where it leaves a block.
 ///
-/// Cost: reads every cache line once, in order.
+/// Cost: one pass over occupieds and runends, and one over the remainders, in order.
 pub(crate) struct Entries<'t, L> {
     table: Table<L, &'t [u8]>,
     quotient: u64,

@@ -206,7 +206,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.len as f64 / self.geometry.slots as f64
     }
 
-    /// Whether the filter is a multiset, which keeps a copy of the fingerprint for every insert of a key.
+    /// Whether the filter is a multiset, which keeps a copy of the fingerprint for every insert of a key, up to
+    /// [`MAX_COPIES`](crate::MAX_COPIES).
     ///
     /// ```
     /// use trommel::QuotientFilter;
@@ -355,7 +356,8 @@ pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: 
 impl<L: Layout> Insert for Quotient<L> {
     /// Inserts a key's fingerprint; returns false if a set holds it already.
     ///
-    /// Cost at 95 % load: about four cache lines, and moves of some 200 stored remainders.
+    /// Cost at 95 % load: moves of some 200 stored remainders, which take about four cache lines in a
+    /// [`CacheLineQuotient`].
     ///
     /// # Errors
     /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself may
@@ -377,9 +379,9 @@ impl<L: Layout> Insert for Quotient<L> {
         Ok(inserted)
     }
 
-    /// Inserts a batch. If the table is larger than the nearest caches, keys are inserted by region of the table; into
-    /// an empty filter, a large batch is inserted without moving stored remainders for each key. The resulting filter
-    /// is the same as if the keys were inserted one by one.
+    /// Inserts a batch. If the batch is large and the table is larger than the nearest caches, keys are inserted by
+    /// region of the table. Into an empty filter that does not grow by itself, a large batch is inserted without moving
+    /// stored remainders for each key. The resulting filter is the same as if the keys were inserted one by one.
     ///
     /// # Errors
     /// [`Full`] if not all keys fit; the first `inserted` keys of the batch were inserted.

@@ -5,7 +5,7 @@
 //! remainder to the quotient, and does not change the fingerprint. A table of any other size has other quotients, and
 //! the filter has no keys to compute them from, only fingerprints. So a filter of such a size replaces each hash by a
 //! number that the hash's fingerprint alone determines, and splits that number instead. So does a new filter whose
-//! number of fingerprints was given.
+//! number of fingerprints was given, unless that number is `slots · 2^r`.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;

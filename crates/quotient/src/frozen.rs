@@ -99,7 +99,7 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     ///
     /// Cost: one pass over the bytes for the checksum, and a second to check that inserts of the table's fingerprints
     /// make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4 core with AVX2.
-    /// In a filter that was resized or built with `fingerprint_bits`, each fingerprint is also checked separately,
+    /// In most filters that were resized or built with `fingerprint_bits`, each fingerprint is also checked separately,
     /// which takes some 10 ns more per key.
     ///
     /// ```

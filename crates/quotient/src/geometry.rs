@@ -8,8 +8,9 @@ use trommel_base::range::reduce;
 pub struct Geometry {
     /// The number of quotients. Each has a slot. The number need not be a power of two.
     pub slots: u64,
-    /// The number of blocks in the table: the blocks of the `slots`, and a few more for remainders that are pushed
-    /// beyond the last quotient's slot. So remainders need not wrap around to the first slots.
+    /// The number of blocks in the table. They have room for `slots` slots, and for `32 + 4 · ⌊√slots⌋` more, but at
+    /// most 320 more, for remainders that are pushed beyond the last quotient's slot. So remainders need not wrap
+    /// around to the first slots.
     pub blocks: u64,
     /// The number of bits of a remainder.
     pub remainder_bits: u32,
@@ -20,8 +21,8 @@ pub struct Geometry {
     pub fingerprints: u64,
 }
 
-/// The most copies of one key that a multiset keeps. The time of an insert grows with the number of copies that
-/// the filter holds already, and this maximum bounds that growth.
+/// The most copies of one key that a multiset keeps. The time of an insert grows with the number of copies of the key
+/// that the filter holds already, and this maximum bounds that growth.
 pub const MAX_COPIES: u32 = 255;
 /// The most slots of a filter.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;
@@ -81,7 +82,8 @@ impl Geometry {
     /// `floor(hash · slots · 2^r / 2^64)`. That number grows with the hash, so ascending hashes belong to ascending
     /// slots.
     ///
-    /// If the layout reserves remainder 0 to mark free slots, remainder 0 becomes 1.
+    /// [`Layout::stored`] gives the stored form of a remainder. It is never 0 if the layout reserves 0 to mark free
+    /// slots.
     #[inline(always)]
     pub(crate) fn split<L: Layout>(&self, hash: u64) -> (u64, u32) {
         let quotient = reduce(hash, self.slots);

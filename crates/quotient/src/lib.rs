@@ -23,8 +23,8 @@
 //!
 //! Lookups cost nearly the same at any load up to 95 %. Inserts do not: on average, an insert moves 7 stored remainders
 //! at 75 % load, 50 at 90 %, and 200 at 95 %. A filter that is built from all its keys at once
-//! ([`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter) moves none. For a filter that
-//! changes all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
+//! ([`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter) moves none to make room. For a filter
+//! that changes all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
 //!
 //! # The modules
 //!
@@ -36,7 +36,7 @@
 //! | `table` | finds runs by rank and select: lookup, insert, remove |
 //! | `words`, `balance` | operations on the words of a table: rank, select, and the slots where no run goes on |
 //! | `append` | fills a table from fingerprints in order, without moving stored remainders |
-//! | `build` | fills a table from hashes in any order, and moves stored remainders only to drop copies |
+//! | `build` | fills a table from hashes in any order, and moves stored remainders only to sort runs and to drop copies |
 //! | `bulk`, `resize` | batches (with `build`); growing, shrinking and merging (with `append`) |
 //! | `enumerate` | lists the fingerprints in order |
 //! | `check` | tells whether bytes are a table that inserts can make |

@@ -24,7 +24,8 @@ use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResizeError {
-    /// With this number of slots, remainders would have no bit left, or more bits than the layout stores.
+    /// With this number of slots, remainders would have no bit left or more bits than the layout stores, or quotient
+    /// and remainder would have more than 62 bits together.
     Fingerprint {
         /// The number of slots asked for.
         slots: u64,
@@ -45,7 +46,7 @@ pub enum ResizeError {
         /// The most slots that a filter can have.
         max_slots: u64,
     },
-    /// The system refused the memory.
+    /// The system refused the memory, or the table would have more bytes than the machine can address.
     OutOfMemory {
         /// The number of bytes asked for.
         bytes: u64,
@@ -338,8 +339,8 @@ impl<L: Layout> Quotient<L> {
     /// Adds the fingerprints of another filter, owned or viewed. The filters can have any sizes, and can have been
     /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). They do if they
     /// were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots
-    /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys do not have
-    /// the same number. If both filters hold a fingerprint, a set stores it once.
+    /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys generally
+    /// do not have the same number. If both filters hold a fingerprint, a set stores it once.
     ///
     /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give the fingerprints of
     /// each filter `⌈log2(n / fpr)⌉` bits:

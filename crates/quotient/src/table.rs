@@ -94,7 +94,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// The runend that has `skip` others before it, counted from `from` on; the end of the table if there are fewer.
+    /// Among the runends from `from` on, the one that has `skip` others before it; the end of the table if there is
+    /// none.
     #[inline(always)]
     pub(crate) fn select_runend<W: Words>(&self, words: W, from: Position, skip: u32) -> Position {
         let (mut block, mut slot, mut skip) = (from.block, from.slot, skip);
@@ -328,7 +329,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
     /// them would make a removal quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
-        // The end of the runs of the blocks before `block`, if it was computed.
+        // The end of runs that the last iteration computed for its own block, which is the one before `block`; `None`
+        // if it computed none.
         let mut known: Option<Position> = None;
         for block in home + 1..=last {
             let offset = self.offset(block);

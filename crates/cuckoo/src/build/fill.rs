@@ -5,7 +5,7 @@
 //! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
 //! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched, and the only branch on
 //! how full the bucket is asks whether both of its words are full, which is rare. Then the first words are written to
-//! the region in one pass, with all flags clear.
+//! the region in one pass, with all flags clear, except that a pair of equal fingerprints in a multiset means *set*.
 
 use super::room_for;
 use crate::bucket;

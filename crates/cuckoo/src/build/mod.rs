@@ -6,8 +6,8 @@
 //!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than four keys in
 //!    five. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
-//!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each from
-//!    the middle of one unit to the middle of the next.
+//!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
+//!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
 //! 4. **The last keys.** A few keys near both ends of the table are left, and are inserted with the whole table as
 //!    window.
 //!
@@ -306,7 +306,8 @@ impl CuckooFilter {
         Some(())
     }
 
-    /// Inserts what the units left, in windows around their borders. Returns what the windows left.
+    /// Inserts what the units left, in windows around their borders. Returns what the windows left, and what the units
+    /// left at the two ends of the table, which are in no window.
     fn evict_across_borders<W: Width, P: Workers>(
         &mut self,
         plan: &Plan,

@@ -16,8 +16,9 @@
 //! Sixteen chains make a step together, so that vectors can compute it. All chains plan the step on the table as it was
 //! before the step. If two chains are in one bucket, or chose the last free slot of one bucket, the later one waits for
 //! the next step. So the result does not depend on how a step is computed: `scalar_lanes` does one lane after another,
-//! and `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once, and
-//! chains go on while the keys of the next blocks are placed, so no lane is idle for long.
+//! and `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once. In a
+//! multiset, the chains that are left when the queue is empty wait until the next keys are placed and queued, so few
+//! lanes are idle. In a set, all chains end before the next keys are placed.
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 
@@ -30,7 +31,7 @@ use crate::table::{Entry, bucket_at};
 use crate::width::Width;
 use trommel_base::batch::Hint;
 
-/// How many keys the caller passes at a time. The number is large, since lanes are idle at the end of every call.
+/// The most keys that the caller passes at a time. The number is large, since lanes are idle at the end of every call.
 pub(crate) const CHUNK_KEYS: usize = 1 << 14;
 /// The number of groups of chains. Their steps are interleaved. So scalar stores have left the store buffer before they
 /// are reloaded as a vector, and buckets that are not in cache can arrive during the steps of the other groups.

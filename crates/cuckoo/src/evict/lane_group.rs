@@ -11,7 +11,8 @@ pub(crate) type Lanes = [u32; LANES];
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct LaneGroup {
-    /// The full bucket that the fingerprint in hand belongs to; in an idle lane, any bucket of the table.
+    /// The full bucket that the fingerprint in hand belongs to; in an idle lane, any bucket of the table. In windowed
+    /// eviction, buckets are counted from the first of the window.
     pub(crate) buckets: Lanes,
     pub(crate) fingerprints: Lanes,
     pub(crate) steps: Lanes,

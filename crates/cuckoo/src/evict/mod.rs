@@ -3,8 +3,8 @@
 //! | module | inserts | how it makes room |
 //! |---|---|---|
 //! | [`search`] | one key | a breadth-first search: nothing moves before a shortest path to room is known |
-//! | [`batch`] | batches | sixteen random-walk eviction chains in lockstep, over the whole table |
-//! | [`window`] | bulk builds | sixteen such chains in lockstep, within a stretch of the table that one thread owns |
+//! | [`batch`] | batches | random-walk eviction chains, sixteen in lockstep, over the whole table |
+//! | [`window`] | bulk builds | such chains, sixteen in lockstep, within a stretch of the table that one thread owns |
 //!
 //! [`parts`] inserts single keys, including those for which a batch or a build has no other room. `kernel::insert` does
 //! the steps of `batch` and `window` in vectors; `scalar_lanes` does those of `batch` lane by lane, and `window` has

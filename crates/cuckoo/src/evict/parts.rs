@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use core::ops::{Deref, DerefMut};
 use trommel_base::storage::room_for;
 
-/// The parts of an owned filter that an insert changes.
+/// The parts of an owned filter that inserts and removals read or change.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) geometry: &'a Geometry,
@@ -68,7 +68,7 @@ pub(crate) enum Placed {
     Inserted,
     /// The filter is a set, and the key was found in it before the insert.
     Known,
-    /// There is no room for the key. Nothing was changed.
+    /// There is no room for the key. Table and overflow area are unchanged.
     NoRoom,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Parts<'a> {
         self.table::<W>().contains(key) || self.overflow.contains(self.geometry, key)
     }
 
-    /// Inserts a key, or changes nothing.
+    /// Inserts a key. If it is not inserted, the filter holds the same fingerprints in the same slots as before.
     #[inline(always)]
     pub(crate) fn insert<W: Width>(&mut self, hash: u64) -> Placed {
         let key = Entry::of_hash(self.geometry, hash);

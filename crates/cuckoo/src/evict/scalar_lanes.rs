@@ -1,5 +1,5 @@
 //! The eviction kernel lane by lane: the reference for the vector kernels. It is the code for fingerprints of 32 bits,
-//! for the portable instruction set, and for blocks and tables that the vector kernels do not handle.
+//! for instruction sets without AVX2, and for blocks and tables that the vector kernels do not handle.
 
 use super::lane_group::{LANES, LaneGroup, ones};
 use super::lockstep::{EvictionKernel, Located, Queue};

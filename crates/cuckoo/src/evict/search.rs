@@ -55,7 +55,7 @@ impl Search {
     }
 
     /// Finds a shortest path to room for a key whose two buckets are full. `None` if there is none within the first
-    /// [`MAX_NODES`] nodes.
+    /// [`MAX_NODES`] nodes, or if all fingerprints of the two buckets belong to these two buckets alone.
     #[inline(always)]
     pub(crate) fn find<W: Width, T: AsRef<[u8]>>(
         &mut self,

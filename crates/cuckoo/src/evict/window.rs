@@ -7,8 +7,8 @@
 //! together, and plan it on the table as it was before the step, like the lanes of `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
-//! another slot. A chain that has not ended after `max_steps` steps is given up, and its fingerprint is left to a
-//! window that reaches further.
+//! another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to a window
+//! that reaches further or, if the window is the whole table, to a single insert.
 //!
 //! The list of keys is in the order of the table. Keys are taken from many positions of the list in alternation, so
 //! the table fills evenly. If they were taken from one end to the other, each stretch of the table would push its

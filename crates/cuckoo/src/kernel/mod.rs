@@ -1,4 +1,5 @@
-//! The code per instruction set: the only module of this crate that names instruction sets, or needs `unsafe`.
+//! The code per instruction set: the only module of this crate with code for particular instruction sets, or with
+//! `unsafe`.
 //!
 //! [`scalar`] compiles the algorithms of the table for an instruction set. The other kernels use vectors, for the
 //! operations that were measured to be faster with them.
@@ -22,7 +23,7 @@ use crate::width::with_width;
 use alloc::vec::Vec;
 use trommel_simd::Isa;
 
-/// The parts of an owned or viewed filter that a lookup reads.
+/// The parts of a filter, or of a filter block, that a lookup in the table reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buckets<'a> {
     pub(crate) geometry: &'a Geometry,
@@ -111,8 +112,10 @@ impl Kernels {
     #[inline(always)]
     pub(crate) fn contains(&self, buckets: Buckets<'_>, hash: u64) -> bool {
         let Buckets { geometry, table, empty } = buckets;
-        // SAFETY: `CuckooFilter::assemble` is only given instruction sets that the machine was found to have. It
-        // asserts that the table has the geometry's length. Table, geometry and kernels are only replaced together.
+        // SAFETY: the machine has the instruction set: callers of `CuckooFilter::assemble` take it from
+        // `Spec::usable_isa`, from `Isa::active_or_best` or from another filter, or assert that it is available
+        // (`block.rs`). `assemble` asserts that the table has the geometry's length, and takes the kernels for the
+        // geometry's width. Table, geometry and kernels are only replaced together.
         unsafe { (self.contains)(geometry, table.as_ptr(), empty, hash) }
     }
 
@@ -120,8 +123,8 @@ impl Kernels {
     #[inline]
     pub(crate) fn contains_batch(&self, buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
         assert!(found.len() >= hashes.len().div_ceil(64));
-        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`. The
-        // length of `found` was checked above.
+        // SAFETY: the instruction set, the width and the length of the table are right for the reasons given in
+        // `contains`. The length of `found` is checked above.
         unsafe { (self.contains_batch)(buckets, hashes, found) }
     }
 
@@ -140,8 +143,8 @@ impl Kernels {
         new: &mut [u64],
     ) -> Result<(), NoRoom> {
         assert!(new.len() >= hashes.len().div_ceil(64));
-        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`. The
-        // length of `new` was checked above.
+        // SAFETY: the instruction set, the width and the length of the table are right for the reasons given in
+        // `contains`. The length of `new` is checked above.
         unsafe { (self.insert_batch)(parts, hashes, new) }
     }
 

@@ -42,8 +42,8 @@ pub(super) struct Placed {
 }
 
 impl<R: LocalFingerprint> Placing<'_, R> {
-    /// Fills a table. `None` if fingerprints cluster too much, if they do not fit, or if there is no memory; the table
-    /// has arbitrary bytes then.
+    /// Fills a table. `None` if fingerprints cluster too much or have too many copies, if they do not fit, or if there
+    /// is no memory; the table has arbitrary bytes then.
     pub(super) fn run<L: Layout, T: Stored, W: Workers>(
         &self,
         shape: Shape,

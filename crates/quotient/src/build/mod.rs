@@ -44,7 +44,8 @@ pub(crate) struct Inputs<'a> {
 }
 
 /// Fills an empty table, and returns how many fingerprints it holds then. `None` if they do not fit or have too many
-/// copies, if regions would be too large, or if there is no memory to sort them in; the table has arbitrary bytes then.
+/// copies, if regions would be too large, or if `bulk.scratch_bytes` or the system's memory does not suffice for the
+/// build; the table has arbitrary bytes then.
 ///
 /// Memory: for each hash a local fingerprint, of four bytes if the remainder and the quotient within a region have at
 /// most 32 bits together, and of eight otherwise; 1100 bytes per region and thread; and the slots of a few regions per

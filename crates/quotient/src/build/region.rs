@@ -1,9 +1,10 @@
 //! Makes the blocks of a region of the table from the region's fingerprints, which come in any order.
 //!
 //! The numbers of fingerprints per quotient, and of slots that earlier runs take, decide where each run begins and
-//! ends. So a pass over these counts assigns slots to every run, a second pass over the fingerprints stores remainders
-//! there, and no stored remainder is moved, except to drop copies. Which fingerprints share a run, and which runs are
-//! pushed from their homes, cannot be predicted, so no pass takes a branch on either.
+//! ends. So a pass over these counts assigns slots to every run, and a second pass over the fingerprints stores
+//! remainders there. After that, remainders move only within their run, to sort it, or to drop copies. Which
+//! fingerprints share a run, and which runs are pushed from their homes, cannot be predicted, so no pass takes a branch
+//! on either.
 //!
 //! Of 6 ns per key in cache lines (6400 slots, 95 % load, Cascade Lake with AVX2), counting takes about 0.9, assigning
 //! slots 1.2, storing remainders 1.6, and sorting 1.2.
@@ -46,8 +47,8 @@ pub(super) struct Region<L, T> {
     /// The slot after the last run.
     end: usize,
     /// Quotient `i` is at index `i + 1`: first its number of fingerprints; then the slot of its next fingerprint; and
-    /// when all fingerprints have their slots, the slot after the last run of quotients up to `i`. Index 0 is the slot
-    /// after earlier regions' runs.
+    /// when all fingerprints have their slots, the slot after the last run of quotients up to `i`, or `i` if that slot
+    /// is below `i`. Index 0 is the slot after earlier regions' runs.
     cursors: Vec<u32>,
     /// Stored remainders. In this field and the next three, slot `i` is at index `i + 1`.
     stored: Vec<T>,
@@ -166,7 +167,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         }
     }
 
-    /// Lists the quotients with long runs, and returns the length of the longest run.
+    /// Lists the quotients with long runs, and returns the length of the longest run. `None` if there is no memory.
     #[inline(always)]
     fn find_long_runs(&mut self) -> Option<u32> {
         self.long.clear();

@@ -1,15 +1,16 @@
 //! Kernels of [`LineBlock`].
 //!
-//! Two words of a line are enough to find a run. In [`starts`](lines::starts), bit `i` is set if a run can begin at
-//! slot `i`: if `i` is 0, or if slot `i − 1` ends a run. The starts below the offset belong to runs of earlier lines;
-//! the line's own starts are those from the offset on. So the run of the `d`-th occupied quotient (from 0) lies between
-//! the `d`-th own start and the next one, and one `pdep` of `0b11 << d` finds both, without searching back for the
-//! beginning of the run. The `d`-th own start can come before the quotient's home, but the slots between are free. Free
-//! slots hold 0, which no stored remainder equals.
+//! Two words of a line are enough to find most runs. A *start* is a slot where a run can begin: slot 0, and each slot
+//! after a runend. [`starts`](lines::starts) returns the starts of a line as bits. Those below the offset belong to
+//! runs of earlier lines; the line's *own starts* are those from the offset on. So the run of the `d`-th occupied
+//! quotient (from 0) lies between the `d`-th own start and the next one, and one `pdep` of `0b11 << d` finds both,
+//! without searching back for the beginning of the run. The `d`-th own start can come before the quotient's home, but
+//! the slots between are free. Free slots hold 0, which no stored remainder equals.
 //!
-//! If the line has no next start, the run goes on in the next line. There it begins at the `(d + 1 − n)`-th start (from
-//! 0), where `n` is the number of own starts of the key's line. In the next line all starts count, whatever the offset:
-//! slot 0 is the start of the run that comes from the line before.
+//! If the line has no next start, the run goes on, or lies, in the next line. Its slots there begin at the
+//! `(d + 1 − n)`-th start (from 0), where `n` is the number of own starts of the key's line. In the next line all
+//! starts count, whatever the offset: slot 0 is the start of the run that comes from the line before. If runs of
+//! earlier lines take the key's whole line and more, the run is left to the algorithms of the table.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;
@@ -39,7 +40,8 @@ scalar_kernels!(
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     bmi2,
     LineBlock,
-    // SAFETY: a function that is compiled for AVX2 and BMI2 runs only on machines that have them.
+    // SAFETY: this is evaluated in functions that are compiled for AVX2, BMI1, BMI2 and POPCNT, so the machine has
+    // them.
     unsafe { Avx2::new() }
 );
 

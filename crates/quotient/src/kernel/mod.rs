@@ -1,4 +1,5 @@
-//! The code for each instruction set. No other module of this crate names an instruction set or uses `unsafe`.
+//! The code for each instruction set. No other module of this crate has code for a particular instruction set or uses
+//! `unsafe`.
 //!
 //! The algorithms of [`Table`](crate::table::Table) are generic over the functions that count and select a word's bits
 //! ([`Words`](crate::words::Words)); [`scalar`] compiles them for an instruction set. Each layout also has kernels with
@@ -20,14 +21,18 @@ use crate::layout::Layout;
 use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
-/// Portable work that is compiled for each instruction set: compilers turn its loops over arrays into the set's
-/// vectors. `run`, and each function that it calls and that is to be compiled for the set, must always be inlined.
+/// Portable work that is compiled for the instructions that the build target guarantees and, on x86-64, also for AVX2.
+/// Compilers turn its loops over arrays into vectors. `run`, and each function that it calls and that is to be compiled
+/// for AVX2, must always be inlined.
 pub(crate) trait Job {
     type Output;
     fn run(self) -> Self::Output;
 }
 
-/// Runs a job, compiled for an instruction set that the machine has.
+/// Runs a job: the code for AVX2 if `isa` includes AVX2, else the code for the build target.
+///
+/// # Panics
+/// If `isa` includes AVX2 and the machine does not have it.
 #[inline(always)]
 pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]
@@ -46,7 +51,8 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
     }
 }
 
-/// The outcome of a batch of inserts: how many keys were inserted, and why the next one was not.
+/// The outcome of a batch of inserts: the number of hashes before the first one that did not fit, including those that
+/// a set held already, and why that one did not fit. `None` if all fitted.
 pub(crate) type Progress = (usize, Option<WhyFull>);
 
 /// The functions of one layout for one instruction set. The caller must apply
@@ -76,9 +82,9 @@ impl Kernels {
 
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: &Geometry, table: &[u8], hash: u64) -> bool {
-        // SAFETY: filters and policies take the instruction set from `Isa`, which refuses one that the machine lacks.
-        // `Quotient::assemble` checks that the table has the geometry's length, and table and geometry are only
-        // replaced together; `block.rs` computes the geometry from the length.
+        // SAFETY: the machine has the instruction set: it comes from `Spec::usable_isa` or `Isa::active_or_best`, or
+        // `block.rs` asserts that it is available. `Quotient::assemble` asserts that the table has the geometry's
+        // length, and table and geometry are only replaced together; `block.rs` computes the geometry from the length.
         unsafe { (self.contains)(geometry, table, hash) }
     }
 
@@ -95,8 +101,7 @@ impl Kernels {
         found: &mut [u64],
     ) {
         assert!(found.len() >= hashes.len().div_ceil(64));
-        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`. The length
-        // of `found` is checked above.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`.
         unsafe { (self.contains_batch)(geometry, table, hashes, found) }
     }
 
@@ -112,7 +117,7 @@ impl Kernels {
     }
 
     /// Inserts hashes in order until one does not fit, and sets bit `i` of `new` if inserting hash `i` added a
-    /// fingerprint.
+    /// fingerprint. The caller must ensure that all bits of `new` are zero.
     ///
     /// # Panics
     /// If `new` does not have a bit for every hash.
@@ -125,8 +130,7 @@ impl Kernels {
         new: &mut [u64],
     ) -> Progress {
         assert!(new.len() >= hashes.len().div_ceil(64));
-        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`. The length
-        // of `new` is checked above.
+        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`.
         unsafe { (self.insert_batch)(geometry, table, hashes, new) }
     }
 
@@ -143,8 +147,9 @@ impl Kernels {
         table: &[u8],
         extent: Extent,
     ) -> Result<u64, FormatError> {
-        // SAFETY: the instruction set and the table's length are right for the reasons given in `contains`. A check
-        // reads slices by index, so a table of another length would only panic.
+        // SAFETY: the instruction set is right for the reasons given in `contains`. `Quotient::from_container` compares
+        // the table's length with the geometry before it calls this; other callers have a table as in `contains`.
+        // Besides, a check reads slices by index, so with a table of another length it could only panic.
         unsafe { (self.check)(geometry, table, extent) }
     }
 }

@@ -9,7 +9,7 @@ use wide::{i8x16, u8x16};
 
 /// The number of bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// The most bytes after `free` that [`Moves::insert_byte`] reads and writes.
+/// [`Moves::insert_byte`] reads and writes fewer than this number of bytes after the byte at `free`.
 pub(super) const BEHIND: usize = 32;
 
 /// Moves of bytes, in the vectors of an instruction set.
@@ -21,9 +21,9 @@ pub(super) trait Moves: Words {
     /// after `free` can be read and written, and that the byte before `at` can be read.
     unsafe fn insert_byte(self, bytes: *mut u8, at: usize, free: usize, byte: u8);
 
-    /// Gives each byte of a line that is set in `slots` the value of the byte before it, except the first of them,
-    /// which gets `incoming`. The value of the last is lost. The line's other bytes keep their values. The caller must
-    /// ensure that the ones of `slots` are adjacent.
+    /// `slots` is a mask of adjacent bytes of a line. Gives each of these bytes the value of the byte before it, except
+    /// the first of them, which gets `incoming`. The value of the last is lost. The line's other bytes keep their
+    /// values; if `slots` is 0, these are all bytes.
     fn move_up(self, line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8);
 }
 
@@ -32,8 +32,8 @@ const VECTOR: usize = 16;
 /// The index of each byte of a vector.
 const INDICES: [i8; VECTOR] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// `incoming` where the index of a byte is `first`, the byte of `up` where it is after `first` and up to `last`, and
-/// the byte of `old` elsewhere. No byte changes if `last` is below `first`.
+/// Returns a vector with `incoming` at index `first`, the bytes of `up` at the indices after `first` up to `last`, and
+/// the bytes of `old` elsewhere. If `last` is below `first`, that is `old`.
 #[inline(always)]
 fn moved(old: u8x16, up: u8x16, first: i8, last: i8, incoming: u8) -> u8x16 {
     let indices = i8x16::from(INDICES);
@@ -96,13 +96,13 @@ impl Moves for Plain {
 impl Moves for Avx2 {
     #[inline(always)]
     unsafe fn insert_byte(self, bytes: *mut u8, at: usize, free: usize, byte: u8) {
-        // SAFETY: the code that made this value checked that the machine has AVX2; the caller guarantees the bytes.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2; the caller of this guarantees the bytes.
         unsafe { insert_byte_avx2(bytes, at, free, byte) }
     }
 
     #[inline(always)]
     fn move_up(self, line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8) {
-        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI1.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2 and BMI1.
         unsafe { move_up_avx2(line, slots, incoming) }
     }
 }

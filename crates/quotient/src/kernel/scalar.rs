@@ -69,8 +69,8 @@ pub(super) fn insert_batch<L: Layout>(
     (hashes.len(), None)
 }
 
-/// The number of blocks whose cache lines a removal prefetches. At high loads, a removal moves remainders in about this
-/// number of blocks.
+/// The number of blocks, from the key's on, in which a removal prefetches cache lines. At high loads, a removal moves
+/// remainders in about this number of blocks.
 const REMOVAL_BLOCKS: usize = 4;
 
 #[inline(always)]
@@ -91,8 +91,8 @@ pub(super) fn remove<L: Layout, W: Words>(
 
 /// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes and the [`Words`] that
 /// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert` beside it.
-/// They pass these modules a closure `rest`, which handles the rare keys that need the algorithms of the table, in a
-/// function that is not inlined. Removals and checks always use those algorithms.
+/// They pass these modules a closure `rest`, which handles the keys that the modules' inlined code cannot decide, in a
+/// function that is not inlined. Removals use the algorithms of [`Table`], and checks those of `check.rs`.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {

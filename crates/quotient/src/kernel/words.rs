@@ -27,69 +27,69 @@ impl Words for Avx2 {
 
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
-        // SAFETY: the code that made this value checked that the machine has BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.
         let below = unsafe { core::arch::x86_64::_bzhi_u64(word, index) };
         below.count_ones()
     }
 
     #[inline(always)]
     fn select(self, word: u64, skip: u32) -> u32 {
-        // SAFETY: the code that made this value checked that the machine has BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.
         let one = unsafe { core::arch::x86_64::_pdep_u64(1 << skip, word) };
         one.trailing_zeros()
     }
 
     #[inline(always)]
     fn below(self, word: u64, index: u32) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.
         unsafe { core::arch::x86_64::_bzhi_u64(word, index) }
     }
 
     #[inline(always)]
     fn one(self, word: u64, skip: u32) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.
         unsafe { core::arch::x86_64::_pdep_u64(1 << skip, word) }
     }
 
     #[inline(always)]
     fn two_ones(self, word: u64, skip: u32) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.
         unsafe { core::arch::x86_64::_pdep_u64(0b11 << skip, word) }
     }
 
     #[inline(always)]
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2, BMI2 and POPCNT.
         unsafe { balance::balanced_avx2(begun, ended, open) }
     }
 
     #[inline(always)]
     fn spread(self, packed: u64, bits: u32) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.
         unsafe { core::arch::x86_64::_pdep_u64(packed, low_bits_of_bytes(bits)) }
     }
 
     #[inline(always)]
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
         unsafe { above_avx2(bytes, others) }
     }
 
     #[inline(always)]
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
-        // SAFETY: the code that made this value checked that the machine has AVX2 and BMI2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
         unsafe { equal_avx2(bytes, others) }
     }
 
     #[inline(always)]
     fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32 {
-        // SAFETY: the code that made this value checked that the machine has AVX2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
         unsafe { equal_to_avx2(bytes, other) }
     }
 
     #[inline(always)]
     fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
-        // SAFETY: the code that made this value checked that the machine has AVX2.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
         unsafe { at_most_avx2(bytes, other) }
     }
 }

@@ -30,8 +30,9 @@ mod sealed {
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.
-// The functions take a table as bytes, and the index of a block in it. Callers have checked that the table has
-// `table_bytes` bytes; a block beyond them panics.
+// Most functions take a table as bytes, and the index of a block in it. Callers have checked that the table has
+// `table_bytes` bytes, and pass only blocks that it has. With another block, a function panics, or reads or writes
+// bytes of another section, but none beyond the table.
 pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The kind of filter.
     const KIND: FilterKind;

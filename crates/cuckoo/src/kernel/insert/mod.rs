@@ -5,7 +5,7 @@
 //! vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of 32 bits do not
 //! fit into fields, and are inserted lane by lane.
 //!
-//! Rare cases are in scalar code: lanes that share a bucket and, in batches, moves into a bucket with room. One lane in
+//! Two cases are in scalar code: lanes that share a bucket and, in batches, moves into a bucket with room. One lane in
 //! six makes such a move per step. Windowed eviction makes these moves in vectors unless two lanes might move into one
 //! bucket.
 

@@ -221,7 +221,8 @@ impl<V: Vector> SimdLanes<V> {
         }
         let mut wanted = V::of_signs(primary_full);
         if let Some(scratch) = parts.scratch.as_ref() {
-            // SAFETY: alternates of buckets of the table are in the table, and there is a bit for each of its buckets.
+            // SAFETY: alternates of buckets of the table are in the table. There is a bit for each of its buckets,
+            // since scratch memory is made for a table and is dropped when the table is replaced.
             wanted = wanted.and_not(unsafe { full_signs(&scratch.full, there) });
         }
         // SAFETY: alternates of buckets of the table are in the table.

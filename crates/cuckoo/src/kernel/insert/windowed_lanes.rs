@@ -55,7 +55,9 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
 
     #[inline(always)]
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32 {
-        // Every gather and scatter relies on this assertion, and on the buckets of the group being in the window.
+        // The gathers of bits rely on this assertion. The gathers and scatters of buckets rely on the buckets of the
+        // group being in the window: `insert_within` starts idle lanes there, `Window::next_key` asserts that for keys,
+        // and a step leads only to buckets in the window.
         let in_window = window.buckets::<W>();
         assert!(window.full.len() as u64 * 64 >= u64::from(in_window));
         debug_assert!(group.buckets.iter().all(|bucket| *bucket < in_window));
@@ -102,7 +104,8 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
         let to = V::choose(own_full, to, own);
         let all_full = slots_full.and(own_full);
 
-        // The new bucket: the fingerprint in hand replaces the one that leaves, unless it is the same.
+        // The new bucket: the fingerprint in hand replaces the one that leaves, unless the one that leaves is the
+        // fingerprint in hand.
         let taken = V::choose(is_second, V::splat(SECOND), field);
         let taken = V::choose(own_full, taken, V::splat(0));
         let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);

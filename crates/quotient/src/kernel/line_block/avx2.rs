@@ -2,7 +2,7 @@
 //!
 //! The passes are those of [`avx512`](super::avx512) in registers of half the size, with two differences. Ones are
 //! counted key by key, in the loop that deposits the bits of the run. And keys whose run goes on in the next line are
-//! marked as bits of a word, and are looked up one by one while the lines of the next block are being fetched. On a Zen
+//! marked as bits of a word, and are looked up one by one while the lines of later blocks are being fetched. On a Zen
 //! 4 core, compared with lookups key by key with scalar registers, lookups take 0.34 to 0.43 times as long in tables in
 //! L2, 0.38 to 0.46 times in 1.3 MB, and 0.5 to 0.6 times in 20 MB.
 
@@ -207,7 +207,8 @@ impl Block {
         let start = self.below.0[i].count_ones() + 1 - starts.count_ones();
         let line = keys.line.0[i] as usize + LINE_BYTES;
         let from = Continued { line, start, remainder: keys.remainder.0[i] as u8 };
-        // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
+        // SAFETY: this function is compiled for AVX2, BMI1, BMI2 and POPCNT, so it runs only on machines that have
+        // them.
         let words = unsafe { super::Avx2::new() };
         follow(words, geometry, table, hash, from)
     }

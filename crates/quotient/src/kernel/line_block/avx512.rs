@@ -30,7 +30,7 @@ struct Continued {
     fetched: usize,
     /// The byte of the table at which the next line begins.
     line: [u64; 3 * BLOCK],
-    /// The index of the run's start among the starts of that line.
+    /// The number of [starts](super::lines::starts) of that line below the one at which the run's slots begin.
     start: [u64; 3 * BLOCK],
     /// The remainder's byte four times.
     remainder: [u64; 3 * BLOCK],
@@ -45,7 +45,7 @@ struct Block<const VPOPCNT: bool> {
     starts: Column,
     /// `0b11`, shifted left by `number`.
     pair: Column,
-    /// The index of the run's start among `starts`.
+    /// The number of bits of `starts` below the bit at which the run begins.
     number: Column,
     /// The slots whose remainder equals the key's.
     equal: Column,
@@ -71,8 +71,8 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// Keys from the list are looked up when the list has a block and at least this number of keys more. The keys beyond
-/// the block were added in the last step or two, and their lines are still being fetched.
+/// Before the end of a batch, keys from the list are looked up only when the list has a block and at least this number
+/// of keys more. The keys beyond the block were added in the last step or two, and their lines are still being fetched.
 const RIPE: usize = 16;
 
 /// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
@@ -216,7 +216,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let (remainders, _) = keys.remainder.as_chunks();
         for group in 0..BLOCK / GROUP {
             // SAFETY: each line comes right after the line of a quotient, and the overhang adds at least one line after
-            // those, so it is in the table. `starts_of_runs` has eight numbers for each group.
+            // those, so it is in the table; entries that no key was written to have line 0. `starts_of_runs` has eight
+            // numbers for each group.
             let ((_, runends), number) = unsafe {
                 let number = _mm512_loadu_si512(starts_of_runs[group].as_ptr().cast());
                 (metadata(table, &lines[group]), number)
@@ -227,7 +228,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         self.occupied = [0xFF; GROUP];
     }
 
-    /// Stores the columns that find the run at the start of index `number`.
+    /// Stores the columns from which [`Self::deposit`] finds the runs of eight keys. A run begins at the bit of
+    /// `starts` that has `number` others below it.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn put(&mut self, group: usize, starts: __m512i, number: __m512i) {
@@ -236,7 +238,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         self.number.set(group, number);
     }
 
-    /// Compares eight keys' lines with their remainders.
+    /// Compares the lines of eight keys with the keys' remainders.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn compare(

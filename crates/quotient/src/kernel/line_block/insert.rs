@@ -1,7 +1,7 @@
 //! Inserts, with the remainders of a line in vectors.
 //!
-//! The steps are those of AVX-512 ([`insert_avx512`](super::insert_avx512)), with blends instead of its masked stores
-//! and its byte permute across a register.
+//! The steps are those of AVX-512 ([`insert_avx512`](super::insert_avx512)), with blends instead of masked stores, and
+//! with loads and shifts by one byte instead of a byte permute.
 
 use super::insert_steps::{
     Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,
@@ -76,8 +76,9 @@ pub(super) unsafe fn insert<M: Moves>(
         Place::Held if geometry.copies == 1 => Ok(false),
         Place::At { first, at, occupied } => {
             let free = free.ok_or(WhyFull::Slots)?;
-            // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. `at` is
-            // between `first` and `free`, since all slots from the key's home to before `free` are in use.
+            // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. In the
+            // table of an owned filter, which was filled by inserts or checked, all slots from the key's home to before
+            // `at` are in use. So `at` is not behind `free`, the first free slot from the home on.
             unsafe { insert_at(words, table.as_mut_ptr(), key, first, at, occupied, free) };
             Ok(true)
         }

@@ -1,9 +1,9 @@
 //! Inserts with AVX-512, with the remainders of a line in one register, where a byte permute moves them up.
 //!
 //! An insert at 95 % load loads, moves and stores some four lines, and mispredicts two branches: on the number of
-//! lines, and on whether the run goes on in the next line. All words and bytes of a line are loaded before any part of
-//! the line is stored: loading a word soon after a narrower store to a part of it has to wait for that store, and took
-//! 2.4 times as long.
+//! lines, and on whether the run goes on in the next line. When a line is moved up, all its words and bytes are loaded
+//! before any part of it is stored: loading a word soon after a narrower store to a part of it has to wait for that
+//! store, and took 2.4 times as long.
 
 use super::insert_steps::{
     Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,
@@ -31,7 +31,8 @@ struct Slots {
 impl Compare for Slots {
     #[inline(always)]
     unsafe fn compare(&self, line: usize, slots: u64) -> (u64, u32) {
-        // SAFETY: only functions that are compiled for AVX-512 make this value; the caller guarantees the line.
+        // SAFETY: only `insert_key` makes this value, which is compiled for AVX-512F and AVX-512BW; the caller
+        // guarantees the line.
         unsafe { compare(self.table, line, self.remainder, slots) }
     }
 }
@@ -82,16 +83,18 @@ unsafe fn insert_key(
     // predicted. It is known sooner if the search does not have to wait for the slot where the remainder belongs.
     // Rejected: a search from that slot (56 ns per insert instead of 51).
     let free = first_free(table, Slot { line: key.line, at: key.slot });
-    // SAFETY: this function is compiled for AVX2 and BMI2, so it runs only on machines that have them.
+    // SAFETY: this function is compiled for AVX2, BMI1, BMI2 and POPCNT, so it runs only on machines that have them.
     let words = unsafe { super::Avx2::new() };
     let slots = Slots { table: table.as_ptr(), remainder: key.remainder };
-    // SAFETY: the caller guarantees that the key's line is in the table, and the overhang adds at least one line.
+    // SAFETY: the caller guarantees that `locate` made `key` and that the table has the geometry's length, so the key's
+    // line is in the table; and the overhang adds at least one line after those of keys.
     match unsafe { place(words, table.as_ptr(), key, &slots) } {
         Place::Held if geometry.copies == 1 => Ok(false),
         Place::At { first, at, occupied } => {
             let free = free.ok_or(WhyFull::Slots)?;
-            // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. `at` is
-            // between `first` and `free`, since all slots from the key's home to before `free` are in use.
+            // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. In the
+            // table of an owned filter, which was filled by inserts or checked, all slots from the key's home to before
+            // `at` are in use. So `at` is not behind `free`, the first free slot from the home on.
             unsafe { insert_at(table.as_mut_ptr(), key, first, at, occupied, free) };
             Ok(true)
         }
@@ -165,9 +168,10 @@ unsafe fn insert_at(
     unsafe { set_occupieds(base, key.line, new_occupieds) };
 }
 
-/// Moves adjacent `runends` and adjacent `remainders` of a line up by one. The first slot of each gets what is carried,
-/// and the content of the last is carried on. If the line is `pushed`, runs of earlier lines take one slot more of it,
-/// and its offset is incremented.
+/// Moves runends and remainders of a line up by one slot. `runends` and `remainders` are masks of the adjacent slots
+/// whose runends and remainders move. The first slot of each mask gets what is carried, and the content of the last is
+/// carried on. If the line is `pushed`, runs of earlier lines take one slot more of it, and its offset is incremented,
+/// unless it is [`MAX_OFFSET`] already.
 ///
 /// # Safety
 /// The caller must ensure that 64 bytes from `line` on can be read and written.
@@ -198,7 +202,7 @@ unsafe fn move_up(
     }
 }
 
-/// [`move_up`] for a line whose slots all move, from its first up to `last`.
+/// [`move_up`] for a pushed line in which all slots up to `last` move.
 ///
 /// # Safety
 /// The caller must ensure that 64 bytes from `line` on can be read and written.
@@ -229,7 +233,7 @@ unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
 #[repr(align(64))]
 struct Bytes([u8; LINE_BYTES]);
 
-/// For every byte of a register, the index of the byte before it.
+/// For every byte of a register, the index of the byte before it; 0 for the first.
 static ONE_BEFORE: Bytes = {
     let mut bytes = [0; LINE_BYTES];
     let mut i = 1;

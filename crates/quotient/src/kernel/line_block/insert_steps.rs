@@ -32,7 +32,7 @@ impl Slot {
 /// The number of lines after a key's line that are prefetched. Without prefetching, they are fetched late, because
 /// processors mispredict where the loop that reads them ends. With prefetching, single inserts from 92 to 95 % load
 /// took 0.95 times as long at 2^20 slots, and 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as long
-/// at 2^24 slots. Storing whole lines instead of masked ones made no difference.
+/// at 2^24 slots. Storing whole lines instead of only the bytes that change made no difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's.
@@ -45,7 +45,7 @@ pub(super) fn fetch_after(table: &[u8], key: &Located) {
 
 /// The slot where a remainder is to be inserted.
 pub(super) enum Place {
-    /// The table holds the remainder already.
+    /// The key's run holds the remainder already.
     Held,
     /// The run begins at `first`, and the remainder belongs at `at`. `occupied` tells whether the quotient has a run.
     At { first: Slot, at: Slot, occupied: bool },
@@ -149,8 +149,10 @@ pub(super) fn moved(from: Slot, line: usize, last: u32) -> u64 {
     bits_between(first, last) & none_before
 }
 
-/// Moves adjacent `runends` in a line's word up by one. The first gets the carried bit, and the last bit is carried on.
-/// If the line is `pushed`, runs of earlier lines take one slot more of it, and its offset is incremented.
+/// Moves runends up by one slot in `metadata`, a line's word with the runends, and returns the new word. `runends` is a
+/// mask of the adjacent slots whose runends move. The first of them gets the carried bit, and the bit of the last is
+/// carried on. If the line is `pushed`, runs of earlier lines take one slot more of it, and its offset is incremented,
+/// unless it is [`MAX_OFFSET`] already.
 #[inline(always)]
 pub(super) fn move_runends(
     metadata: u64,
@@ -169,13 +171,13 @@ pub(super) fn move_runends(
     metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT)
 }
 
-/// Stores the occupieds of a line.
+/// Stores the occupieds of a line. Bits 48 and 49 can only be set by this, not cleared.
 ///
 /// # Safety
 /// The caller must ensure that the line can be read and written.
 #[inline(always)]
 pub(super) unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
-    // The word with the occupieds also has bytes of runends, which have changed, so only bits 0 to 47 are stored.
+    // The word with the occupieds also has a byte of runends, which have changed, so only bits 0 to 47 are stored.
     // Bits 48 and 49 are set in their byte, whose other bits are zero.
     // SAFETY: the caller guarantees that these bytes of the line can be written.
     unsafe {

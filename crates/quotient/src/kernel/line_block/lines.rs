@@ -1,4 +1,4 @@
-//! The fields of a cache line, for all kernels.
+//! The fields of a cache line, for all kernels of [`LineBlock`].
 
 use crate::geometry::Geometry;
 use crate::layout::{Layout, LineBlock};
@@ -13,13 +13,14 @@ pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
 /// The largest offset that a line stores. It means that the offset is this number or more.
 pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
 
-/// A bit for each slot where a run can begin, from the word with the runends.
+/// The *starts* of a line, computed from its word with the runends: a bit for each slot where a run can begin. These
+/// are slot 0 and every slot after a runend.
 #[inline(always)]
 pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
 }
 
-/// The number of lines that are home to keys. The overhang adds lines after them.
+/// The number of lines that are home to keys. The [overhang](Geometry::overhang_slots) adds lines after them.
 #[inline(always)]
 pub(super) const fn lines(geometry: &Geometry) -> u64 {
     geometry.slots / SLOTS as u64

@@ -21,11 +21,12 @@ pub(super) struct Located {
     pub(super) remainder: u8,
 }
 
-/// The continuation of a run that does not end in its line.
+/// The continuation of a run that does not end in the key's line.
 pub(super) struct Continued {
     /// The byte of the table at which the next line, where the run goes on, begins.
     pub(super) line: usize,
-    /// The index of the run's start among the starts of that line.
+    /// The number of bits of that line's [`starts`] below the bit at which the run's slots begin; [`FAR`] if only the
+    /// algorithms of the table can find the run.
     pub(super) start: u32,
     pub(super) remainder: u8,
 }
@@ -55,8 +56,8 @@ pub(super) unsafe fn equal_to<W: Words>(words: W, table: *const u8, line: usize,
     half(0) | half(LINE_BYTES / 2) << 32
 }
 
-/// The slots of the run that begins at number `number` of the line's `starts`, counted from 0, and whether the run ends
-/// in the line.
+/// The slots of a run in a line, and whether the run ends there. `starts` are the line's [`starts`]; the run begins at
+/// the one that has `number` others below it.
 #[inline(always)]
 pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool) {
     let ends = words.two_ones(starts, number);
@@ -65,8 +66,8 @@ pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool
     (next.wrapping_sub(first) & SLOT_BITS, next != 0)
 }
 
-/// Looks a key up in its line. Returns whether the line holds the key; if not, whether the key's run goes on in the
-/// next line; and the continuation for that case.
+/// Looks a key up in its line. Returns whether the line holds the key; whether the key's run goes on in the next line,
+/// if this line does not hold the key; and the continuation for that case.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
@@ -87,18 +88,19 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     let (run, ends_here) = run_of(words, starts, number);
     let hit = occupied & (equal & run != 0);
     // If the run ends in this line, the difference can be negative, but is not used. If runs of earlier lines take the
-    // whole line and more, this line does not tell where the key's run begins. Only `Table` finds it, by counting from
-    // an earlier line.
+    // whole line and more, the starts of this line and the next do not tell where the key's run begins. Only the
+    // algorithms of `Table` find it.
     let start = (number + 1).wrapping_sub(starts.count_ones());
     let start = if offset > u64::from(SLOTS) { FAR } else { start };
     let line = key.line + LINE_BYTES;
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
-/// The `start` of a run that only the algorithms of the table can find.
+/// [`Continued::start`] of a run that only the algorithms of the table can find.
 const FAR: u32 = u32::MAX;
 
-/// Looks a key up in a run that goes on in line `from`.
+/// Looks a key up whose run goes on in the line of `from`. Leaves the key to the algorithms of the table if they alone
+/// can find the run, or if the run does not end in the table.
 #[inline(always)]
 pub(super) fn follow<W: Words>(
     words: W,
@@ -167,8 +169,8 @@ const BLOCK: usize = 64;
 
 /// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use it
 /// for keys that do not fill a block, and for tables of more lines than they can compute. Rejected: listing the keys
-/// whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times as long,
-/// and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
+/// whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times
+/// as long, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
     words: W,

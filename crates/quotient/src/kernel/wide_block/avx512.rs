@@ -47,7 +47,7 @@ struct Block<const VPOPCNT: bool> {
     end: Column,
     /// If the run ends in the next block, the word of runends of the key's block; else 0.
     before: Column,
-    /// The first slot at which the run can begin: the home or the offset.
+    /// The first slot at which the run can begin: the home or the offset, whichever is larger.
     least: Column,
     /// A bit for each key: whether its quotient is occupied.
     occupied: [u8; GROUP],
@@ -261,7 +261,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             far |= u64::from(occupied & !here) << (group * GROUP);
             let here = _mm512_mask_cmple_epi64_mask(here, first, last);
             let slots = _mm512_sub_epi64(_mm512_add_epi64(last, one), first);
-            // The words of a block are 16 bytes, a quarter of its slots.
+            // `words` counts 16 bytes for each block, and a block has 64 slots, which is four times that number.
             let block = _mm512_slli_epi64::<2>(keys.words.get(group));
             let slot = _mm512_add_epi64(block, first);
             let at = _mm512_maskz_mul_epu32(here, slot, bits);
@@ -275,7 +275,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
 }
 
 impl Runs {
-    /// A bit for each key: whether its run has its remainder.
+    /// A bit for each key: whether its run has the key's remainder.
     #[inline]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"

@@ -65,7 +65,7 @@ impl Places {
 }
 
 /// Inserts a key. `rest` inserts a key by the algorithms of the table, if the table is too small, if the set or
-/// multiset holds the key already, or if the slot is too far from home to find it here.
+/// multiset holds the key already, or if the slot is too far from home or the run too long to find the slot here.
 ///
 /// # Safety
 /// The caller must ensure that `prepared` comes from [`prepare`] with the geometry and a table of this length.
@@ -150,8 +150,8 @@ unsafe fn first_free<W: Words>(
     Some(block * 64 + free.trailing_zeros() as usize % 64)
 }
 
-/// Finds the slot where a key's remainder belongs. `None` if the table holds the remainder already, or if the slot is
-/// too far from home or the run too long to find the slot here.
+/// Finds the slot where a key's remainder belongs. `None` if the key's run holds the remainder already, or if the slot
+/// is too far from home or the run too long to find the slot here.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length, and two blocks after the key's.
@@ -199,7 +199,8 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
     }
     let (below, equal) = if places.bits == 8 {
         let run = (words.below(u64::MAX, last + 1) & occupied.wrapping_neg()) as u32;
-        // SAFETY: the run begins in the section of remainders, and the offsets after it are more than a vector.
+        // SAFETY: the run begins in the section of remainders, and the section of offsets after it has 64 bytes or
+        // more, so the `VECTOR` bytes from the run's first slot on are in the table.
         let bytes = unsafe { &*bytes.add(places.remainders + first).cast::<[u8; VECTOR]>() };
         let remainder = key.remainder as u8;
         let equal = words.equal_to(bytes, remainder) & run;

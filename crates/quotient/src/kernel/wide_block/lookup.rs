@@ -105,7 +105,7 @@ impl Places {
     }
 }
 
-/// What [`contains_rest`] is told: nothing, since it starts the lookup again.
+/// [`contains_rest`] gets no results of the inlined code, since it starts the lookup again.
 pub(super) type Rest = ();
 
 /// Looks a key up by the algorithms of the table.
@@ -214,8 +214,9 @@ impl Batch<'_> {
     }
 
     /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
-    /// compares the remainders of these runs with the keys'. Each pass prefetches the cache lines that the next one
-    /// reads. `ahead` is the number of blocks between a pass over a block and the next pass over it.
+    /// compares the remainders of these runs with the keys'. The first pass prefetches the words of the keys' blocks,
+    /// and the second the beginnings of the runs. `ahead` is the number of blocks between a pass over a block and the
+    /// next pass over it.
     #[inline(always)]
     fn contains<F: Fetch, W: Words>(
         &self,

@@ -1,4 +1,4 @@
-//! The constants of a table, and of packed remainders in a word, for all kernels.
+//! The constants of a table, and of packed remainders in a word, for all kernels of [`WideBlock`].
 
 use crate::geometry::Geometry;
 use crate::layout::{Shape, WideBlock};
@@ -69,7 +69,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// `None` if a key's block can be the table's last block. That is possible only in tables of a few dozen slots.
+    /// `None` if a key's block can be the table's last block. That is possible only in tables of up to 16 slots.
     ///
     /// # Panics
     /// If the table does not have the geometry's length.
