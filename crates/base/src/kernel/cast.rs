@@ -26,8 +26,17 @@ pub(crate) fn records_of_bytes<R: Record>(bytes: &mut [u8]) -> &mut [R] {
 
 #[cfg(test)]
 mod tests {
-    use super::records_of_bytes;
+    use super::{hashes_of_words, records_of_bytes, words_of_hashes};
+    use crate::KeyHash;
     use crate::storage::Storage;
+
+    #[test]
+    fn hashes_are_words() {
+        let words = [1, 2, u64::MAX];
+        let hashes = words.map(KeyHash::from_raw);
+        assert_eq!((size_of::<KeyHash>(), align_of::<KeyHash>()), (8, align_of::<u64>()));
+        assert_eq!((hashes_of_words(&words), words_of_hashes(&hashes)), (&hashes[..], &words[..]));
+    }
 
     #[test]
     fn records_are_the_aligned_whole_records_of_the_bytes() {
