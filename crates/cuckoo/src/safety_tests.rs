@@ -259,3 +259,13 @@ fn the_last_bucket_can_be_read_as_a_word() {
         }
     }
 }
+
+/// Vector inserts read the bits of alternates before anything compares their number with the table's.
+#[test]
+fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
+    let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);
+    *filter.parts().scratch = BoxedScratch::new(FullBuckets::of_words(vec![0; 16]));
+    filter.grow().unwrap();
+    let parts = filter.parts();
+    assert!(parts.scratch.as_ref().is_none_or(|scratch| scratch.full.fit(parts.geometry)));
+}
