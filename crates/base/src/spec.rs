@@ -240,3 +240,17 @@ pub trait FromSpec: Sized {
     /// As [`FromSpec::from_spec`], except [`SpecError::OutOfMemory`].
     fn encoded_len_of(spec: &Spec) -> Result<u64, SpecError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Spec;
+    use trommel_simd::Isa;
+
+    #[test]
+    fn a_set_that_the_machine_lacks_is_refused() {
+        for isa in Isa::ALL {
+            let spec = Spec { isa: Some(isa), ..Spec::default() };
+            assert_eq!(spec.usable_isa().ok(), isa.is_available().then_some(isa), "{isa}");
+        }
+    }
+}

@@ -368,6 +368,37 @@ mod tests {
     }
 
     #[test]
+    fn a_table_without_bytes_takes_no_memory() {
+        for huge_pages in [false, true] {
+            let storage = Storage::zeroed(0, huge_pages).unwrap();
+            assert!(matches!(storage.origin, Origin::Nothing));
+            assert!(storage.as_ptr().addr().is_multiple_of(LINE_BYTES));
+        }
+    }
+
+    /// Mapping trims the ends of the map, and a drop unmaps it. Neither may reach into a neighbour.
+    #[test]
+    fn mapped_tables_do_not_reach_into_their_neighbours() {
+        const TABLES: u8 = 12;
+        let mapped = |byte: u8| {
+            let bytes = MAPPED_THRESHOLD_BYTES + usize::from(byte) * 100_000;
+            let mut storage = Storage::zeroed(bytes, byte.is_multiple_of(2)).unwrap();
+            storage.fill(byte);
+            storage
+        };
+        let mut tables: Vec<Storage> = (0..TABLES).map(mapped).collect();
+        for round in 1..4 {
+            for (byte, table) in (0..).zip(&tables) {
+                assert!(table.iter().all(|found| *found == byte), "table {byte}");
+            }
+            for byte in (0..TABLES).step_by(round) {
+                // The old table is dropped after the new one is made, so the new one is elsewhere.
+                tables[usize::from(byte)] = mapped(byte);
+            }
+        }
+    }
+
+    #[test]
     fn an_impossible_size_is_refused() {
         for bytes in [usize::MAX, MAX_BYTES as usize + 1] {
             let refused = Storage::zeroed(bytes, true).unwrap_err();

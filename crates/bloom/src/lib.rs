@@ -38,6 +38,8 @@ mod geometry;
 mod kernel;
 mod layout;
 mod overflow;
+#[cfg(test)]
+mod safety_tests;
 mod set_algebra;
 #[cfg(target_has_atomic = "64")]
 mod shared;

@@ -235,4 +235,31 @@ mod tests {
             assert_eq!(buffer.is_ok(), apart, "{from} {items}");
         }
     }
+
+    #[test]
+    fn a_kind_is_read_up_to_its_end_and_no_further_than_64_bytes() {
+        // SAFETY: the text ends in a NUL, or has 64 bytes and more.
+        let kind = |text: &[u8]| unsafe { kind("kind", text.as_ptr().cast()) };
+        assert_eq!(kind(b"bloom\0cuckoo\0"), Ok(FilterKind::Bloom));
+        let mut text = [b'a'; 80];
+        assert_eq!(kind(&text), Err(Failure::Text { name: "kind" }));
+        // A NUL after 64 bytes is not read.
+        text[64] = 0;
+        assert_eq!(kind(&text), Err(Failure::Text { name: "kind" }));
+        text[63] = 0;
+        assert!(!matches!(kind(&text), Err(Failure::Text { .. })));
+    }
+
+    #[test]
+    fn empty_arrays_are_not_at_the_callers_pointer() {
+        let words = [0u64; 2];
+        let misaligned = words.as_ptr().cast::<u8>().wrapping_add(1).cast::<u64>();
+        for first in [std::ptr::null(), misaligned] {
+            // SAFETY: the arrays are empty.
+            unsafe {
+                assert_eq!(array("read", first, 0), Ok(&[][..]));
+                assert_eq!(buffer("buffer", first.cast_mut(), 0, &words), Ok(&mut [][..]));
+            }
+        }
+    }
 }

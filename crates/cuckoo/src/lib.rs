@@ -64,6 +64,8 @@ mod kernel;
 mod merge;
 mod overflow;
 mod rate;
+#[cfg(test)]
+mod safety_tests;
 mod sizing;
 mod table;
 mod width;

@@ -66,6 +66,8 @@ mod geometry;
 mod kernel;
 mod layout;
 mod resize;
+#[cfg(test)]
+mod safety_tests;
 mod sizing;
 mod table;
 mod words;

@@ -366,6 +366,19 @@ mod tests {
         assert!(!(Isa::Neon.is_available() && Isa::Avx2.is_available()));
     }
 
+    #[cfg(all(target_arch = "x86_64", feature = "std"))]
+    #[test]
+    fn a_set_is_available_exactly_if_its_instructions_are_detected() {
+        use std::is_x86_feature_detected as has;
+        let avx2 = has!("avx2") & has!("bmi1") & has!("bmi2") & has!("popcnt") & has!("lzcnt");
+        let core = avx2 & has!("avx512f") & has!("avx512bw") & has!("avx512dq") & has!("avx512cd");
+        let core = core & has!("avx512vl");
+        let more = has!("avx512vbmi") & has!("avx512bitalg") & has!("avx512ifma");
+        let avx512 = core & more & has!("avx512vpopcntdq");
+        let expected = [true, false, avx2, core, avx512, avx512];
+        assert_eq!(Isa::ALL.map(Isa::is_available), expected);
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn gathers_are_best_exactly_if_linux_reports_fp16() {

@@ -152,4 +152,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_set_that_the_machine_lacks_is_refused() {
+        for isa in Isa::ALL {
+            assert_eq!(RankSelect::for_isa(isa).is_ok(), isa.is_available(), "{isa}");
+        }
+    }
 }

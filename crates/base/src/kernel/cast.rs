@@ -23,3 +23,36 @@ pub(crate) fn records_of_bytes<R: Record>(bytes: &mut [u8]) -> &mut [R] {
     // argument's.
     unsafe { core::slice::from_raw_parts_mut(start, len) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{hashes_of_words, records_of_bytes, words_of_hashes};
+    use crate::KeyHash;
+    use crate::storage::Storage;
+
+    #[test]
+    fn hashes_are_words() {
+        let words = [1, 2, u64::MAX];
+        let hashes = words.map(KeyHash::from_raw);
+        assert_eq!((size_of::<KeyHash>(), align_of::<KeyHash>()), (8, align_of::<u64>()));
+        assert_eq!((hashes_of_words(&words), words_of_hashes(&hashes)), (&hashes[..], &words[..]));
+    }
+
+    #[test]
+    fn records_are_the_aligned_whole_records_of_the_bytes() {
+        let mut bytes = Storage::zeroed(64, false).unwrap();
+        for len in 0..64 {
+            assert_eq!(records_of_bytes::<u64>(&mut bytes[..len]).len(), len / 8);
+            assert_eq!(records_of_bytes::<u32>(&mut bytes[..len]).len(), len / 4);
+        }
+        for misaligned in [1, 4, 60] {
+            let memory = std::panic::AssertUnwindSafe(&mut bytes[misaligned..]);
+            let refused = std::panic::catch_unwind(|| {
+                let memory = memory;
+                records_of_bytes::<u64>(memory.0).len()
+            });
+            let message = refused.unwrap_err().downcast::<&str>().unwrap();
+            assert_eq!(*message, "the memory is not aligned for records");
+        }
+    }
+}

@@ -56,3 +56,21 @@ fn body(hashes: &[KeyHash], shift: u32, bits: &[u64], next: &mut [u32], words: &
 fn body_bmi2(hashes: &[KeyHash], shift: u32, bits: &[u64], next: &mut [u32], words: &mut [u64]) {
     body(hashes, shift, bits, next, words);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::replay_on;
+    use crate::KeyHash;
+    use trommel_simd::Isa;
+
+    /// Miri reports a call of code for an instruction set that the machine lacks.
+    #[test]
+    fn a_set_that_the_machine_lacks_is_replaced_by_portable_code() {
+        let hashes = [0, 1 << 63, 1, 2].map(KeyHash::from_raw);
+        for isa in Isa::ALL {
+            let (mut next, mut words) = ([0, 64], [0]);
+            replay_on(isa, &hashes, 63, &[0b101, 1], &mut next, &mut words);
+            assert_eq!((next, words), ([3, 65], [0b1011]), "{isa}");
+        }
+    }
+}

@@ -54,3 +54,31 @@ impl Drop for Streamer {
         }
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64", not(miri)))]
+mod tests {
+    use super::Streamer;
+
+    #[repr(align(64))]
+    struct Lines([u64; 24]);
+
+    #[test]
+    fn runs_that_are_not_aligned_to_cache_lines_are_refused() {
+        let refused = |from: usize, to: usize| {
+            let copied = std::panic::catch_unwind(|| {
+                let (source, mut target) = (Lines([7; 24]), Lines([0; 24]));
+                let (run, _) = source.0[from..].as_chunks::<8>();
+                let (runs, _) = target.0[to..].as_chunks_mut::<8>();
+                Streamer::new().copy(&run[0], &mut runs[0]);
+                assert_eq!(runs[0], [7; 8]);
+            });
+            copied.is_err_and(|message| message.downcast_ref() == Some(&"runs must be aligned"))
+        };
+        assert!(!refused(0, 0) && !refused(8, 16));
+        // An address that is a multiple of 16 is aligned for the instruction, but the run is not a cache line.
+        for misaligned in [1, 2, 4] {
+            assert!(refused(misaligned, 0), "from {misaligned}");
+            assert!(refused(0, misaligned), "to {misaligned}");
+        }
+    }
+}

@@ -122,4 +122,35 @@ mod tests {
             assert!(part.slice(3..3).as_ref().is_empty());
         }
     }
+
+    /// Bytes in the holder itself, which move with it.
+    struct Inline([u8; 64]);
+
+    impl AsRef<[u8]> for Inline {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    // SAFETY: the bytes are the holder's own, so they stay in place as long as it is not moved.
+    unsafe impl StableBytes for Inline {}
+
+    #[test]
+    fn the_address_is_that_of_the_holder_in_its_last_place() {
+        let bytes = SharedBytes::new(Inline([7; 64]));
+        let holder: *const u8 = (*bytes.holder).as_ref().as_ptr();
+        assert_eq!(bytes.as_ref().as_ptr(), holder);
+        assert_eq!(bytes.slice(3..9).as_ref(), [7; 6]);
+    }
+
+    #[test]
+    fn a_slice_shares_the_holder() {
+        let bytes = SharedBytes::new(Inline([7; 64]));
+        let part = bytes.slice(3..9);
+        assert!(Arc::ptr_eq(&part.holder, &bytes.holder));
+        for range in [0..65, 64..65] {
+            let part = std::panic::AssertUnwindSafe(|| bytes.slice(range).as_ref().len());
+            assert!(std::panic::catch_unwind(part).is_err());
+        }
+    }
 }

@@ -1,0 +1,268 @@
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
+//! these tests must then fail.
+//!
+//! The hashes are 0, whose primary bucket is the first. Lookups of them read the alternate too, which is in a table that
+//! is a byte too short, but not in one of half the length.
+
+use crate::bucket::EmptyPair;
+use crate::evict::full_buckets::FullBuckets;
+use crate::evict::parts::BoxedScratch;
+use crate::evict::window::Window;
+use crate::filter::CuckooFilter;
+use crate::geometry::Geometry;
+use crate::kernel::{Buckets, Kernels};
+use crate::sizing::shape;
+use crate::table::Entry;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use trommel_base::block::{BlockSpec, BlockTable};
+use trommel_base::{Hasher, KeyHash, Storage};
+use trommel_simd::Isa;
+
+const WIDTHS: [u32; 4] = [8, 12, 16, 32];
+const KEYS: usize = 256;
+
+/// The message of a panic; `None` if there is none.
+fn panic_of<T>(call: impl FnOnce() -> T) -> Option<String> {
+    let message = catch_unwind(AssertUnwindSafe(call)).err()?;
+    let text = message.downcast_ref::<&str>().map(|text| String::from(*text));
+    Some(text.or_else(|| message.downcast_ref().cloned()).unwrap_or_default())
+}
+
+fn panics<T>(call: impl FnOnce() -> T) -> bool {
+    panic_of(call).is_some()
+}
+
+fn zeroed(geometry: &Geometry) -> Vec<u8> {
+    vec![0; geometry.table_bytes() as usize]
+}
+
+fn filter(geometry: Geometry, isa: Isa, byte: u8) -> CuckooFilter {
+    let mut table = Storage::zeroed(geometry.table_bytes() as usize, false).unwrap();
+    table.fill(byte);
+    CuckooFilter::assemble(geometry, Hasher::default(), isa, table)
+}
+
+fn buckets<'a>(geometry: &'a Geometry, table: &'a [u8]) -> Buckets<'a> {
+    Buckets { geometry, table, empty: EmptyPair::Clear }
+}
+
+#[test]
+fn lookups_refuse_a_table_of_another_length() {
+    for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
+        let mut memory = zeroed(&geometry);
+        memory.push(0);
+        for isa in Isa::available() {
+            let kernels = Kernels::of(&geometry, isa);
+            for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
+                let (refused, table) =
+                    (len != memory.len() - 1, buckets(&geometry, &memory[..len]));
+                assert_eq!(panics(|| Kernels::contains_in(table, isa, 0)), refused, "{isa}");
+                let mut found = [0; KEYS / 64];
+                let batch = || kernels.contains_batch(table, &[0; KEYS], &mut found);
+                assert_eq!(panics(batch), refused, "{isa}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lookups_refuse_a_table_of_another_width() {
+    for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
+        let table = zeroed(&geometry);
+        for isa in Isa::available() {
+            for width in WIDTHS {
+                let kernels = Kernels::of(&shape(1_000, width), isa);
+                let mut found = [0; KEYS / 64];
+                let batch = || {
+                    kernels.contains_batch(buckets(&geometry, &table), &[0; KEYS], &mut found);
+                };
+                assert_eq!(panics(batch), width != geometry.fingerprint_bits, "{isa}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lookups_refuse_a_set_that_the_machine_lacks() {
+    for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
+        let table = zeroed(&geometry);
+        for isa in Isa::ALL {
+            let refused = panics(|| Kernels::contains_in(buckets(&geometry, &table), isa, 0));
+            let needed = cfg!(target_arch = "x86_64") && isa >= Isa::Avx2;
+            assert_eq!(refused, needed && !isa.is_available(), "{isa}");
+        }
+    }
+}
+
+#[test]
+fn a_block_refuses_a_set_that_the_machine_lacks() {
+    for isa in Isa::ALL {
+        let spec = BlockSpec { bits_per_key: 16.0, parameter: 12, isa };
+        let mut table = vec![0; CuckooFilter::table_len(&spec, 1_000).unwrap()];
+        let filled = panics(|| CuckooFilter::fill(&spec, &[KeyHash::from_raw(0)], &mut table));
+        assert_eq!(filled, !isa.is_available(), "{isa}");
+    }
+}
+
+#[test]
+fn a_filter_refuses_a_table_of_another_length() {
+    for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
+        let mut memory = zeroed(&geometry);
+        memory.push(0);
+        for isa in Isa::available() {
+            for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
+                let table = &memory[..len];
+                let made = || CuckooFilter::assemble(geometry, Hasher::default(), isa, table);
+                assert_eq!(panics(made), len != memory.len() - 1, "{isa}, {len} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_refuse_answers_that_are_too_short() {
+    for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
+        for isa in Isa::available() {
+            let mut filter = filter(geometry, isa, 0);
+            let kernels = Kernels::of(&geometry, isa);
+            let mut words = [0; KEYS / 64 - 1];
+            let found = panic_of(|| {
+                let table = zeroed(&geometry);
+                kernels.contains_batch(buckets(&geometry, &table), &[0; KEYS], &mut words);
+            });
+            let expected = "assertion failed: found.len() >= hashes.len().div_ceil(64)";
+            assert_eq!(found.as_deref(), Some(expected), "{isa}");
+            let new =
+                panic_of(|| kernels.insert_batch(&mut filter.parts(), &[0; KEYS], &mut words));
+            let expected = "assertion failed: new.len() >= hashes.len().div_ceil(64)";
+            assert_eq!(new.as_deref(), Some(expected), "{isa}");
+        }
+    }
+}
+
+/// The vector kernels are those for widths of at most 16 bits.
+fn vector_sets() -> impl Iterator<Item = Isa> {
+    Isa::available().filter(|isa| *isa >= Isa::Avx2)
+}
+
+#[test]
+fn vector_inserts_refuse_a_table_of_another_length_or_width() {
+    let made = shape(1_000, 12);
+    for isa in vector_sets() {
+        let kernels = Kernels::of(&made, isa);
+        for geometry in [shape(998, 12), shape(1_002, 12), shape(1_000, 8), shape(1_000, 16), made]
+        {
+            let mut filter = filter(made, isa, 0);
+            let mut parts = filter.parts();
+            parts.geometry = &geometry;
+            let refusal = panic_of(|| {
+                kernels.insert_batch(&mut parts, &[0; KEYS], &mut [0; KEYS / 64]).is_ok()
+            });
+            assert_eq!(refusal.is_some(), geometry != made, "{isa}: {geometry:?}");
+        }
+        // A table of the geometry's length, but of another width.
+        let other = shape(1_000, 16);
+        let mut filter = filter(other, isa, 0);
+        let refusal = panic_of(|| {
+            kernels.insert_batch(&mut filter.parts(), &[0; KEYS], &mut [0; KEYS / 64]).is_ok()
+        });
+        let refusal = refusal.expect("a table of another width is refused");
+        assert!(refusal.contains("left: 16\n right: 12"), "{isa}: {refusal}");
+    }
+}
+
+/// A bitmap of another length is replaced before a chain reads it. The kernel asserts this once more.
+#[test]
+fn chains_use_no_bitmap_of_another_length() {
+    let geometry = shape(1_000, 8);
+    let hashes: Vec<u64> = (1..=64).map(|key: u64| key << 57 | key << 20).collect();
+    for isa in vector_sets() {
+        let kernels = Kernels::of(&geometry, isa);
+        for words in [16, 17] {
+            // All buckets are full, so every key starts a chain.
+            let mut filter = filter(geometry, isa, 0x55);
+            let full = FullBuckets::of_words(vec![u64::MAX; words]);
+            *filter.parts().scratch = BoxedScratch::new(full);
+            let mut parts = filter.parts();
+            let refusal = panic_of(|| kernels.insert_batch(&mut parts, &hashes, &mut [0]).is_ok());
+            assert_eq!(refusal, None, "{isa}");
+            assert!(parts.scratch.as_ref().unwrap().full.fit(&geometry), "{isa}");
+        }
+    }
+}
+
+/// Inserts a key of bucket `bucket` into a window of eight buckets from bucket 100 on.
+fn insert_within(
+    kernels: &Kernels,
+    geometry: &Geometry,
+    bucket: u32,
+    (buckets, words): (usize, usize),
+) -> Option<String> {
+    let mut table = vec![0x55; buckets * geometry.fingerprint_bits as usize / 2];
+    let mut full = vec![u64::MAX; words];
+    let (table, full) = (&mut table[..], &mut full[..]);
+    let mut window = Window { geometry, first: 100, table, full, max_steps: 4 };
+    let key = Entry { bucket, fingerprint: 7 }.to_word();
+    panic_of(|| kernels.insert_within(&mut window, &[key], &mut Vec::with_capacity(1)))
+}
+
+#[test]
+fn windows_refuse_what_is_not_in_them() {
+    let geometry = shape(1_000, 16);
+    for isa in vector_sets() {
+        let kernels = Kernels::of(&geometry, isa);
+        let inserted = |bucket, size| insert_within(&kernels, &geometry, bucket, size);
+        assert_eq!(inserted(100, (8, 1)), None, "{isa}");
+        assert_eq!(inserted(107, (8, 1)), None, "{isa}");
+        for outside in [99, 108] {
+            let refusal = inserted(outside, (8, 1));
+            assert_eq!(refusal.as_deref(), Some("assertion failed: bucket < buckets"), "{isa}");
+        }
+        let refusal = inserted(100, (72, 1));
+        let expected = "assertion failed: window.full.len() as u64 * 64 >= u64::from(in_window)";
+        assert_eq!(refusal.as_deref(), Some(expected), "{isa}");
+        let refusal = inserted(100, (0, 1));
+        let expected = "assertion failed: buckets > 0 && u64::from(buckets) <= MAX_VECTOR_BUCKETS";
+        assert_eq!(refusal.as_deref(), Some(expected), "{isa}");
+    }
+}
+
+#[test]
+fn vectors_are_only_for_tables_whose_indices_fit() {
+    let (small, most, more) = (shape(1_000, 12), shape(1 << 29, 12), shape((1 << 29) + 2, 12));
+    for isa in vector_sets() {
+        let inserted = |made: &Geometry, of: &Geometry| {
+            insert_within(&Kernels::of(made, isa), of, 100, (8, 1))
+        };
+        assert_eq!(inserted(&most, &most), None, "{isa}");
+        // The kernels of a larger table have no vectors, and those of a small table refuse the larger one.
+        assert_eq!(inserted(&more, &more), None, "{isa}");
+        let expected = "assertion failed: geometry.buckets <= MAX_VECTOR_BUCKETS";
+        assert_eq!(inserted(&small, &more).as_deref(), Some(expected), "{isa}");
+    }
+}
+
+/// Lookups read a bucket as a word, which can be longer than the bucket.
+#[test]
+fn the_last_bucket_can_be_read_as_a_word() {
+    for (bits, word_bytes) in [(8, 4), (12, 8), (16, 8), (32, 16)] {
+        for buckets in [2, 4, 1_000] {
+            let geometry = shape(buckets, bits);
+            let last = (buckets - 1) * u64::from(bits) / 2;
+            assert!(geometry.table_bytes() >= last + word_bytes, "{geometry:?}");
+        }
+    }
+}
+
+/// Vector inserts read the bits of alternates before anything compares their number with the table's.
+#[test]
+fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
+    let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);
+    *filter.parts().scratch = BoxedScratch::new(FullBuckets::of_words(vec![0; 16]));
+    filter.grow().unwrap();
+    let parts = filter.parts();
+    assert!(parts.scratch.as_ref().is_none_or(|scratch| scratch.full.fit(parts.geometry)));
+}

@@ -1,0 +1,258 @@
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
+//! these tests must then fail.
+//!
+//! The hashes are 0, whose home is the first slot. So without a check, the accesses stay within the table.
+
+use crate::filter::Quotient;
+use crate::geometry::Geometry;
+use crate::kernel::{Job, Kernels, run};
+use crate::layout::{Layout, LineBlock, WideBlock};
+use alloc::vec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use trommel_base::block::{BlockSpec, BlockTable};
+use trommel_base::{Hasher, KeyHash, WhyFull};
+use trommel_simd::Isa;
+
+fn panics<T>(call: impl FnOnce() -> T) -> bool {
+    catch_unwind(AssertUnwindSafe(call)).is_err()
+}
+
+fn geometry<L: Layout>(slots: u64) -> Geometry {
+    let (blocks, remainder_bits) = (Geometry::blocks_for::<L>(slots), 8);
+    Geometry { slots, blocks, remainder_bits, copies: 1, fingerprints: slots << remainder_bits }
+}
+
+/// 256 keys, for which every instruction set has kernels for batches.
+const KEYS: usize = 256;
+
+fn kernels_refuse_a_table_of_another_length<L: Layout>() {
+    let geometry = geometry::<L>(1_000);
+    let len = geometry.table_bytes::<L>() as usize;
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<L>(isa);
+        let mut memory = vec![0; len + 64];
+        for table_len in [len - 1, len] {
+            let refused = table_len != len;
+            let table = &mut memory[..table_len];
+            let mut words = [0; KEYS / 64];
+            assert_eq!(panics(|| kernels.contains(&geometry, table, 0)), refused, "{isa}");
+            let batch = || kernels.contains_batch(&geometry, table, &[0; KEYS], &mut words);
+            assert_eq!(panics(batch), refused, "{isa}");
+        }
+        for table_len in [len - 1, len + 64, len] {
+            let refused = table_len != len;
+            let table = &mut memory[..table_len];
+            assert_eq!(panics(|| kernels.insert(&geometry, table, 0)), refused, "{isa}");
+            let mut words = [0; KEYS / 64];
+            let batch = || kernels.insert_batch(&geometry, table, &[0; KEYS], &mut words);
+            assert_eq!(panics(batch), refused, "{isa}");
+        }
+    }
+}
+
+#[test]
+fn line_kernels_refuse_a_table_of_another_length() {
+    kernels_refuse_a_table_of_another_length::<LineBlock>();
+}
+
+#[test]
+fn wide_kernels_refuse_a_table_of_another_length() {
+    kernels_refuse_a_table_of_another_length::<WideBlock>();
+}
+
+fn batches_refuse_too_few_words<L: Layout>() {
+    let geometry = geometry::<L>(1_000);
+    let mut table = vec![0; geometry.table_bytes::<L>() as usize];
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<L>(isa);
+        let refusal = |call: &mut dyn FnMut(&mut [u64])| {
+            let message = catch_unwind(AssertUnwindSafe(|| call(&mut [0; KEYS / 64 - 1])));
+            let message = message.unwrap_err();
+            *message.downcast_ref::<&str>().expect("the message of an assertion")
+        };
+        let found = refusal(&mut |words| {
+            kernels.contains_batch(&geometry, &table, &[0; KEYS], words);
+        });
+        assert_eq!(found, "assertion failed: found.len() >= hashes.len().div_ceil(64)", "{isa}");
+        let new = refusal(&mut |words| {
+            let _ = kernels.insert_batch(&geometry, &mut table, &[0; KEYS], words);
+        });
+        assert_eq!(new, "assertion failed: new.len() >= hashes.len().div_ceil(64)", "{isa}");
+    }
+}
+
+#[test]
+fn batches_refuse_answers_that_are_too_short() {
+    batches_refuse_too_few_words::<LineBlock>();
+    batches_refuse_too_few_words::<WideBlock>();
+}
+
+fn a_filter_refuses_another_length<L: Layout>() {
+    let geometry = geometry::<L>(1_000);
+    let memory = vec![0; geometry.table_bytes::<L>() as usize + 1];
+    for isa in Isa::available() {
+        for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
+            let table = &memory[..len];
+            let made = || Quotient::<L, _>::assemble(geometry, Hasher::default(), 0, isa, table);
+            assert_eq!(panics(made), len != memory.len() - 1, "{isa}, {len} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_filter_refuses_a_table_of_another_length() {
+    a_filter_refuses_another_length::<LineBlock>();
+    a_filter_refuses_another_length::<WideBlock>();
+}
+
+fn a_block_refuses_missing_sets<L: Layout>() {
+    for isa in Isa::ALL {
+        let spec = BlockSpec { bits_per_key: 16.0, parameter: 8, isa };
+        let mut table = vec![0; Quotient::<L>::table_len(&spec, 1_000).unwrap()];
+        let hash = KeyHash::from_raw(0);
+        let answered = panics(|| Quotient::<L>::may_match(isa, 8, &table, hash));
+        assert_eq!(answered, !isa.is_available(), "{isa}");
+        let filled = panics(|| Quotient::<L>::fill(&spec, &[hash], &mut table));
+        assert_eq!(filled, !isa.is_available(), "{isa}");
+    }
+}
+
+#[test]
+fn a_block_refuses_a_set_that_the_machine_lacks() {
+    a_block_refuses_missing_sets::<LineBlock>();
+    a_block_refuses_missing_sets::<WideBlock>();
+}
+
+struct Seven;
+
+impl Job for Seven {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run(self) -> u32 {
+        7
+    }
+}
+
+/// Miri has no AVX2, and reports a call of code that is compiled for it.
+#[test]
+fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
+    for isa in Isa::ALL {
+        let refused = cfg!(target_arch = "x86_64") && isa >= Isa::Avx2 && !Isa::Avx2.is_available();
+        assert_eq!(panics(|| assert_eq!(run(isa, Seven), 7)), refused, "{isa}");
+    }
+}
+
+fn hashes(count: u64) -> impl Iterator<Item = u64> {
+    (1..=count).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23))
+}
+
+/// Answers about a run that never ends do not depend on the memory behind the table.
+#[test]
+fn a_run_without_an_end_is_not_followed_beyond_the_table() {
+    let geometry = geometry::<LineBlock>(1_000);
+    let len = geometry.table_bytes::<LineBlock>() as usize;
+    let mut memory = vec![0; len + 64];
+    // All quotients are occupied, and no run ends. A line has 50 remainders, 50 bits of occupieds, and runends.
+    for line in memory[..len].chunks_exact_mut(64) {
+        line[50..56].fill(0xFF);
+        line[56] = 0b11;
+    }
+    memory[len..].fill(0xFF);
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<LineBlock>(isa);
+        for hash in [0, u64::MAX] {
+            // Behind the table is a line that ends the run, with one remainder in all slots. It is the key's once.
+            let mut answers = (1..=u8::MAX).map(|remainder| {
+                memory[len..len + 50].fill(remainder);
+                let table = &memory[..len];
+                let mut words = [0; KEYS / 64];
+                let one =
+                    catch_unwind(AssertUnwindSafe(|| kernels.contains(&geometry, table, hash)));
+                let batch = || kernels.contains_batch(&geometry, table, &[hash; KEYS], &mut words);
+                (one.ok(), panics(batch), words)
+            });
+            let first = answers.next().unwrap();
+            assert!(answers.all(|answer| answer == first), "{isa}, {hash:x}");
+        }
+    }
+}
+
+/// Behind a table without a free slot is memory that looks like free slots.
+#[test]
+fn inserts_find_no_free_slot_beyond_the_table() {
+    let geometry = geometry::<LineBlock>(1_000);
+    let len = geometry.table_bytes::<LineBlock>() as usize;
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<LineBlock>(isa);
+        let mut memory = vec![0; len + 256];
+        for line in memory[..len].chunks_exact_mut(64) {
+            line[..50].fill(1);
+        }
+        for hash in [0, u64::MAX] {
+            let table = &mut memory[..len];
+            let inserted =
+                catch_unwind(AssertUnwindSafe(|| kernels.insert(&geometry, table, hash)));
+            assert!(!matches!(inserted, Ok(Ok(true))), "{isa}");
+            assert!(memory[len..].iter().all(|byte| *byte == 0), "{isa}");
+        }
+    }
+}
+
+/// Quotient 0 has a run of six slots, quotient 1 none, and the runs of the following quotients never end.
+#[test]
+fn a_table_without_a_free_slot_is_full() {
+    for remainder_bits in [6, 8, 13] {
+        let mut geometry = geometry::<WideBlock>(1_000);
+        geometry.remainder_bits = remainder_bits;
+        let len = geometry.table_bytes::<WideBlock>() as usize;
+        let hash = (u128::from(u64::MAX) * 3 / 2 / 1_000) as u64;
+        assert_eq!(geometry.split::<WideBlock>(hash).0, 1);
+        for isa in Isa::available() {
+            let mut table = vec![0; len];
+            table[..8].copy_from_slice(&(!0b10u64).to_le_bytes());
+            table[8..16].copy_from_slice(&(1u64 << 5).to_le_bytes());
+            let before = table.clone();
+            let inserted = Kernels::of::<WideBlock>(isa).insert(&geometry, &mut table, hash);
+            assert_eq!(inserted, Err(WhyFull::Slots), "{isa}");
+            assert!(table == before, "{isa}");
+        }
+    }
+}
+
+/// In tables of a few blocks, a key's block can be the last or the last but one.
+#[test]
+fn small_tables_keep_their_keys() {
+    for slots in (1..=70).chain((80..=640).step_by(16)) {
+        for remainder_bits in [8, 13] {
+            let mut geometry = geometry::<WideBlock>(slots);
+            geometry.remainder_bits = remainder_bits;
+            geometry.fingerprints = slots << remainder_bits;
+            for isa in Isa::available() {
+                let kernels = Kernels::of::<WideBlock>(isa);
+                let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
+                let mut known = vec![u64::MAX, u64::MAX - 1];
+                known.extend(hashes(slots * 19 / 20));
+                for hash in &known {
+                    assert!(kernels.insert(&geometry, &mut table, *hash).is_ok(), "{isa}, {slots}");
+                }
+                let mut found = vec![0; known.len().div_ceil(64)];
+                kernels.contains_batch(&geometry, &table, &known, &mut found);
+                for (i, hash) in known.iter().enumerate() {
+                    assert!(kernels.contains(&geometry, &table, *hash), "{isa}, {slots}, {hash:x}");
+                    assert!(found[i / 64] >> (i % 64) & 1 == 1, "{isa}, {slots}, {hash:x}");
+                }
+            }
+        }
+    }
+}
+
+/// Kernels read the line or the block after a key's.
+#[test]
+fn the_overhang_is_at_least_a_line() {
+    for slots in (1u64..5_000).chain([1 << 20, 1 << 30]) {
+        let lines =
+            Geometry::blocks_for::<LineBlock>(slots.next_multiple_of(LineBlock::SLOTS_STEP));
+        assert!(lines > slots.div_ceil(50), "{slots}");
+    }
+}
