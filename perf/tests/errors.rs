@@ -98,16 +98,17 @@ fn documents_without_the_textbooks_regions_are_refused_before_measuring() {
 #[test]
 fn invalid_numbers_and_filters_are_refused() {
     for (arguments, said) in [
-        (["--keys", "-1"], "-1"),
-        (["--keys", "1e30"], "1e30"),
-        (["--keys", "0"], "0"),
-        (["--load", "0,101"], "0"),
-        (["--seconds", "0"], "0"),
-        (["--seconds", "-5"], "-5"),
-        (["--load", "-1"], "-1"),
-        (["--threads", "-1"], "-1"),
+        (["--keys", "-1"], "unexpected argument '-1'"),
+        (["--keys", "1e30"], "\"1e30\" is not a whole number from 1 to 1e10"),
+        (["--keys", "0"], "\"0\" is not a whole number from 1 to 1e10"),
+        (["--load", "0,101"], "\"0\" is not a whole number from 1 to 95"),
+        (["--load", "95,101"], "\"101\" is not a whole number from 1 to 95"),
+        (["--seconds", "0"], "\"0\" is not a whole number from 1 to 86400"),
+        (["--seconds", "-5"], "unexpected argument '-5'"),
+        (["--load", "-1"], "unexpected argument '-1'"),
+        (["--threads", "-1"], "unexpected argument '-1'"),
         (["--keys", "1e10"], "1e10 keys"),
-        (["--filter", "("], "("),
+        (["--filter", "("], "unclosed group"),
         (["--filter", "no such case"], "no case has such a name"),
     ] {
         let out = tempfile::tempdir().unwrap();

@@ -29,32 +29,80 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// file.
 type Module = (String, String);
 
-/// Returns the modules that a file names: the first two words of each path that begins with `crate::`. The file's unit
-/// tests, which stand at its end, may name any module.
-fn imports(source: &str) -> Vec<Module> {
+/// Returns the modules that a file names: the first two words of each path that begins with `crate::` or `super::`. The
+/// file's own module has the path `own`, such as `["show", "tables", "matrix"]`. The file's unit tests, which stand at
+/// its end, may name any module.
+fn imports(own: &[String], source: &str) -> Vec<Module> {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let before_tests = |line: &&str| !line.ends_with("mod tests {");
     let code: Vec<&str> = source.lines().take_while(before_tests).filter(is_code).collect();
+    let code = code.join(" ");
     let mut found = Vec::new();
-    for path in code.join(" ").split("crate::").skip(1) {
-        let (layer, rest) = first_word(path);
-        assert!(!layer.is_empty(), "an import of several modules of the crate at once: {path:.60}");
-        let rest = rest.strip_prefix("::").unwrap_or_default();
-        let names = match rest.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or_default().split(',').collect(),
-            None => vec![rest],
-        };
-        found.extend(
-            names.iter().map(|name| (layer.to_owned(), first_word(name.trim()).0.to_owned())),
-        );
+    for at in ["crate::", "super::"].iter().flat_map(|first| code.match_indices(first)) {
+        let (before, path) = code.split_at(at.0);
+        if before.ends_with(|c: char| is_of_word(c) || c == ':') {
+            continue;
+        }
+        let (start, path) = origin(own, path);
+        for names in leaves(path).0 {
+            let path: Vec<&str> = start.iter().map(|name| &**name).chain(names).collect();
+            let name = |index: usize| path.get(index).copied().unwrap_or_default().to_owned();
+            found.push((name(0), name(1)));
+        }
     }
     found
 }
 
+/// Returns the module from which a path begins, and the path after `crate::` or after each `super::`.
+fn origin<'a, 'b>(own: &'a [String], path: &'b str) -> (&'a [String], &'b str) {
+    if let Some(path) = path.strip_prefix("crate::") {
+        return (&[], path);
+    }
+    let (mut start, mut rest) = (own, path);
+    while let Some(path) = rest.strip_prefix("super::") {
+        let (_, parent) = start.split_last().expect("the root of the crate has no parent");
+        (start, rest) = (parent, path);
+    }
+    (start, rest)
+}
+
+/// Returns the names of each path in the tree at the start of `text`, such as `a::b` and `a::c` in `a::{b, c}`, and the
+/// text after the tree.
+fn leaves(text: &str) -> (Vec<Vec<&str>>, &str) {
+    let text = text.trim_start();
+    if let Some(mut rest) = text.strip_prefix('{') {
+        let mut all = Vec::new();
+        loop {
+            rest = rest.trim_start();
+            if let Some(after) = rest.strip_prefix('}') {
+                return (all, after);
+            }
+            let (paths, after) = leaves(rest);
+            all.extend(paths);
+            // Skips the comma, or the new name after `as`.
+            let end = after.find([',', '}']).expect("a group ends");
+            rest = after[end..].strip_prefix(',').unwrap_or(&after[end..]);
+        }
+    }
+    let (name, rest) = first_word(text);
+    match rest.strip_prefix("::") {
+        // A generic argument, such as in `of::<T>`, is not part of the path.
+        Some(below) if !below.starts_with('<') => {
+            let (paths, rest) = leaves(below);
+            let under = |path: Vec<_>| [name].into_iter().chain(path).collect();
+            (paths.into_iter().map(under).collect(), rest)
+        }
+        _ => (vec![vec![name]], rest),
+    }
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
 /// Splits a path after its first word.
 fn first_word(path: &str) -> (&str, &str) {
-    let end = path.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(path.len());
-    path.split_at(end)
+    path.split_at(path.find(|c: char| !is_of_word(c)).unwrap_or(path.len()))
 }
 
 fn graph() -> BTreeMap<Module, BTreeSet<Module>> {
@@ -62,9 +110,12 @@ fn graph() -> BTreeMap<Module, BTreeSet<Module>> {
     let mut graph: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
     for path in files(&source) {
         let below = path.strip_prefix(&source).unwrap().with_extension("");
-        let mut parts = below.iter().map(|part| part.to_str().unwrap().to_owned());
-        let module = (parts.next().unwrap(), parts.next().unwrap_or_default());
-        let imports = imports(&fs::read_to_string(&path).unwrap());
+        let mut own: Vec<String> =
+            below.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+        // The module of a file `mod.rs` is its folder.
+        own.retain(|name| name != "mod");
+        let module = (own[0].clone(), own.get(1).cloned().unwrap_or_default());
+        let imports = imports(&own, &fs::read_to_string(&path).unwrap());
         graph.entry(module).or_default().extend(imports);
     }
     // A name may also be that of an item of the layer itself, such as `crate::model::Case`.
@@ -84,6 +135,30 @@ fn graph() -> BTreeMap<Module, BTreeSet<Module>> {
 
 fn height(layer: &str) -> Option<usize> {
     LAYERS.iter().position(|known| *known == layer)
+}
+
+#[test]
+fn all_paths_that_leave_a_module_are_seen() {
+    let own = ["show", "tables", "matrix"].map(String::from);
+    let modules = |source: &str| -> Vec<String> {
+        let all = imports(&own, source).into_iter();
+        all.map(|(layer, module)| format!("{layer}::{module}")).collect()
+    };
+    assert_eq!(modules("use crate::model::Row;"), ["model::Row"]);
+    assert_eq!(
+        modules("use crate::{base::{format, stats::median}, cmd, model::*};"),
+        ["base::format", "base::stats", "cmd::", "model::"]
+    );
+    assert_eq!(modules("use super::{label, loads as l};"), ["show::tables"; 2]);
+    assert_eq!(modules("use super::super::plots::Look;"), ["show::plots"]);
+    assert_eq!(modules("use super::super::super::cmd::pin;"), ["cmd::pin"]);
+    assert_eq!(
+        modules("use super::super::super::{cli, run::{engine, session::Session}};"),
+        ["cli::", "run::engine", "run::session"]
+    );
+    let called = modules("fn f() { super::super::html::page(crate::run::of::<u8>()) }");
+    assert_eq!(called, ["run::of", "show::html"]);
+    assert!(modules("// crate::cmd\nuse a_crate::cmd;\nmod tests {\nuse crate::cmd;").is_empty());
 }
 
 #[test]

@@ -55,22 +55,26 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws the keys. If the filters are measured at a reduced size, also times cache-line reads.
+    /// Draws the keys, and times cache-line reads in working sets of up to the size of the largest offer.
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
-        let lines = if inserted < keys { line_times(largest)? } else { LineTimes::default() };
         Ok(Self {
             keys,
             inserted,
             hashes: KeyStream::new(keys as u64).hashes(0, inserted),
-            lines,
+            lines: line_times(largest)?,
             engine: Engine::builder().threads(1).build()?,
             built: HashMap::new(),
             built_bytes: 0,
             most_kept: KEPT_BYTES,
             meter: Meter::default(),
         })
+    }
+
+    /// Returns the times of cache-line reads on this machine.
+    pub(super) fn lines(&self) -> &LineTimes {
+        &self.lines
     }
 
     /// Keeps every filter that is built, however large.
@@ -203,6 +207,8 @@ mod tests {
             let filter = bench.filter(index, offer).unwrap();
             assert_eq!(filter.memory_bytes() as u64, offer.bytes);
         }
+        let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap();
+        assert!(bench.lines().0.last().is_some_and(|(bytes, _)| 2 * bytes > largest));
         let ns = bench.measure(&offers, &[0, 1], 0.5, false).unwrap();
         assert!(ns.len() == 2 && ns.iter().all(|ns| *ns > 0.0));
     }

@@ -4,7 +4,6 @@ use super::Question;
 use super::bench::Bench;
 use super::offers::{Offer, offers};
 use super::search::search;
-use super::timings::LineTimes;
 use super::verdict::rank;
 use crate::base::format::figure;
 use crate::base::table::{Line, Table};
@@ -63,6 +62,7 @@ pub(crate) fn check(
         let offers = offers(&free, &caches, isa)?;
         let everything: Vec<usize> = (0..offers.len()).collect();
         let mut bench = Bench::new(keys, &offers)?.keeping_all();
+        let lines = bench.lines().clone();
         for hit_rate in HIT_RATES {
             say(format!(
                 "{keys:e} keys, {hit_rate} of the probes are keys: {} filters",
@@ -73,10 +73,9 @@ pub(crate) fn check(
             let mut advised = Vec::new();
             for miss_ns in MISS_NS {
                 let asked = Question { miss_ns, hit_rate, ..free.clone() };
-                let estimates =
-                    search(&asked, &offers, &LineTimes::default(), |indices, is_final| {
-                        bench.measure(&offers, indices, hit_rate, is_final).map(Some)
-                    })?;
+                let estimates = search(&asked, &offers, &lines, |indices, is_final| {
+                    bench.measure(&offers, indices, hit_rate, is_final).map(Some)
+                })?;
                 let taken = rank(&asked, &offers, &estimates).take().map(|one| one.offer);
                 advised.push((asked, taken));
             }

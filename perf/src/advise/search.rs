@@ -30,8 +30,9 @@ pub(crate) fn from_measurements(asked: &Question, isa: Option<Isa>) -> Result<Ad
     let mut progress = Progress::new(kinds_of(&offers).len() * SIZES + FINALS);
     progress.say("drawing keys");
     let mut bench = Bench::new(asked.keys, &offers)?;
+    let lines = bench.lines().clone();
     let start = Instant::now();
-    let estimates = search(asked, &offers, &LineTimes::default(), |indices, is_final| {
+    let estimates = search(asked, &offers, &lines, |indices, is_final| {
         let what =
             if is_final { "the best filters".into() } else { offers[indices[0]].to_string() };
         progress.say(format!("measuring {what}"));
@@ -201,6 +202,19 @@ mod tests {
         .unwrap();
         assert_eq!(estimates.iter().flatten().count(), 10);
         assert_eq!(rank(&asked, &offers, &estimates).take().unwrap().kind, "bloom");
+    }
+
+    #[test]
+    fn the_times_of_cache_line_reads_scale_estimates_beyond_the_measured_sizes() {
+        let offers = made_up();
+        let asked = question(1000, 100.0, 0.0);
+        let lines = LineTimes(vec![(1000, 1.0), (1 << 20, 5.0)]);
+        let smallest = offers.iter().position(|offer| offer.bytes == 1000).unwrap();
+        let mut known = vec![None; offers.len()];
+        known[smallest] = Some(2.0);
+        let [unscaled, scaled] = [LineTimes::default(), lines]
+            .map(|lines| estimates(&asked, &offers, &known, &lines)[smallest + 9].unwrap().ns);
+        assert!(unscaled == 2.0 && scaled > 8.0, "{unscaled} {scaled}");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use crate::model::{Rival, Row};
 
 /// Returns the rival's row with which a row of ours is compared; `None` for a rival's row. The rival is a crate of
-/// [`Rival::of_kind`] that was measured under the same conditions, with the same sizing or, if no such row has it, the
-/// nearest size. In the sweep over loads, it is the fastest crate with the same number and width of slots and the same
-/// load. The numbers of threads are not compared.
+/// [`Rival::of_kind`] that was measured under the same conditions ([`Case::shares_conditions_with`]), with the same
+/// sizing or, if no such row has it, the nearest size. In the sweep over loads, it is the fastest crate with the same
+/// number and width of slots and the same load. Rivals get one key per call, whatever our calls are.
+///
+/// [`Case::shares_conditions_with`]: crate::model::Case::shares_conditions_with
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     if row.case.is_of_rival() {
         return None;
@@ -29,4 +31,46 @@ pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
 /// Returns the speed of a row over the speed of its rival.
 pub(crate) fn ratio(row: &Row, rows: &[Row]) -> Option<f64> {
     rival_of(row, rows).map(|rival| rival.ns_per_op / row.ns_per_op)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Api, Calls, Distribution, Input, example};
+
+    const OURS: &str = "fpr-1%+wall";
+
+    fn rival(ns: f64, threads: u32, api: Api) -> Row {
+        let row = example("bloom", OURS, Some("fastbloom"), ns);
+        row.with(|case| (case.threads, case.calls) = (threads, Calls::by(api)))
+    }
+
+    fn ours(threads: u32, api: Api) -> Row {
+        let row = example("bloom", OURS, None, 1.0);
+        row.with(|case| (case.threads, case.calls) = (threads, Calls::by(api)))
+    }
+
+    #[test]
+    fn a_row_is_compared_with_the_rival_on_as_many_threads() {
+        let rows = [rival(8.0, 1, Api::Single), rival(5.0, 2, Api::Shared)];
+        assert_eq!(ratio(&ours(1, Api::Engine), &rows), Some(8.0));
+        assert_eq!(ratio(&ours(2, Api::Engine), &rows), Some(5.0));
+        assert_eq!(ratio(&ours(4, Api::Engine), &rows), None);
+    }
+
+    #[test]
+    fn a_shared_filter_is_compared_with_a_shared_filter() {
+        let shared = |row: Row| row.with(|case| case.is_shared = true);
+        let rows = [rival(5.0, 2, Api::Shared), shared(rival(7.0, 2, Api::Shared))];
+        assert_eq!(ratio(&ours(2, Api::Engine), &rows), Some(5.0));
+        assert_eq!(ratio(&shared(ours(2, Api::Shared)), &rows), Some(7.0));
+        assert_eq!(ratio(&shared(ours(2, Api::Shared)), &rows[..1]), None);
+    }
+
+    #[test]
+    fn skewed_keys_are_not_compared_with_plain_ones() {
+        let sorted = Input::Generated(Distribution::Sorted);
+        let skewed = ours(2, Api::Engine).with(|case| case.input = sorted);
+        assert_eq!(ratio(&skewed, &[rival(5.0, 2, Api::Shared)]), None);
+    }
 }

@@ -12,12 +12,12 @@ use crate::measure::effort::Effort;
 use crate::measure::environment::{Caches, Environment, memory_bytes};
 use crate::measure::keys::{Column, Probes};
 use crate::measure::plan::{
-    Loads, MatrixPoint, Selection, SubjectSpec, groups_of, groups_of_one_gib, groups_of_tpch,
-    is_of_summary, key_counts, key_counts_of_summary, points_of, subject_specs, subject_specs_of,
-    subject_specs_of_one_gib, sweep_of, tpch_scale,
+    Group, KEYS_OF_ONE_GIB, Loads, MatrixPoint, Selection, SubjectSpec, groups_of,
+    groups_of_one_gib, groups_of_tpch, is_of_summary, key_counts, key_counts_of_summary, points_of,
+    subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs, tpch_scale,
 };
 use crate::measure::{keyfile, noise, roofline, tpch};
-use crate::model::short_slots;
+use crate::model::{Sizing, short_slots};
 use crate::run::engine::{Calibration, ThreadSet, numbers_of_threads};
 use crate::run::progress::Progress;
 use crate::run::session::{Session, steps_of, steps_of_sweep};
@@ -60,7 +60,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         // Refused before anything is measured, and before the results of an earlier run are replaced.
         return Err(bad_input("no case has such a name: `trommel-perf list` shows all names"));
     }
-    ensure_fits(&selection, memory_bytes())?;
+    if own_input.is_none() {
+        ensure_fits(&selection, isa, memory_bytes())?;
+    }
     let valgrind = trommel_callgrind::version();
     if let (Simulate::Always, Err(missing)) = (when, &valgrind) {
         return Err(bad_input(format!("nothing can be simulated: {missing}")));
@@ -139,29 +141,37 @@ fn say_what_is_planned(
     say!("measuring {cases}: about {minutes:.0} min{or_more}\n", minutes = minutes.ceil())
 }
 
-/// Checks that all filters for the largest key count fit into `memory` bytes together. It assumes one byte per key,
-/// which is a lower bound: each filter takes more, and inserts are measured on several copies.
-fn ensure_fits(selection: &Selection, memory: Option<u64>) -> Result<()> {
-    let Some((keys, memory)) = key_counts(selection).into_iter().max().zip(memory) else {
-        return Ok(());
-    };
-    let groups = groups_of(keys, selection);
-    let mut chosen: Vec<SubjectSpec> = Vec::new();
-    for case in groups.iter().flat_map(|group| selection.choose(group.cases(&subject_specs()))) {
-        if !chosen.contains(&case.spec) {
-            chosen.push(case.spec);
+/// Checks for each part of the run that the part's filters, which are all in memory at the same time, fit into `memory`
+/// bytes. The check uses a lower bound of their bytes: inserts are measured on several copies of each filter. The
+/// engine is not checked, since [`thread_sets_of`] limits its keys.
+fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> Result<()> {
+    let Some(memory) = memory else { return Ok(()) };
+    for part in parts(selection) {
+        let filters = part.filters(selection, isa);
+        let needed = filters.iter().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
+        if needed > memory {
+            return Err(bad_input(format!(
+                "{part}: {} filters need more than {}; this machine has {}",
+                filters.len(),
+                human_bytes(needed),
+                human_bytes(memory)
+            )));
         }
     }
-    let needed = (keys as u64).saturating_mul(chosen.len() as u64);
-    if needed > memory {
-        return Err(bad_input(format!(
-            "{keys:e} keys in {} filters need more than {}; this machine has {}",
-            chosen.len(),
-            human_bytes(needed),
-            human_bytes(memory)
-        )));
-    }
     Ok(())
+}
+
+/// Returns a lower bound of the bytes of a filter for `keys` keys. It assumes one byte per key for a false-positive
+/// rate: a filter of any kind takes more for the rates that are measured.
+fn least_bytes(sizing: Sizing, keys: usize) -> u64 {
+    let bytes_of = |count: usize, bits: usize| (count as u64).saturating_mul(bits as u64) / 8;
+    match sizing {
+        Sizing::BitsPerKey(bits) => bytes_of(keys, bits),
+        Sizing::Fpr(_) => keys as u64,
+        Sizing::Bytes(bytes) => bytes as u64,
+        Sizing::Full { bits, .. } => bytes_of(keys, bits as usize),
+        Sizing::Slots(filling) => bytes_of(filling.slots, filling.bits as usize),
+    }
 }
 
 /// Starts the threads of the engine and of its rivals, if the engine is measured.
@@ -341,6 +351,44 @@ impl Part {
         }
     }
 
+    /// Returns a lower bound of the bytes of each selected filter; empty for the engine and for TPC-H.
+    fn filters(&self, selection: &Selection, isa: Option<Isa>) -> Vec<u64> {
+        let mut chosen: Vec<SubjectSpec> = Vec::new();
+        let mut choose = |groups: Vec<Group>, specs: &[SubjectSpec]| {
+            for case in groups.iter().flat_map(|group| selection.choose(group.cases(specs))) {
+                // A filter of the sweep is the same at all loads.
+                let spec = case.spec.at_load(0);
+                if !chosen.contains(&spec) {
+                    chosen.push(spec);
+                }
+            }
+        };
+        let keys = match self {
+            Self::Summary(keys) | Self::Generated(keys) => {
+                choose(groups_of(*keys, selection), &subject_specs_of(*keys, selection));
+                *keys
+            }
+            Self::Sweep(sweep) => {
+                let specs = swept_specs(sweep.family, sweep.slots, selection, isa);
+                for load in sweep.loads.iter().copied() {
+                    let at_load: Vec<_> = specs.iter().map(|spec| spec.at_load(load)).collect();
+                    choose(sweep.groups(load), &at_load);
+                }
+                sweep.slots
+            }
+            Self::OneGib => {
+                choose(groups_of_one_gib(), &subject_specs_of_one_gib());
+                KEYS_OF_ONE_GIB
+            }
+            Self::Matrix(point) => {
+                choose(point.groups.clone(), &point.specs);
+                point.keys
+            }
+            Self::ShowSummary | Self::Tpch(_) | Self::Engine => 0,
+        };
+        chosen.iter().map(|spec| least_bytes(spec.sizing, keys)).collect()
+    }
+
     fn measure(&self, session: &mut Session, thread_sets: &[ThreadSet]) -> Result<()> {
         match self {
             Self::Summary(keys) => session.summary(*keys),
@@ -419,12 +467,30 @@ mod tests {
     fn keys_that_memory_cannot_hold_are_refused() {
         let selection = |keys| Selection { keys: Some(vec![1000, keys]), ..Selection::default() };
         let memory = Some(16 << 30);
+        let ensure_fits = |selection: &Selection, memory| ensure_fits(selection, None, memory);
         assert!(ensure_fits(&selection(10_000_000_000), memory).unwrap_err().is::<BadInput>());
         assert!(ensure_fits(&selection(10_000_000_000), None).is_ok());
         assert!(ensure_fits(&selection(100_000_000), memory).is_ok());
         let one = regex::Regex::new("split-block-bloom.*batch").unwrap();
         let one = Selection { filter: Some(one), no_rivals: true, ..selection(10_000_000_000) };
         assert!(ensure_fits(&one, memory).is_ok());
+    }
+
+    #[test]
+    fn loads_and_fixed_bytes_that_memory_cannot_hold_are_refused() {
+        let with_load = Selection { load: Some(vec![75, 95]), ..Selection::default() };
+        let full = Selection { full: true, ..with_load.clone() };
+        let ensure = |selection: &Selection, memory| ensure_fits(selection, None, Some(memory));
+        // At 2^27 slots of 8 bits, the quotient filters are two of ours and a rival, perhaps with AVX2 kernels too.
+        assert!(ensure(&with_load, 300 << 20).is_ok());
+        let refused = ensure(&full, 300 << 20).unwrap_err();
+        assert!(refused.is::<BadInput>() && refused.to_string().contains("slots"), "{refused}");
+        assert!(ensure(&full, 1 << 30).is_ok());
+        let filter = regex::Regex::new("hit/.*/1024-MiB").unwrap();
+        let one_gib = Selection { full: true, filter: Some(filter), ..Selection::default() };
+        let refused = ensure(&one_gib, 3 << 30).unwrap_err();
+        assert!(refused.is::<BadInput>() && refused.to_string().contains("1 GiB"), "{refused}");
+        assert!(ensure(&one_gib, 4 << 30).is_ok());
     }
 
     #[test]

@@ -34,14 +34,18 @@ pub(crate) fn check() -> Noise {
     let times: Vec<f64> = (0..SPINS).map(|_| time_spin()).collect();
     let after = cpu_jiffies();
     let fastest = quantile(&times, 0.0);
-    let steal = before.zip(after).map(|((all, stolen), (all_later, stolen_later))| {
-        (stolen_later - stolen) as f64 / (all_later - all).max(1) as f64
-    });
     Noise {
         spread: quantile(&times, 0.9) / fastest - 1.0,
         worst: quantile(&times, 1.0) / fastest - 1.0,
-        steal,
+        steal: before.zip(after).map(|(before, after)| stolen_share(before, after)),
     }
+}
+
+/// Returns the share of stolen jiffies between two readings of [`cpu_jiffies`]. The counters of Linux can decrease, for
+/// example if a processor goes offline, so a difference below 0 counts as 0.
+fn stolen_share(before: (u64, u64), after: (u64, u64)) -> f64 {
+    let (all, stolen) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+    stolen.min(all) as f64 / all.max(1) as f64
 }
 
 fn time_spin() -> f64 {
@@ -68,5 +72,18 @@ impl Noise {
     /// Whether single figures of this run can be wrong by more than a few per cent.
     pub(crate) fn is_noisy(&self) -> bool {
         self.spread > NOISY_SPREAD || self.steal.is_some_and(|share| share > NOISY_STEAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stolen_share_is_from_0_to_1_even_if_counters_decrease() {
+        assert_eq!(stolen_share((100, 10), (300, 60)), 0.25);
+        assert_eq!(stolen_share((100, 10), (100, 10)), 0.0);
+        assert_eq!(stolen_share((100, 10), (300, 9)), 0.0);
+        assert_eq!(stolen_share((100, 10), (90, 20)), 0.0);
     }
 }

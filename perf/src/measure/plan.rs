@@ -390,7 +390,7 @@ mod tests {
         };
         assert_eq!(ops(&Selection { quick: true, ..Selection::default() }), [Op::Contains; 3]);
         assert!(ops(&Selection::default()).contains(&Op::Insert));
-        let named = Selection { keys: Some(vec![10_000_000]), ..Selection::default() };
+        let named = Selection { quick: true, keys: Some(vec![10_000_000]), ..Selection::default() };
         let full = Selection { full: true, ..Selection::default() };
         assert!(ops(&named).contains(&Op::Insert) && ops(&full).contains(&Op::Build));
     }

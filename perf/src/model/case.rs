@@ -186,12 +186,13 @@ impl Case {
         self.is_of_engine() && skewed.contains(&self.input)
     }
 
-    /// Whether both cases have the same operation, workload, keys and other conditions, so that their speeds can be
-    /// compared. The filters, their sizes, the calls, the numbers of threads and the distributions of generated keys
-    /// can differ.
+    /// Whether both cases have the same operation, workload, keys, threads and other conditions, so that their speeds
+    /// can be compared. The filters, their sizes, and the calls that pass the keys can differ.
     pub(crate) fn shares_conditions_with(&self, other: &Self) -> bool {
         (self.op, self.workload, self.keys) == (other.op, other.workload, other.keys)
-            && self.input_name() == other.input_name()
+            && self.input == other.input
+            && self.threads == other.threads
+            && self.is_shared == other.is_shared
             && self.hashing == other.hashing
             && self.clock == other.clock
             && self.matrix == other.matrix

@@ -39,7 +39,8 @@ pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &P
     let mut progress = Progress::new(jobs.len());
     let folder = out.join("simulated");
     fs::create_dir_all(&folder)?;
-    let simulated = nearest_to(&results.environment.caches);
+    let simulated =
+        callgrind::Simulated::Caches(nearest_to(&results.environment.caches, cache_ways));
     let queue = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
     let (sender, receiver) = mpsc::channel();
     let outcome: Result<()> = std::thread::scope(|scope| {
@@ -94,18 +95,20 @@ pub(crate) fn known_isa(measured: Isa) -> Isa {
     }
 }
 
-/// Returns the best approximation of this machine's caches that Callgrind can simulate: the first and the last level.
-fn nearest_to(caches: &Caches) -> callgrind::Simulated {
+/// Returns the best approximation of a machine's caches that Callgrind can simulate: the first and the last level.
+/// `ways` returns the associativity of the cache of a level, if the system reports it. Unknown sizes and
+/// associativities are replaced by common ones.
+fn nearest_to(caches: &Caches, ways: impl Fn(u32) -> Option<u64>) -> callgrind::Caches {
     let cache = |level, bytes: Option<u64>, default: (u64, u64)| {
         let bytes = bytes.unwrap_or(default.0);
-        callgrind::Cache::nearest(bytes, cache_ways(level).unwrap_or(default.1))
+        callgrind::Cache::nearest(bytes, ways(level).unwrap_or(default.1))
     };
     let d1 = cache(1, caches.l1d, (32 << 10, 8));
     let ll = match caches.l3 {
         None if caches.l2.is_some() => cache(2, caches.l2, (1 << 20, 16)),
         l3 => cache(3, l3, (8 << 20, 16)),
     };
-    callgrind::Simulated::Caches(callgrind::Caches { d1, ll })
+    callgrind::Caches { d1, ll }
 }
 
 #[cfg(test)]
@@ -122,6 +125,20 @@ mod tests {
 
     #[test]
     fn unknown_caches_are_simulated_with_common_sizes() {
-        assert!(matches!(nearest_to(&Caches::default()), callgrind::Simulated::Caches(_)));
+        let cache = callgrind::Cache::nearest;
+        let simulated = nearest_to(&Caches::default(), |_| None);
+        let common = callgrind::Caches { d1: cache(32 << 10, 8), ll: cache(8 << 20, 16) };
+        assert_eq!(simulated, common);
+    }
+
+    #[test]
+    fn the_last_level_that_the_system_reports_is_simulated() {
+        let cache = callgrind::Cache::nearest;
+        let ways = |level| Some([8, 4, 16][level as usize - 1]);
+        let mut caches = Caches { l1d: Some(64 << 10), l2: Some(512 << 10), l3: None };
+        let of_two = callgrind::Caches { d1: cache(64 << 10, 8), ll: cache(512 << 10, 4) };
+        assert_eq!(nearest_to(&caches, ways), of_two);
+        caches.l3 = Some(4 << 20);
+        assert_eq!(nearest_to(&caches, ways).ll, cache(4 << 20, 16));
     }
 }

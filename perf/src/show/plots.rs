@@ -405,6 +405,14 @@ mod tests {
         let absurd = [f64::NAN, f64::INFINITY, -1.0, 0.0].map(|value| (value, value));
         let series = [Series::new("absurd".into(), 0, false, absurd.into())];
         assert_eq!(throughput(&Caches::default(), &series).unwrap(), "");
+        // A picture that stands alone shows its title and legend, and an empty frame.
+        for svg in [
+            with_legend("title", "ns", &series).unwrap(),
+            by_threads(Some("title"), &series).unwrap(),
+        ] {
+            assert_complete(&svg);
+            assert!(svg.contains("title\n") && svg.contains("absurd\n"), "{svg}");
+        }
         let mut points: Vec<(f64, f64)> = absurd.into();
         points.extend([(1e-300, 1e-300), (1e300, 1e300)]);
         let series = [Series::new("absurd".into(), 0, false, points)];

@@ -10,8 +10,9 @@ const SLOTS_OF_FULL: usize = 1 << 27;
 const OWN_FILES: &str = "file";
 
 /// Returns the command line for a shell. Its `--filter` matches only the row's case, and `measure` adds the rivals of
-/// this case. Rows of the engine are measured in groups, so the filter of such a row selects its whole group. A run
-/// does not record the paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them.
+/// this case. Rows of the engine are measured in groups, so the filter of such a row selects its whole group. A row of
+/// the matrix is selected by its name alone, since `--keys` leaves the matrix out. A run does not record the paths of a
+/// user's own keys, so `KEYS` and `PROBES` are placeholders for them.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();
@@ -46,7 +47,8 @@ fn selection(case: &Case) -> Option<String> {
     if let Some(filling) = case.filling() {
         return Some(format!("--load {}", filling.load));
     }
-    let keys = (!has_fixed_bytes(case)).then(|| format!("--keys {:e}", case.keys));
+    let is_selected_by_keys = !has_fixed_bytes(case) && case.matrix.is_none();
+    let keys = is_selected_by_keys.then(|| format!("--keys {:e}", case.keys));
     if case.is_of_engine() {
         let threads = if case.threads > 1 { format!("1,{}", case.threads) } else { "1".into() };
         let keys = keys.map_or_else(String::new, |keys| format!(" {keys}"));
@@ -63,13 +65,8 @@ fn selection(case: &Case) -> Option<String> {
 fn filter(case: &Case) -> String {
     if case.is_of_engine() {
         // A filter that matches the engine's case selects the whole group.
-        let of_engine = Case {
-            rival: None,
-            takes_size: false,
-            is_shared: false,
-            calls: Calls::by(Api::Engine),
-            ..case.clone()
-        };
+        let of_engine =
+            Case { rival: None, takes_size: false, calls: Calls::by(Api::Engine), ..case.clone() };
         return exactly(&of_engine.name());
     }
     match case.input_name() {
@@ -105,11 +102,55 @@ fn forced_isa(environment: &Environment) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{Cli, Verb};
+    use crate::measure::environment::Caches;
+    use crate::measure::plan::{Selection, every_point, points_of};
     use crate::model::example;
+    use clap::Parser as _;
 
     fn command_of(row: &Row) -> String {
         let command = command(row, &Environment::observe(None));
         command.strip_prefix("cargo run --release -p trommel-perf -- ").unwrap().to_owned()
+    }
+
+    /// Returns the selection that the printed command of a case makes.
+    fn selection_of(case: &Case) -> Selection {
+        let row = example("bloom", "12-bit", None, 2.0).with(|it| *it = case.clone());
+        let command = command_of(&row);
+        let words = command.split(' ').map(|word| word.trim_matches('\''));
+        match Cli::parse_from(["trommel-perf"].into_iter().chain(words)).verb {
+            Some(Verb::Measure(arguments)) => arguments.selection,
+            _ => panic!("{command}"),
+        }
+    }
+
+    #[test]
+    fn commands_for_rows_of_the_matrix_select_one_case() {
+        let caches = Caches { l1d: Some(48 << 10), l2: Some(2 << 20), l3: Some(30 << 20) };
+        for (_, point) in every_point(&caches) {
+            for planned in point.groups.iter().flat_map(|group| group.cases(&point.specs)) {
+                let selection = Selection { no_rivals: true, ..selection_of(&planned.case) };
+                let mut names = Vec::new();
+                for point in points_of(&selection, &caches) {
+                    let cases = point.groups.iter().map(|group| group.cases(&point.specs));
+                    let chosen = cases.flat_map(|cases| selection.choose(cases));
+                    names.extend(chosen.map(|planned| planned.name));
+                }
+                assert_eq!(names, [planned.name]);
+            }
+        }
+    }
+
+    #[test]
+    fn commands_for_rows_of_the_engine_select_one_group() {
+        let threads = [1, 2];
+        let all = Selection { full: true, threads: Some(threads.into()), ..Selection::default() };
+        for group in all.engine_groups() {
+            for runner in group.runners(&threads) {
+                let selected = selection_of(&group.case(runner)).engine_groups();
+                assert_eq!(selected, [group], "{}", group.case_name(runner));
+            }
+        }
     }
 
     #[test]

@@ -62,9 +62,10 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Whether a row belongs in the plots. Rows with skewed keys and rows of filters of a fixed size do not.
+/// Whether a row belongs in the plots. Rows with skewed keys, rows of filters of a fixed size, and rows of inserts
+/// through shared references do not.
 fn is_usual(row: &Row) -> bool {
-    !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed()
+    !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed() && !row.case.is_shared
 }
 
 /// A line for each filter, and a dashed line in the same colour for its rival. If several kinds have the same rival, it
@@ -94,6 +95,25 @@ mod tests {
     use super::*;
     use crate::measure::environment::Environment;
     use crate::model::{Calls, example};
+
+    #[test]
+    fn inserts_into_shared_filters_are_not_plotted() {
+        let mut results = Results::new(Environment::observe(None));
+        let insert = |rival, ns| {
+            let row = example("bloom", "fpr-1%+wall", rival, ns);
+            row.with(|case| (case.op, case.workload, case.threads) = (Op::Insert, None, 2))
+        };
+        let with_calls = |row: Row, api| row.with(|case| case.calls = Calls::by(api));
+        let shared = |row| with_calls(row, Api::Shared).with(|case| case.is_shared = true);
+        results.put(with_calls(insert(None, 2.0), Api::Engine));
+        results.put(with_calls(insert(Some("fastbloom"), 4.0), Api::Shared));
+        for rival in [None, Some("fastbloom")] {
+            results.put(shared(insert(rival, 50.0)));
+        }
+        let [figure] = &figures(&results)[..] else { panic!("one figure") };
+        let points: Vec<_> = figure.series.iter().map(|line| &line.points[..]).collect();
+        assert_eq!(points, [[(2.0, 500.0)], [(2.0, 250.0)]]);
+    }
 
     #[test]
     fn a_plot_shows_our_filter_and_its_rival() {

@@ -226,8 +226,8 @@ fn inputs(results: &Results) -> Table {
         "× rival",
         "hashing included, M/s",
         "× rival",
-        "true matches passed",
-        "false ones passed",
+        "true matches",
+        "false positives",
         "FPR",
         "bits/key",
     ];

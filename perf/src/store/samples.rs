@@ -14,8 +14,8 @@ use std::path::Path;
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
     /// For each interleaved measurement, the names of its cases. Repetitions of these cases with
-    /// the same index were made in the same round, unless repetitions without operations were left
-    /// out. The list is empty in older files. `turns` is its name in the file.
+    /// the same index were made in the same round. The list is empty in older files. `turns` is its
+    /// name in the file.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }
@@ -28,17 +28,28 @@ const DIGITS: i32 = 5;
 
 impl Samples {
     /// Replaces the repetitions of cases by those of an interleaved measurement.
+    ///
+    /// A repetition without operations has no time per operation. Its round is left out for all cases, so that
+    /// repetitions with the same index stay those of the same round. Cases of which no repetition has a time do not
+    /// count in this rule; they have no repetitions.
     pub(crate) fn put<'a>(
         &mut self,
         repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,
     ) {
+        let all: Vec<(String, &[f64])> = repetitions_by_name.into_iter().collect();
+        let is_timed = |repetitions: &[f64]| repetitions.iter().any(|value| value.is_finite());
+        let timed: Vec<&[f64]> =
+            all.iter().map(|(_, repetitions)| *repetitions).filter(|it| is_timed(it)).collect();
+        let is_kept = |round: usize| {
+            timed.iter().all(|repetitions| repetitions.get(round).is_none_or(|it| it.is_finite()))
+        };
         let mut names = Vec::new();
-        for (name, repetitions) in repetitions_by_name {
-            // A repetition without operations has no time per operation.
-            let finite = repetitions.iter().filter(|value| value.is_finite());
-            let rounded = finite.map(|value| round_significant(*value, DIGITS)).collect();
+        for (name, repetitions) in &all {
+            let kept = repetitions.iter().enumerate().filter(|(round, _)| is_kept(*round));
+            let finite = kept.map(|(_, value)| *value).filter(|value| value.is_finite());
+            let rounded = finite.map(|value| round_significant(value, DIGITS)).collect();
             self.ns_per_op.insert(name.clone(), rounded);
-            names.push(name);
+            names.push(name.clone());
         }
         let replaced: HashSet<&String> = names.iter().collect();
         self.interleaved.iter_mut().for_each(|names| names.retain(|name| !replaced.contains(name)));
@@ -98,6 +109,19 @@ mod tests {
         assert!(
             Samples::load(directory.path()).unwrap_err().is::<crate::base::failure::BadInput>()
         );
+    }
+
+    #[test]
+    fn a_round_without_a_time_is_left_out_for_all_cases_of_the_measurement() {
+        let mut samples = Samples::default();
+        let none = [f64::NAN; 4];
+        samples.put([
+            ("ours".into(), &[1.0, f64::INFINITY, 3.0, 4.0][..]),
+            ("rival".into(), &[10.0, 20.0, 30.0, f64::NAN]),
+            ("never".into(), &none),
+        ]);
+        assert_eq!((samples.of("ours"), samples.of("rival")), (&[1.0, 3.0][..], &[10.0, 30.0][..]));
+        assert!(samples.of("never").is_empty());
     }
 
     #[test]

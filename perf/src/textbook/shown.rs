@@ -60,7 +60,7 @@ fn density(points: &[Point]) -> Table {
         "density",
         "displacements, standard",
         "density",
-        "ns an insert, standard",
+        "ns per insert, standard",
         "density",
         "ratio",
         "extra memory, standard",
@@ -93,18 +93,18 @@ pub(crate) fn plots(measured: &Measured) -> Result<Vec<(&'static str, String)>> 
     Ok(vec![
         (
             "textbook-cycles.svg",
-            plot("Inserts that cycle", "a thousand keys", |point| {
+            plot("Inserts that cycle", "per thousand keys", |point| {
                 1000.0 * point.per_key(point.cycles)
             })?,
         ),
         (
             "textbook-displacements.svg",
-            plot("Displacements", "a key", |point| point.per_key(point.displacements))?,
+            plot("Displacements", "per key", |point| point.per_key(point.displacements))?,
         ),
         ("textbook-time.svg", plot("Time of an insert", "ns", |point| point.ns_per_insert)?),
         (
             "textbook-memory.svg",
-            plot("Memory beyond the tables at the start", "bytes a key", |point| {
+            plot("Memory beyond the tables at the start", "bytes per key", |point| {
                 point.per_key(point.extra_bytes)
             })?,
         ),

@@ -28,11 +28,19 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn peak_memory_counts_although_it_is_freed() {
-        let (sum, peak) =
-            during(|| vec![1u8; 64 << 20].iter().map(|one| u64::from(*one)).sum::<u64>());
-        assert_eq!(sum, 64 << 20);
-        // Other tests of this process can free as much memory meanwhile, and some systems do not report the peak. So
-        // the test fails only for an impossible figure.
-        assert!(peak.is_none_or(|bytes| bytes > 0 && bytes % 1024 == 0), "{peak:?}");
+        const BYTES: usize = 64 << 20;
+        let peak_of_one = || {
+            let (sum, peak) =
+                during(|| vec![1u8; BYTES].iter().map(|one| u64::from(*one)).sum::<u64>());
+            assert_eq!(sum, BYTES as u64);
+            peak
+        };
+        // Other tests of this process can free memory meanwhile, which lowers the peak, so one of several must suffice.
+        let peaks: Vec<u64> = std::iter::repeat_with(peak_of_one).take(20).flatten().collect();
+        if peaks.is_empty() {
+            eprintln!("skipped: the system does not report the peak");
+            return;
+        }
+        assert!(peaks.iter().any(|bytes| *bytes >= BYTES as u64 / 2), "{peaks:?}");
     }
 }

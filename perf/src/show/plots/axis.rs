@@ -57,10 +57,14 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Creates an axis that spans all values, with a margin at both ends. [`Scale::holds`] must be true of each value.
+    /// Without values, the axis spans the positions 0 to 1.
     pub(super) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for position in values.map(|value| scale.position(value)) {
             (least, most) = (least.min(position), most.max(position));
+        }
+        if least > most {
+            (least, most) = (0.0, 1.0);
         }
         let margin = match scale {
             Scale::Rows => 0.7,

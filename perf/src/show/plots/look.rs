@@ -1,5 +1,5 @@
 //! The look of a line in a plot: a colour, a marker and a stroke. Markers and strokes help readers
-//! who do not see colours, but there are fewer markers than kinds.
+//! who do not see colours.
 
 use plotters::prelude::RGBColor;
 use trommel::FilterKind;
@@ -23,6 +23,9 @@ pub(super) enum Marker {
     Diamond,
     Up,
     Down,
+    Left,
+    Right,
+    Plus,
 }
 
 /// The line between points.
@@ -35,8 +38,19 @@ pub(super) enum Stroke {
     Dashed(u32, u32),
 }
 
-const MARKERS: [Marker; 5] =
-    [Marker::Circle, Marker::Square, Marker::Diamond, Marker::Up, Marker::Down];
+/// The markers of our kinds, one for each.
+const MARKERS: [Marker; 8] = [
+    Marker::Circle,
+    Marker::Square,
+    Marker::Diamond,
+    Marker::Up,
+    Marker::Down,
+    Marker::Left,
+    Marker::Right,
+    Marker::Plus,
+];
+/// The number of markers that rivals use. It has no common divisor with the number of their colours.
+const MARKERS_OF_RIVALS: usize = 5;
 
 /// Colours of our filters. The first six are those of Okabe and Ito, which colour-blind people can
 /// distinguish.
@@ -90,7 +104,7 @@ impl Look {
     pub(crate) fn rival(index: usize) -> Self {
         Self {
             color: RIVALS[index % RIVALS.len()],
-            marker: MARKERS[index % MARKERS.len()],
+            marker: MARKERS[index % MARKERS_OF_RIVALS],
             is_hollow: true,
             stroke: Stroke::Dashed(5, 4),
         }
@@ -148,6 +162,13 @@ impl Look {
             Marker::Diamond => vec![(0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)],
             Marker::Up => vec![(0, -r - 1), (r + 1, r), (-r - 1, r)],
             Marker::Down => vec![(0, r + 1), (r + 1, -r), (-r - 1, -r)],
+            Marker::Left => vec![(-r - 1, 0), (r, -r - 1), (r, r + 1)],
+            Marker::Right => vec![(r + 1, 0), (-r, -r - 1), (-r, r + 1)],
+            Marker::Plus => {
+                let upper = [(-1, -r - 1), (1, -r - 1), (1, -1), (r + 1, -1), (r + 1, 1), (1, 1)];
+                let lower = upper.map(|(x, y)| (-x, -y));
+                upper.into_iter().chain(lower).collect()
+            }
         }
     }
 }
@@ -178,6 +199,13 @@ mod tests {
         let looks: Vec<Look> = kinds.chain((0..10).map(Look::rival)).collect();
         let distinct: HashSet<String> = looks.iter().map(|look| format!("{look:?}")).collect();
         assert_eq!(distinct.len(), looks.len());
+    }
+
+    #[test]
+    fn kinds_differ_without_colours() {
+        let kinds = FilterKind::ALL.iter().map(|kind| Look::of_kind(&kind.to_string(), 0));
+        let shapes: HashSet<_> = kinds.map(|look| look.corners()).collect();
+        assert_eq!(shapes.len(), FilterKind::ALL.len());
     }
 
     #[test]

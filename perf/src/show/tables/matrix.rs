@@ -71,8 +71,8 @@ fn batch_sizes(results: &Results) -> Table {
         }));
         cells
     });
-    let columns = ["one call a key, M/s".to_owned(), "× rival".into()];
-    let columns = columns.into_iter().chain(BATCH_SIZES.map(|keys| format!("{keys} a call")));
+    let columns = ["one call per key, M/s".to_owned(), "× rival".into()];
+    let columns = columns.into_iter().chain(BATCH_SIZES.map(|keys| format!("{keys} per call")));
     table("batch-sizes", "Lookups by keys per call, M/s", columns, lines)
 }
 
@@ -168,13 +168,14 @@ fn small_filters(results: &Results) -> Table {
         ]
     });
     let columns = [
-        "one call a filter, ns a probe",
-        "batches, ns a probe",
+        "one call per filter, ns per probe",
+        "batches, ns per probe",
         "× single",
         "× rival",
         "FPR of all",
     ];
-    let title = "A thousand small filters in ten levels; each probe asks one filter per level";
+    let title =
+        "A thousand small filters in ten levels; each probe is looked up in one filter per level";
     table("small-filters", title, columns.map(Into::into), lines)
 }
 
