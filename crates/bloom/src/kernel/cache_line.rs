@@ -42,12 +42,6 @@ impl Body for CacheLineBody {
         let positions = pattern_positions(hash);
         core::array::from_fn(|i| 1 << (positions >> (PATTERN_SHIFT + PATTERN_STEP * i as u32) & 63))
     }
-
-    #[cfg(target_has_atomic = "64")]
-    #[inline(always)]
-    fn words(geometry: Geometry, hash: u64) -> impl AsRef<[u64]> {
-        Self::mask(geometry, hash)
-    }
 }
 
 single_key! { CacheLineBody:

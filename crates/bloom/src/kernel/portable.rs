@@ -17,9 +17,6 @@ pub(crate) trait Body {
     fn block(geometry: Geometry, hash: u64) -> u64;
     /// The bits that the hash sets in its block.
     fn mask(geometry: Geometry, hash: u64) -> Self::Mask;
-    /// The same bits as words of 64 bits, for a block whose words are read as little-endian.
-    #[cfg(target_has_atomic = "64")]
-    fn words(geometry: Geometry, hash: u64) -> impl AsRef<[u64]>;
 }
 
 #[inline(always)]

@@ -94,12 +94,6 @@ impl Body for RegisterBody {
     fn mask(geometry: Geometry, hash: u64) -> [u64; 1] {
         [pattern(hash, geometry.hashes)]
     }
-
-    #[cfg(target_has_atomic = "64")]
-    #[inline(always)]
-    fn words(geometry: Geometry, hash: u64) -> impl AsRef<[u64]> {
-        Self::mask(geometry, hash)
-    }
 }
 
 single_key! { RegisterBody:
@@ -123,12 +117,6 @@ impl<const HASHES: u32> Body for ConstHashes<HASHES> {
     #[inline(always)]
     fn mask(_: Geometry, hash: u64) -> [u64; 1] {
         [pattern(hash, HASHES)]
-    }
-
-    #[cfg(target_has_atomic = "64")]
-    #[inline(always)]
-    fn words(geometry: Geometry, hash: u64) -> impl AsRef<[u64]> {
-        Self::mask(geometry, hash)
     }
 }
 

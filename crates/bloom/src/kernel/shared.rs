@@ -29,6 +29,7 @@
 mod isa;
 
 use super::SHORTEST_BATCH;
+use super::mask::Mask;
 use super::portable::{Body, GROUP, locate};
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
@@ -130,15 +131,17 @@ pub(super) const fn address(table: &[AtomicU64]) -> *const u8 {
 pub(super) struct Blocks<B>(PhantomData<B>);
 
 #[inline(always)]
-fn test_block(block: &[AtomicU64], bits: impl AsRef<[u64]>) -> bool {
-    block.iter().zip(bits.as_ref()).fold(0, |missing, (word, bits)| missing | (bits & !load(word)))
-        == 0
+fn test_block(block: &[AtomicU64], mask: impl Mask) -> bool {
+    let words = mask.words();
+    let bits = words.as_ref();
+    block.iter().zip(bits).fold(0, |missing, (word, bits)| missing | (bits & !load(word))) == 0
 }
 
 #[inline(always)]
-fn set_block(block: &[AtomicU64], bits: impl AsRef<[u64]>) -> bool {
+fn set_block(block: &[AtomicU64], mask: impl Mask) -> bool {
+    let words = mask.words();
     // No short circuit: every word gets its bits.
-    block.iter().zip(bits.as_ref()).fold(false, |changed, (word, bits)| changed | set(word, *bits))
+    block.iter().zip(words.as_ref()).fold(false, |changed, (word, bits)| changed | set(word, *bits))
 }
 
 impl<B: Body> Blocks<B> {
@@ -177,7 +180,7 @@ impl<B: Body, F: Fetch> BatchPipeline for Lookups<'_, B, F> {
         let keys = self.groups[group].iter().zip(self.ring.group::<GROUP>(group));
         for (i, (hash, first_word)) in keys.enumerate() {
             let block = Blocks::<B>::block(self.table, *first_word as usize);
-            answers |= u64::from(test_block(block, B::words(self.geometry, *hash))) << i;
+            answers |= u64::from(test_block(block, B::mask(self.geometry, *hash))) << i;
         }
         self.found[group / 8] |= answers << (8 * (group % 8));
     }
@@ -207,7 +210,7 @@ impl<B: Body, F: Fetch> BatchPipeline for Inserts<'_, B, F> {
     fn probe(&mut self, group: usize) {
         for (hash, first_word) in self.groups[group].iter().zip(self.ring.group::<GROUP>(group)) {
             let block = Blocks::<B>::block(self.table, *first_word as usize);
-            set_block(block, B::words(self.geometry, *hash));
+            set_block(block, B::mask(self.geometry, *hash));
         }
     }
 }
@@ -216,7 +219,7 @@ impl<B: Body> SharedBody for Blocks<B> {
     #[inline(always)]
     fn contains(geometry: Geometry, table: &[AtomicU64], hash: u64) -> bool {
         let first_word = B::block(geometry, hash) as usize * Self::BLOCK_WORDS;
-        test_block(Self::block(table, first_word), B::words(geometry, hash))
+        test_block(Self::block(table, first_word), B::mask(geometry, hash))
     }
 
     #[inline(always)]
@@ -236,7 +239,7 @@ impl<B: Body> SharedBody for Blocks<B> {
     #[inline(always)]
     fn insert(geometry: Geometry, table: &[AtomicU64], hash: u64) -> bool {
         let first_word = B::block(geometry, hash) as usize * Self::BLOCK_WORDS;
-        set_block(Self::block(table, first_word), B::words(geometry, hash))
+        set_block(Self::block(table, first_word), B::mask(geometry, hash))
     }
 
     #[inline(always)]

@@ -15,7 +15,6 @@ use super::single_key::single_key;
 use crate::geometry::Geometry;
 use trommel_base::range::reduce_high;
 use trommel_simd::Isa;
-use wide::u32x8;
 
 /// The odd multipliers of Parquet's specification, one per lane.
 const SALTS: [u32; 8] = [
@@ -39,7 +38,7 @@ const WORDS_SHIFT: i32 = 2;
 pub struct SplitBlockBody;
 
 impl Body for SplitBlockBody {
-    type Mask = u32x8;
+    type Mask = [u32; 8];
 
     #[inline(always)]
     fn block(geometry: Geometry, hash: u64) -> u64 {
@@ -47,21 +46,9 @@ impl Body for SplitBlockBody {
     }
 
     /// One bit in each lane.
-    ///
-    /// In vectors of the crate `wide`: compiled for SSE2, a lookup then takes 50 instructions, with an array of lanes 83.
     #[inline(always)]
-    fn mask(_: Geometry, hash: u64) -> u32x8 {
-        let positions = (u32x8::splat(hash as u32) * u32x8::new(SALTS)) >> 27;
-        u32x8::splat(1).unbounded_shl(positions)
-    }
-
-    /// In an array, which is compiled for AVX2 too. Vectors of `wide` stay those of the build target.
-    #[cfg(target_has_atomic = "64")]
-    #[inline(always)]
-    fn words(_: Geometry, hash: u64) -> impl AsRef<[u64]> {
-        let lanes = SALTS.map(|salt| 1u32 << ((hash as u32).wrapping_mul(salt) >> 27));
-        let word = |i: usize| u64::from(lanes[2 * i]) | u64::from(lanes[2 * i + 1]) << 32;
-        [word(0), word(1), word(2), word(3)]
+    fn mask(_: Geometry, hash: u64) -> [u32; 8] {
+        SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Standard kernels: `k` bits anywhere in the table.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_insert;
@@ -8,7 +10,6 @@ pub(crate) mod bytes;
 mod passes;
 #[cfg(target_has_atomic = "64")]
 mod shared_bits;
-mod words;
 
 use super::BatchKernels;
 #[cfg(target_has_atomic = "64")]
@@ -22,9 +23,6 @@ use trommel_base::batch::{Fetch, FetchT0, Window, run_stages};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 use trommel_simd::Isa;
-#[cfg(target_arch = "x86_64")]
-use words::avx2;
-use words::portable;
 
 /// The number of keys in a group.
 const GROUP: usize = 8;
@@ -127,6 +125,11 @@ fn contains_bits(geometry: Geometry, hash: u64, bit: impl Fn(u64) -> u64) -> boo
 }
 
 #[inline(always)]
+fn contains_body(geometry: Geometry, table: &[u8], hash: u64) -> bool {
+    contains_bits(geometry, hash, |position| bit(table, position))
+}
+
+#[inline(always)]
 fn insert_body(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
     // No short circuit: every bit is set.
     positions(geometry, hash).fold(false, |changed, position| changed | set_bit(table, position))
@@ -178,6 +181,11 @@ fn contains_rest(
 }
 
 #[inline(always)]
+fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+    contains_batch_bits(geometry, table.as_ptr(), hashes, found, |position| bit(table, position));
+}
+
+#[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     // A key fetches `k` cache lines, so a shorter distance suffices to keep as many in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
@@ -220,7 +228,25 @@ pub struct StandardBody;
 
 single_key! { StandardBody:
     Avx2 => avx2,
-    _ => portable::contains, portable::insert
+    _ => portable_contains, portable_insert
+}
+
+/// # Safety
+/// The caller must ensure that the table has the length that the geometry says.
+unsafe fn portable_contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
+    let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
+    // SAFETY: the caller promises that the table has this length.
+    let table = unsafe { core::slice::from_raw_parts(table, bytes) };
+    contains_body(geometry, table, hash)
+}
+
+/// # Safety
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
+unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    let bytes = geometry.units as usize * (WORD_BITS / 8) as usize;
+    // SAFETY: the caller promises that the table has this length and is not borrowed elsewhere.
+    let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
+    insert_body(geometry, table, hash)
 }
 
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
@@ -237,7 +263,12 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
         },
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::KERNELS,
-        _ => portable::KERNELS,
+        _ => BatchKernels {
+            contains: |geometry, table, hashes, found| {
+                contains_batch_body(geometry, table, hashes, found);
+            },
+            insert: |geometry, table, hashes| insert_batch_body(geometry, table, hashes),
+        },
     }
 }
 
