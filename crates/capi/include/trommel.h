@@ -121,7 +121,8 @@ const char *trommel_last_error(void);
 // Thread safety: any thread, any time.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind has no block form
-// ("counting-bloom") or cannot use this number of bits per key; TROMMEL_INSTRUCTION_SET.
+// ("counting-bloom") or cannot use this number of bits per key; TROMMEL_INSTRUCTION_SET;
+// TROMMEL_MEMORY.
 trommel_status trommel_policy_new(const char *kind,
                                   double bits_per_key,
                                   uint64_t seed,
@@ -160,7 +161,8 @@ size_t trommel_policy_size(const trommel_policy *policy,
 // every lookup returns true.
 //
 // Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
-// memory per key are allocated and, for "quotient", "cache-line-quotient" and "cuckoo", a second table.
+// memory per key are allocated. For "quotient", "cache-line-quotient" and "cuckoo", a copy of the block's table and
+// scratch memory for the inserts are allocated too.
 //
 // Thread safety: any number of threads at once, each with its own buffer.
 //
@@ -198,11 +200,11 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
                              size_t len);
 
 // Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is NULL or
-// otherwise impossible. A damaged block can give a false negative: keep a checksum over it. The block may have any
-// alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also depends on
-// how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block. Allocates
-// nothing.
+// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is refused. `key`
+// may be NULL if `key_len` is 0. A damaged block can give a false negative: keep a checksum over it. The block may
+// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
+// depends on how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block.
+// Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -275,7 +277,7 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
                             const void *key,
                             size_t len);
 
-// Inserts `n` keys by their hashes, two to five times as fast as one by one. The hashes come from
+// Inserts `n` keys by their hashes, which is faster than one by one. The hashes come from
 // `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
 // may be NULL if `n` is 0.
 //
@@ -292,7 +294,7 @@ trommel_status trommel_insert_hashes(trommel_filter *filter,
                                      size_t n,
                                      size_t *inserted);
 
-// Looks up `n` keys by their hashes, two to five times as fast as one by one. Bit `i % 64` of word `i / 64` of
+// Looks up `n` keys by their hashes, which is faster than one by one. Bit `i % 64` of word `i / 64` of
 // `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 // (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 //
@@ -330,8 +332,11 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
                                       bool *found);
 
 // Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
-// the filter. `removed` may be NULL. Remove only keys that were inserted: the removal of any other key can remove an
-// inserted key that the filter cannot tell apart from that key. `key` may be NULL if `len` is 0.
+// the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
+//
+// Remove only keys that were inserted, since the removal of any other key can remove an inserted key that the filter
+// cannot tell apart from that key. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
+// that they cannot tell apart as one, and the removal of either removes both.
 //
 // Thread safety: no other thread may use the filter during the call.
 //
@@ -342,8 +347,9 @@ trommel_status trommel_remove_bytes(trommel_filter *filter,
                                     size_t len,
                                     bool *removed);
 
-// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if their
-// fingerprints have the same number of bits. `other` does not change.
+// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if they have
+// the same number of possible fingerprints, which filters that `trommel_new` makes for different numbers of keys
+// generally have not. `other` does not change.
 //
 // Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 //
@@ -380,7 +386,7 @@ trommel_status trommel_freeze(const trommel_filter *filter,
                               size_t *written);
 
 // Opens a view of a frozen filter without copying its bytes, which may have any alignment. Checks everything once:
-// checksums, parameters and structure, in one or two passes over the bytes.
+// checksums, parameters and structure, in one to three passes over the bytes.
 //
 // Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
 // caller's, and must stay in place, unchanged, until the view is freed.

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn trommel_hash_bytes(
     .unwrap_or(0)
 }
 
-/// Inserts `n` keys by their hashes, two to five times as fast as one by one. The hashes come from
+/// Inserts `n` keys by their hashes, which is faster than one by one. The hashes come from
 /// `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
 /// may be NULL if `n` is 0.
 ///
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn trommel_insert_hashes(
     })
 }
 
-/// Looks up `n` keys by their hashes, two to five times as fast as one by one. Bit `i % 64` of word `i / 64` of
+/// Looks up `n` keys by their hashes, which is faster than one by one. Bit `i % 64` of word `i / 64` of
 /// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 /// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 ///
@@ -254,8 +254,11 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 }
 
 /// Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
-/// the filter. `removed` may be NULL. Remove only keys that were inserted: the removal of any other key can remove an
-/// inserted key that the filter cannot tell apart from that key. `key` may be NULL if `len` is 0.
+/// the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
+///
+/// Remove only keys that were inserted, since the removal of any other key can remove an inserted key that the filter
+/// cannot tell apart from that key. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
+/// that they cannot tell apart as one, and the removal of either removes both.
 ///
 /// Thread safety: no other thread may use the filter during the call.
 ///
@@ -281,8 +284,9 @@ pub unsafe extern "C" fn trommel_remove_bytes(
     })
 }
 
-/// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if their
-/// fingerprints have the same number of bits. `other` does not change.
+/// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if they have
+/// the same number of possible fingerprints, which filters that `trommel_new` makes for different numbers of keys
+/// generally have not. `other` does not change.
 ///
 /// Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 ///

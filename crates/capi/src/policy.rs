@@ -34,7 +34,8 @@ pub struct Policy {
 /// Thread safety: any thread, any time.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_UNKNOWN_KIND; TROMMEL_SPEC if the kind has no block form
-/// ("counting-bloom") or cannot use this number of bits per key; TROMMEL_INSTRUCTION_SET.
+/// ("counting-bloom") or cannot use this number of bits per key; TROMMEL_INSTRUCTION_SET;
+/// TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_new(
     kind: *const c_char,
@@ -105,7 +106,8 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// every lookup returns true.
 ///
 /// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
-/// memory per key are allocated and, for "quotient", "cache-line-quotient" and "cuckoo", a second table.
+/// memory per key are allocated. For "quotient", "cache-line-quotient" and "cuckoo", a copy of the block's table and
+/// scratch memory for the inserts are allocated too.
 ///
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///
@@ -193,11 +195,11 @@ pub unsafe extern "C" fn trommel_policy_hash(
 }
 
 /// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-/// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is NULL or
-/// otherwise impossible. A damaged block can give a false negative: keep a checksum over it. The block may have any
-/// alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also depends on
-/// how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block. Allocates
-/// nothing.
+/// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is refused. `key`
+/// may be NULL if `key_len` is 0. A damaged block can give a false negative: keep a checksum over it. The block may
+/// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
+/// depends on how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block.
+/// Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]

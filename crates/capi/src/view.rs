@@ -16,7 +16,7 @@ pub struct View {
 }
 
 /// Opens a view of a frozen filter without copying its bytes, which may have any alignment. Checks everything once:
-/// checksums, parameters and structure, in one or two passes over the bytes.
+/// checksums, parameters and structure, in one to three passes over the bytes.
 ///
 /// Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
 /// caller's, and must stay in place, unchanged, until the view is freed.

@@ -65,8 +65,9 @@ pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {
-    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`. The keys fill 95 % of its
-    /// slots, or less in a [`CacheLineQuotient`] for an `fpr` below 0.37 %.
+    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. At 95 % load, it has the fewest remainder
+    /// bits that suffice. A [`CacheLineQuotient`], whose remainders have 8 bits, is filled less for an `fpr` below
+    /// 0.37 %.
     ///
     /// ```
     /// use trommel::{Filter, QuotientFilter};

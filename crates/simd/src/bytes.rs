@@ -2,8 +2,8 @@
 
 /// Packs up to 64 bytes of 0 or 1 into the bits of a word. The first byte becomes the lowest bit.
 ///
-/// One multiplication gathers eight bytes in the highest byte of the product. This function is inlined into loops that
-/// write one byte per key or per slot, so that the compiler can vectorise these loops.
+/// One multiplication gathers eight bytes in the highest byte of the product. Callers first write one byte per key or
+/// per slot, since compilers can vectorise such a loop, and then pack the bytes with this function.
 ///
 /// ```
 /// assert_eq!(trommel_simd::bits_of(&[1, 0, 0, 1]), 0b1001);

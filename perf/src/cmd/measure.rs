@@ -142,8 +142,8 @@ fn say_what_is_planned(
 }
 
 /// Checks for each part of the run that the part's filters, which are all in memory at the same time, fit into `memory`
-/// bytes. The check uses a lower bound of their bytes: inserts are measured on several copies of each filter. The
-/// engine is not checked, since [`thread_sets_of`] limits its keys.
+/// bytes. The check counts each filter once, by a lower bound of its bytes. A run can need more memory, since inserts
+/// are measured on further copies of each filter. The engine is not checked, since [`thread_sets_of`] limits its keys.
 fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> Result<()> {
     let Some(memory) = memory else { return Ok(()) };
     for part in parts(selection) {
@@ -161,8 +161,8 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
     Ok(())
 }
 
-/// Returns a lower bound of the bytes of a filter for `keys` keys. It assumes one byte per key for a false-positive
-/// rate: a filter of any kind takes more for the rates that are measured.
+/// Returns a lower bound of the bytes of a filter for `keys` keys. If the size is given as a false-positive rate, this
+/// is one byte per key: at the rates that are measured, every kind takes more.
 fn least_bytes(sizing: Sizing, keys: usize) -> u64 {
     let bytes_of = |count: usize, bits: usize| (count as u64).saturating_mul(bits as u64) / 8;
     match sizing {
@@ -295,7 +295,7 @@ enum Part {
     Matrix(MatrixPoint),
 }
 
-/// The parts of a selection, in order. If a run without `--full` takes too long, the last parts are left out.
+/// The parts of a selection, in order. If a run has a deadline and takes too long, the last parts are left out.
 fn parts(selection: &Selection) -> Vec<Part> {
     let caches = Caches::observe();
     let (looked_up, changed): (Vec<usize>, Vec<usize>) =
@@ -440,7 +440,7 @@ fn measure_parts(
         part.measure(session, thread_sets)?;
         if session.is_late() && !was_late {
             session.progress.note(&format!(
-                "the time of the run was over at {part}: the remaining cases are left out \
+                "the time of the run was over at {part}: the cases that remain, if any, are left out \
                  (--seconds sets a longer time)"
             ));
         }
@@ -481,7 +481,8 @@ mod tests {
         let with_load = Selection { load: Some(vec![75, 95]), ..Selection::default() };
         let full = Selection { full: true, ..with_load.clone() };
         let ensure = |selection: &Selection, memory| ensure_fits(selection, None, Some(memory));
-        // At 2^27 slots of 8 bits, the quotient filters are two of ours and a rival, perhaps with AVX2 kernels too.
+        // At 2^27 slots of 8 bits, there are three quotient filters: two of ours and a rival. Machines with more than
+        // AVX2 measure our two once more with AVX2 kernels. Each filter has 128 MiB or more.
         assert!(ensure(&with_load, 300 << 20).is_ok());
         let refused = ensure(&full, 300 << 20).unwrap_err();
         assert!(refused.is::<BadInput>() && refused.to_string().contains("slots"), "{refused}");
