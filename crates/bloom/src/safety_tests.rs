@@ -1,7 +1,8 @@
 //! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
 //! these tests must then fail.
 //!
-//! The hashes are 0, whose unit is the first. So without a check, the accesses stay within the table.
+//! A call that should be refused gets hashes of 0 only, whose unit is the first. So without a check, its accesses stay
+//! within the table.
 
 use crate::geometry::Geometry;
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
@@ -16,7 +17,8 @@ fn panics<T>(call: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// The block form of the standard layout has any number of bytes, and is read by safe code.
+/// Checks the layouts whose blocks are read by unsafe code. That is not the standard layout: its block form may have any
+/// number of bytes, and is read by safe code.
 fn of_every_blocked_layout(check: impl Fn(&dyn Checked)) {
     check(&Of::<Register>::default());
     check(&Of::<SplitBlock>::default());
@@ -91,13 +93,18 @@ impl<L: Layout> Checked for Of<L> {
 
 #[test]
 fn vector_kernels_refuse_a_table_of_another_length() {
-    for isa in Isa::available().filter(|isa| *isa >= Isa::Avx2) {
+    for isa in Isa::available().filter(|isa| *isa != Isa::Portable) {
         of_every_layout(|layout| {
+            if layout.is_standard() && isa == Isa::Neon {
+                // Runs the portable body, which reads and writes slices.
+                return;
+            }
             let mut table = vec![0; UNITS * layout.unit_bytes()];
             for units in [UNITS as u64 - 1, UNITS as u64, UNITS as u64 + 1] {
                 let refused = units != UNITS as u64;
                 assert_eq!(layout.contains_batch(isa, units, &table, 320, 5), refused, "{isa}");
-                // Standard filters have a vector kernel for inserts only with AVX-512. The portable body reads slices.
+                // On x86-64, standard filters have a vector kernel for inserts only with AVX-512. The portable body
+                // writes to slices.
                 let refused = refused && !(layout.is_standard() && isa == Isa::Avx2);
                 assert_eq!(layout.insert_batch(isa, units, &mut table, 320), refused, "{isa}");
             }

@@ -110,6 +110,17 @@ impl<B: SingleKey> Kernels<B> {
     }
 }
 
+/// The bytes of answer words, in the order of the keys. The vector kernels are for little-endian machines only.
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
+#[inline(always)]
+fn bytes_of(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: the slice covers the same memory; bytes need no alignment and have no invalid values.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
 /// The odd 32-bit constant by which the low half of a hash is multiplied to get the key's *pattern*: the positions of
 /// its bits within its block. It consists of the high 32 bits of 2^64 divided by the golden ratio.
 ///

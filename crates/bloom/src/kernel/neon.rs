@@ -47,13 +47,6 @@ pub(super) fn run_groups<B: Body, F: Fetch>(
     }
 }
 
-/// The bytes of answer words, in the order of the keys: these kernels are for little-endian machines.
-#[inline(always)]
-pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
-    // SAFETY: the slice covers the same memory; bytes need no alignment and have no invalid values.
-    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
-}
-
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bytes(bytes: [u8; 16]) -> uint8x16_t {

@@ -98,13 +98,6 @@ pub(super) fn store_places(to: &mut [u32; 8], indices: __m256i) {
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), indices) }
 }
 
-/// The bytes of answer words, in the order of the keys: x86 is little-endian.
-#[inline(always)]
-pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
-    // SAFETY: the slice covers the same memory; bytes need no alignment and have no invalid values.
-    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
-}
-
 /// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
 ///
 /// A byte is stored per key, or eight per vector, and one compare turns 64 of them into an answer word. The compare

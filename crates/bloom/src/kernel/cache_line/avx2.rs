@@ -4,7 +4,9 @@ use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::groups::run_groups;
 use crate::kernel::portable::GROUP;
-use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, portable, x86};
+use crate::kernel::{
+    BatchKernels, PATTERN_SHIFT, PATTERN_STEP, bytes_of, pattern_positions, portable, x86,
+};
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;
 use trommel_base::range::reduce;
@@ -130,7 +132,7 @@ fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let found_bytes = x86::bytes_of(found);
+    let found_bytes = bytes_of(found);
     let window = Window::for_table(table.len());
     with_fetch!(window, F => run_groups::<CacheLineBody, F, _>(
         geometry,

@@ -5,7 +5,7 @@ use super::{CacheLineBody, LANES};
 use crate::geometry::Geometry;
 use crate::kernel::neon::{self, EVERY_OTHER, Fields};
 use crate::kernel::portable::{self, Body};
-use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, bytes_of, pattern_positions};
 use core::arch::aarch64::*;
 use trommel_base::batch::Window;
 use trommel_base::with_fetch;
@@ -21,7 +21,7 @@ fn line(geometry: Geometry, hash: u64) -> usize {
 
 #[target_feature(enable = "neon")]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let found_bytes = neon::bytes_of(found);
+    let found_bytes = bytes_of(found);
     let window = Window::for_table(table.len());
     let fields = Fields::new([0, 1, 2, 3, 4, 5, 6, 7]);
     // The first byte of each lane in the line, for two keys.
@@ -86,7 +86,8 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
             // One key at a time, so that a key's store is visible to the next key of the same line.
             for hash in keys {
                 let mask = mask(*hash);
-                // SAFETY: as in `contains_batch`; the 64 bytes of the line are read and written.
+                // SAFETY: as in `contains_batch`, and `table` is not borrowed elsewhere. The 64 bytes of the line are
+                // read and written.
                 unsafe {
                     let line = start.add(line(*hash)).cast::<u64>();
                     for (i, mask) in mask.into_iter().enumerate() {

@@ -9,7 +9,8 @@ use crate::geometry::Geometry;
 use crate::kernel::groups::run_groups;
 use crate::kernel::x86::{self, PatternRing};
 use crate::kernel::{
-    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
+    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, bytes_of, pattern_positions,
+    portable,
 };
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;
@@ -66,7 +67,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
         return avx2::contains_batch(geometry, table, hashes, found);
     }
     let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let found_bytes = x86::bytes_of(found);
+    let found_bytes = bytes_of(found);
     let window = Window::for_table(table.len());
     with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
         geometry,

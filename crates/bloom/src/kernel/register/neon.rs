@@ -5,7 +5,7 @@ use super::RegisterBody;
 use crate::geometry::Geometry;
 use crate::kernel::neon::{self, EVERY_OTHER, Fields};
 use crate::kernel::portable::{self, Body, GROUP};
-use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, bytes_of};
 use core::arch::aarch64::*;
 use trommel_base::batch::Window;
 use trommel_base::with_fetch;
@@ -34,7 +34,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     // A key that sets fewer than eight bits has its first position several times.
     let fields =
         Fields::new(core::array::from_fn(|i| if i < geometry.hashes as usize { i } else { 0 }));
-    let found_bytes = neon::bytes_of(found);
+    let found_bytes = bytes_of(found);
     let window = Window::for_table(table.len());
     let word = |hash| word(geometry, hash);
     with_fetch!(window, F => neon::run_groups::<RegisterBody, F>(

@@ -2,7 +2,7 @@
 
 use super::{BLOCK_BYTES, SALTS, SplitBlockBody};
 use crate::geometry::Geometry;
-use crate::kernel::{BatchKernels, neon, portable};
+use crate::kernel::{BatchKernels, bytes_of, neon, portable};
 use core::arch::aarch64::*;
 use trommel_base::batch::Window;
 use trommel_base::range::reduce;
@@ -42,7 +42,7 @@ fn block(geometry: Geometry, hash: u64) -> usize {
 
 #[target_feature(enable = "neon")]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let found_bytes = neon::bytes_of(found);
+    let found_bytes = bytes_of(found);
     let window = Window::for_table(table.len());
     let block = |hash| block(geometry, hash);
     with_fetch!(window, F => neon::run_groups::<SplitBlockBody, F>(
@@ -80,7 +80,8 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
             // One key at a time, so that a key's store is visible to the next key of the same block.
             for hash in keys {
                 let mask = mask(*hash);
-                // SAFETY: as in `contains_batch`; the 32 bytes of the block are read and written.
+                // SAFETY: as in `contains_batch`, and `table` is not borrowed elsewhere. The 32 bytes of the block are
+                // read and written.
                 unsafe {
                     let block = start.add(block(*hash));
                     let before = load(block);

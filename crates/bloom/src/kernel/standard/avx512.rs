@@ -17,7 +17,7 @@
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;
-use crate::kernel::x86;
+use crate::kernel::{bytes_of, x86};
 use core::arch::x86_64::*;
 use core::ops::Range;
 use trommel_base::batch::{Fetch, LEAD_KEYS, MAX_DISTANCE_KEYS, WORD_BYTES, Window, run_stages};
@@ -187,7 +187,7 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         // groups, and the survivors have one group to spare. Both pointers are valid for the whole chunk, and nothing
         // else accesses the survivors while passes run.
         let load = |group: usize| unsafe { _mm512_loadu_si512(list.add(group * GROUP).cast()) };
-        let answers = x86::bytes_of(answers);
+        let answers = bytes_of(answers);
         let mut written = 0;
         run_stages::<GROUP, _>(
             &[],
