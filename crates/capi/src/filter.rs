@@ -338,7 +338,8 @@ pub unsafe extern "C" fn trommel_frozen_size(filter: *const Owned) -> usize {
 ///
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL. Only a filter of the
+/// kind `counting-bloom` with compact counters allocates, and so may return TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_freeze(
     filter: *const Owned,
@@ -353,16 +354,15 @@ pub unsafe extern "C" fn trommel_freeze(
         // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
         let need = filter.encoded_len();
-        let too_small = Failure::BufferTooSmall { need, got: capacity };
         if need > capacity {
             written.put(need);
-            return Err(too_small);
+            return Err(Failure::BufferTooSmall { need, got: capacity });
         }
         // SAFETY: the header requires room for `capacity` bytes that nobody else uses during the call.
         let buffer = unsafe { border::buffer::<u8, u8>("dst", dst.cast(), capacity, &[]) }?;
-        // The slice is long enough. Writing can fail only if there is no memory for the bytes of the overflow table of
-        // a compact counting filter.
-        filter.write_to(&mut buffer[..need]).map_err(|_| too_small)?;
+        // The slice is long enough, so the only error is that of a compact counting filter: there is no memory for the
+        // bytes of its overflow table, which are a part of the frozen bytes.
+        filter.write_to(&mut buffer[..need]).map_err(|_| Failure::Memory { bytes: need })?;
         written.put(need);
         Ok(())
     })
