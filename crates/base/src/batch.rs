@@ -1,6 +1,6 @@
 //! The batch pipeline: locate, prefetch, probe.
 //!
-//! A single lookup outside the caches waits for one cache line, but a core can have sixteen cache lines and more in
+//! A single lookup outside the caches waits for its cache line, but a core can have sixteen cache lines and more in
 //! flight. So a batch goes through a pipeline of three stages, one group of keys at a time. *Locate* computes, from the
 //! hashes of a group, the offsets of its cache lines in the table. Some groups later, *fetch* prefetches these cache
 //! lines. After a further distance, *probe* reads or writes them.
@@ -44,11 +44,12 @@ impl Window {
     /// an L2 of 1 MiB, lookups in blocks of a word and of a cache line take 0.7 to 0.85 of the time that they take
     /// without prefetch.
     ///
-    /// Beyond twice L2, the best hint is T1, which fetches into L2: a Sapphire Rapids core can have 48 cache lines on
-    /// their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a lookup in split blocks
-    /// takes 2.2 ns with T0 and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, and 13.9 and 12.7
-    /// at 1 GB. NTA is slower than T1 at every size. In tables of between one and two times L2, random reads without a
-    /// filter are up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make no difference.
+    /// From about twice L2 on, the fastest hint is T1, which fetches into L2: a Sapphire Rapids core can have 48 cache
+    /// lines on their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a lookup in split
+    /// blocks takes 2.2 ns with T0 and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, and 13.9
+    /// and 12.7 at 1 GB. NTA is slower than T1 at every size. In tables of between one and two times L2, random reads
+    /// without a filter are up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make no
+    /// difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::for_table_and_l2(bytes, l2_bytes())
@@ -188,7 +189,7 @@ macro_rules! with_fetch {
     };
 }
 
-/// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot may be
+/// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot can be
 /// overwritten once its key has been probed.
 ///
 /// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load multiplies
@@ -363,7 +364,10 @@ mod tests {
                     },
                 );
                 let expected: Vec<usize> = (0..groups).collect();
-                assert!(stages.iter().all(|stage| *stage == expected), "{groups} {distance_keys}");
+                assert!(
+                    stages.iter().all(|stage| *stage == expected),
+                    "{groups} groups, {distance_keys} keys"
+                );
             }
         }
     }

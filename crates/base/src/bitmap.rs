@@ -198,8 +198,8 @@ impl Bitmap {
         self.words
     }
 
-    /// Makes this a bitmap of `len` bits. Calls `fill` with the bitmap's words, which are zero, so that it writes them;
-    /// then clears the bits beyond the end. The batch lookups of filters write their answers in this way.
+    /// Makes this a bitmap of `len` bits. Calls `fill`, which gets the bitmap's words, all zero, and writes the bits
+    /// into them. Then clears the bits beyond the end. The batch lookups of filters write their answers in this way.
     ///
     /// ```
     /// use trommel::Bitmap;

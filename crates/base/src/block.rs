@@ -71,7 +71,8 @@ impl Trailer {
     }
 
     /// Splits this trailer off a block. Returns the parameter and the table, or `None` if the block is too short or
-    /// ends in another trailer.
+    /// ends in another trailer. The parameter can be one that is reserved or that the kind does not have:
+    /// [`BlockTable`]'s methods check it.
     #[inline(always)]
     #[must_use]
     pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
@@ -121,8 +122,8 @@ pub trait BlockTable {
     /// The exact size in bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize>;
 
-    /// Builds the table of the keys with these hashes in `table`, whose length must be [`BlockTable::table_len`]. The
-    /// previous contents of `table` do not matter.
+    /// Builds the table of the keys with these hashes in `table`. The caller must ensure that `table` has the length
+    /// [`BlockTable::table_len`]. The previous contents of `table` do not matter.
     ///
     /// # Errors
     /// [`PolicyError`] if the table has no room for the keys or memory is refused; the table's contents are then
@@ -146,11 +147,12 @@ pub trait BlockTable {
     /// Checks length, parameter and structure. There is no checksum.
     ///
     /// # Errors
-    /// [`FormatError`] if no build makes such a table.
+    /// [`FormatError`] if no build makes a table with this length, this parameter or this structure.
     fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError>;
 }
 
-/// Why a filter block was not built. The bytes that were to hold it may have been overwritten.
+/// Why a filter block was not built. The bytes that were to hold the block can have been overwritten, unless the
+/// variant says otherwise.
 ///
 /// ```
 /// use trommel::{FilterKind, FilterPolicy, PolicyError};
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn no_trailer_opens_a_block_without_a_filter_or_a_reserved_code() {
+    fn no_trailer_opens_a_block_without_a_filter_or_with_hash_number_0() {
         for kind in FilterKind::ALL {
             let trailer = Trailer::of(*kind, HashId::Xxh3);
             assert_eq!(trailer.open(&[]), None);

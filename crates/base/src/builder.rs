@@ -112,8 +112,9 @@ impl<F: FingerprintOptions> Builder<F> {
 #[macro_export]
 macro_rules! spec_setters {
     () => {
-        /// The number of keys expected. With 0 keys, the filter is the smallest one, unless only bytes are given: then
-        /// it takes these bytes.
+        /// The number of keys expected. With 0 keys, the filter is the smallest one, unless bytes are given but no
+        /// false-positive rate: then it takes these bytes. (But a quotient filter with `fingerprint_bits` is then the
+        /// smallest one too.)
         ///
         /// ```
         /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -142,8 +143,9 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The most bytes that the table may take. If no false-positive rate is given, the table is the largest one
-        /// within them; but a quotient filter with `fingerprint_bits` is no larger than its keys need.
+        /// The most bytes that the table is allowed to take. If no false-positive rate is given, the table is the
+        /// largest one within these bytes; but a quotient filter with `fingerprint_bits` is no larger than its keys
+        /// need.
         ///
         /// ```
         /// use trommel::{Filter, RegisterBloom};
@@ -156,7 +158,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, rounded up to whole blocks or words.
+        /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, in a Bloom filter rounded up to whole
+        /// blocks or words.
         ///
         /// If no false-positive rate is given, a Bloom filter takes all of these bytes, counters included. For a
         /// quotient or cuckoo filter the bytes are a limit, and the build is refused if the keys need more. If a rate
@@ -315,7 +318,8 @@ macro_rules! slot_setters {
 
         /// The filter doubles by itself when this share of its slots is taken. Only quotient and cuckoo filters have
         /// this option. Each doubling uses up one bit of every fingerprint. A share is refused if it is so low that the
-        /// bits run out before all expected keys are inserted (before one key if none are expected).
+        /// bits run out, or the filter has its largest size, before all expected keys are inserted (before one key if
+        /// none are expected).
         ///
         /// ```
         /// use trommel::{Filter, Insert, QuotientFilter};
@@ -360,7 +364,7 @@ macro_rules! remainder_setters {
 #[macro_export]
 macro_rules! fingerprint_setters {
     () => {
-        /// Bits of a whole fingerprint. Only quotient and cuckoo filters have this option.
+        /// Bits of a whole fingerprint. Only the kinds `quotient` and `cuckoo` have this option.
         ///
         /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of different sizes merge if
         /// they have the same number of fingerprint bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or

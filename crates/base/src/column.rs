@@ -92,8 +92,8 @@ impl Hasher {
     ///
     /// The offsets are those of Arrow's arrays: `Utf8` and `Binary` (`&[i32]`), or `LargeUtf8` and `LargeBinary`
     /// (`&[i64]`). The first offset need not be 0, so a slice of the offsets selects a slice of the column. A null is
-    /// hashed like any other key, as the bytes between its two offsets, of which there are usually none. The caller
-    /// knows which keys are null.
+    /// hashed like any other key: as the bytes between its two offsets, usually no bytes. The caller knows which keys
+    /// are null.
     ///
     /// # Errors
     /// [`OffsetsError`] if an offset is negative, below the one before it, or past the end of `bytes`. Then nothing is

@@ -42,7 +42,7 @@ pub struct Header {
     pub kind: FilterKind,
     /// How its keys are hashed.
     pub hasher: Hasher,
-    /// The number of keys inserted.
+    /// The number of keys, as the filter's `len` counts them.
     pub len: u64,
     /// The kind's parameters; those that the kind does not use are zero.
     pub parameters: [u64; PARAMETERS],
@@ -122,7 +122,7 @@ impl<B: FrozenBytes> Parsed<B> {
         self.header
     }
 
-    /// The payload. It may have any alignment.
+    /// The payload. It can have any alignment.
     ///
     /// ```
     /// use trommel::{BloomFilter, container};
@@ -262,7 +262,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// Does the same as [`parse`], but does not verify the checksum of the payload: for bytes that this process, or
 /// a storage engine with its own checksums, has verified already.
 ///
-/// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter may give any
+/// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
 /// answer, even a false negative. But it never reads outside of the bytes, panics or searches without end. Before the
 /// filter is copied to be changed, or merged into another one, its structure is checked, though never the checksum.
 ///
@@ -304,8 +304,8 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 }
 
 /// Does the same as [`parse_bytes`], for a filter whose keys were hashed by this hasher. This is the only way to read a
-/// filter whose keys were hashed with a secret key, which its bytes do not contain. It also reads the bytes of other
-/// hashers, and refuses those of another function or seed.
+/// filter whose keys were hashed with a secret key, which its bytes do not contain. A filter without a secret key can
+/// be read in this way too. Bytes that name another hash function, seed or check of the key are refused.
 ///
 /// The types of filters make a view of the result by their `from_container`.
 ///
@@ -365,12 +365,13 @@ fn parse_hashed<B: FrozenBytes>(
     Ok(Parsed { header, payload, trust })
 }
 
-/// A number that tells frozen filters apart: the header's checksum, which covers kind, hash, parameters,
-/// the number of keys, and the checksum of the payload. `None` if there is no header, or it is damaged.
+/// A number that tells frozen filters apart: the header's checksum, which covers kind, hash, parameters, the number of
+/// keys, and the checksum of the payload. `None` if there is no header of this version, or if the header is damaged.
 ///
-/// Two frozen filters with different contents have the same identity with a probability of 2^-64, unless one is
+/// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
 /// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity it
-/// has. If the payload of such bytes is damaged, the filter in the cache is not.
+/// has. The identity does not reveal whether the payload of these bytes is damaged, but the filter in the cache is then
+/// still intact.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///
@@ -468,20 +469,20 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_every_truncation_and_every_extension_is_refused() {
+    fn every_flipped_bit_every_truncation_and_an_extension_are_refused() {
         let (header, payload) = sample();
         let good = header.to_bytes(&[&payload]);
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(parse(&bytes).is_err(), "bit {bit}");
+            assert!(parse(&bytes).is_err(), "flipped bit {bit} is accepted");
             let in_header = bit / 8 < HEADER_BYTES;
             assert_eq!(identity(&bytes), if in_header { None } else { identity(&good) });
-            assert_eq!(parse_trusted(&bytes).is_err(), in_header, "bit {bit}");
+            assert_eq!(parse_trusted(&bytes).is_err(), in_header, "flipped bit {bit}");
         }
         for len in 0..good.len() {
-            assert!(parse(&good[..len]).is_err(), "length {len}");
-            assert!(parse_trusted(&good[..len]).is_err(), "length {len}");
+            assert!(parse(&good[..len]).is_err(), "{len} bytes are accepted");
+            assert!(parse_trusted(&good[..len]).is_err(), "{len} bytes are accepted");
         }
         let extended: Vec<u8> = good.iter().chain(&[1, 2, 3]).copied().collect();
         assert_eq!(

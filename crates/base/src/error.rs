@@ -9,8 +9,8 @@ use crate::storage::OutOfMemory;
 use core::fmt;
 use trommel_simd::IsaError;
 
-/// Why a filter could not be built. Nothing is left allocated for it. Only [`SpecError::OutOfMemory`]
-/// means that the system was asked for memory, and refused.
+/// Why a filter could not be built. Nothing is left allocated for it. Only [`SpecError::OutOfMemory`] means that the
+/// system refused memory.
 ///
 /// ```
 /// use trommel::{BloomFilter, SpecError};
@@ -26,7 +26,8 @@ pub enum SpecError {
         /// The rate asked for.
         fpr: f64,
     },
-    /// The kind cannot reach the false-positive rate: its layout or the 64-bit hash sets a floor.
+    /// The filter cannot reach the false-positive rate: the layout of its kind, the 64-bit hash, or an option such as
+    /// `remainder_bits` sets a floor.
     FprUnreachable {
         /// The rate asked for.
         fpr: f64,
@@ -181,7 +182,7 @@ impl From<IsaError> for SpecError {
     }
 }
 
-/// A filter had no room for a key. It holds what it held before that key.
+/// A filter could not take a key, for lack of room or of memory. The filter holds what it held before that key.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert};
@@ -200,7 +201,7 @@ pub struct Full {
     pub inserted: usize,
     /// The number of keys in the filter now.
     pub len: usize,
-    /// The number of keys that the filter can hold.
+    /// The number of keys that the filter has room for if no slot stays empty.
     pub capacity: usize,
     /// The resource that was exhausted.
     pub why: WhyFull,
@@ -218,15 +219,17 @@ pub struct Full {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyFull {
-    /// No slot that the key could use is free, or can be made free.
+    /// No slot that the key could use is free or can be made free, or the filter had to grow and its table cannot
+    /// become larger.
     Slots,
     /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255. In a
     /// cuckoo filter it is 8, plus as many as fit into the overflow area, which the filter's keys share.
     Copies {
-        /// How many copies the filter holds.
+        /// How many copies of the key the filter holds.
         max: u32,
     },
-    /// The filter had to grow, but its fingerprints have no bit left to number more slots.
+    /// The filter had to grow, but its fingerprints have no bit left to number more slots. In a quotient filter, this
+    /// is also the reason if it already has the largest number of slots.
     Fingerprint,
     /// The insert needed memory, to grow the filter or to search for room, but the system refused it.
     Memory {
@@ -275,7 +278,7 @@ impl fmt::Display for Full {
 
 impl core::error::Error for Full {}
 
-/// Two filters cannot be combined, since a property differs. Neither was changed.
+/// Two filters cannot be combined, since they differ in a property. Neither was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Incompatible {
@@ -433,7 +436,7 @@ impl From<OutOfMemory> for MergeError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoldError {
-    /// The number of units (blocks, or words of a standard filter) is not a multiple of the factor.
+    /// The number of units (words, blocks or cache lines) is not a multiple of the factor.
     NotDivisible {
         /// Units of the filter.
         units: u64,

@@ -4,7 +4,7 @@ use crate::{Bitmap, Full, Hasher, Key, KeyHash, MergeError};
 use alloc::boxed::Box;
 use trommel_simd::{Hint, prefetch};
 
-/// A set that may answer "perhaps" for a key it does not hold, and never "no" for one it does.
+/// A set that can answer "perhaps" for a key that it does not hold, but never answers "no" for a key that it holds.
 ///
 /// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, even if `F` is `dyn Filter`. So [`Filter::hash`] and
 /// [`Filter::contains`], which take keys of any type, work even if the filter's type is known only at run time.
@@ -36,7 +36,7 @@ pub trait Filter {
 
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length, and
     /// its allocation is reused. Nothing else is allocated, except by `trommel::engine::ShardedFilter`. If `found` is
-    /// too short, and the system refuses the memory, this ends the program; see [`Bitmap::try_reserve`].
+    /// too short, and the system refuses the memory, the program ends; see [`Bitmap::try_reserve`].
     ///
     /// ```
     /// use trommel::{Bitmap, Filter, SplitBlockBloom};
@@ -141,10 +141,11 @@ pub trait Filter {
         self.contains_hash(self.hash(key))
     }
 
-    /// The number of keys held, or the number of inserts if the filter cannot tell repeated keys from new ones.
+    /// The number of keys held, where a multiset counts every copy; or the number of inserts minus removals, if the
+    /// filter cannot tell repeated keys from new ones.
     ///
-    /// Such a filter counts calls. If a key is removed that was never inserted, or is removed more often than it was
-    /// inserted, the count may fall below the number of keys held, down to 0. So [`Filter::is_empty`] may be false
+    /// In the second case, the count can fall below the number of keys held, down to 0: if a key is removed that was
+    /// never inserted, or a key is removed more often than it was inserted. So [`Filter::is_empty`] can be false
     /// although the count is 0.
     ///
     /// ```
@@ -161,9 +162,11 @@ pub trait Filter {
     /// ```
     fn len(&self) -> usize;
 
-    /// Whether every lookup is answered "no". Never true while a bit of the table is set, whatever [`Filter::len`] is.
+    /// Whether every lookup is answered "no". Never true while a bit of the table is set, whatever [`Filter::len`] is,
+    /// except in a trusted view of damaged bytes.
     ///
-    /// Cost: up to one pass over the table for a Bloom filter whose `len` is 0; otherwise none.
+    /// Cost: up to one pass over the table for a Bloom filter whose `len` is 0. A `trommel::engine::ShardedFilter` asks
+    /// its shards, one after the other. Otherwise none.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -216,8 +219,8 @@ pub trait Filter {
         false
     }
 
-    /// The probability that a key that is not in the filter is answered "perhaps". It is computed from
-    /// the filter's parameters and its current fill.
+    /// The probability that a lookup of a key that is not in the filter is answered "perhaps". It is computed from the
+    /// filter's parameters and its current fill.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -324,8 +327,8 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room, or if a filter that grows by itself cannot grow. The filter then holds the same
-    /// keys as before; if it grows by itself, it can have doubled.
+    /// [`Full`] if there is no room, if a filter that grows by itself cannot grow, or if the system refuses memory that
+    /// the insert needs. The filter then holds the same keys as before; if it grows by itself, it can have doubled.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the filter then holds the same keys as after single inserts. Its bytes are the same too, unless
@@ -342,7 +345,8 @@ pub trait Insert: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
+    /// [`Full`] if a key cannot be inserted, as in [`Insert::insert_hash`]. The error has the number of keys that were
+    /// inserted: the first ones of the batch.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width: a key that
@@ -371,9 +375,9 @@ pub trait Insert: Filter {
 
 /// A filter that takes keys from several threads at once, through `&self`.
 ///
-/// A filter implements either this trait or [`Insert`], since their methods have the same names. A lookup that runs
-/// concurrently with an insert may or may not see the inserted key. A lookup that is ordered after the insert
-/// sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
+/// No filter implements both this trait and [`Insert`]: their methods have the same names, so a call would be
+/// ambiguous. A lookup that runs concurrently with an insert sees the inserted key or does not. A lookup that is
+/// ordered after the insert sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
 pub trait InsertShared: Filter {
     /// Inserts the key of this hash; true if that changed the filter's answers or table.
     ///
@@ -387,8 +391,8 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room, or if a filter that grows by itself cannot grow. This call then inserted nothing;
-    /// a filter that grows by itself can have doubled.
+    /// [`Full`] if there is no room, if a filter that grows by itself cannot grow, or if the system refuses memory that
+    /// the insert needs. This call then inserted nothing; a filter that grows by itself can have doubled.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full>;
 
     /// Inserts a batch: the filter then holds the same keys as after single inserts.
@@ -405,7 +409,8 @@ pub trait InsertShared: Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
+    /// [`Full`] if a key cannot be inserted, as in [`InsertShared::insert_hash`]. The error has the number of keys that
+    /// were inserted.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width, see [`Insert::insert`].
@@ -436,8 +441,9 @@ pub trait Remove: Filter {
     /// Removes one copy of the key of this hash, and returns true. If a lookup would answer "no", changes nothing and
     /// returns false.
     ///
-    /// Remove only keys that were inserted. Removing a false positive takes a bit, a counter or a fingerprint from an
-    /// inserted key, and lookups may miss that key from then on.
+    /// Remove only keys that were inserted. Removing a false positive decrements counters of inserted keys or takes the
+    /// fingerprint of one, and lookups can then miss these keys. A set with slots stores two inserted keys that have
+    /// the same fingerprint as one key, so removing either removes both; a multiset keeps a copy for each.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -472,9 +478,9 @@ pub trait Remove: Filter {
 
 /// A filter that counts copies of a key.
 pub trait Count: Filter {
-    /// The number of copies of the key of this hash in the filter, or more, since keys can share counters or a
-    /// fingerprint. It is 0 if a lookup answers "no". Counters that stop at a ceiling can give fewer; the filter's
-    /// documentation states the ceiling.
+    /// The number of copies of the key of this hash in the filter. It can be too high, since keys can share counters or
+    /// a fingerprint. It is 0 if a lookup answers "no". Counters that stop at a ceiling can give a number that is too
+    /// low; the filter's documentation states the ceiling.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter, Filter};
@@ -506,7 +512,7 @@ pub trait Count: Filter {
     }
 }
 
-/// A filter that can take in all keys of another.
+/// A filter to which all keys of another filter can be added.
 ///
 /// A frozen filter can be merged without an owned copy of it: every kind's `union` takes a view of that kind, and
 /// `merge_view` of `AnyFilter` takes a view of any kind.
@@ -530,7 +536,7 @@ pub trait Merge: Sized {
     ///
     /// # Errors
     /// [`Merge::Error`] if the filters differ in size, parameters or hasher, if a filter with slots has no room, or if
-    /// memory is refused. This filter is then unchanged. Quotient filters may differ in size if they have the same
-    /// `fingerprint_bits`.
+    /// memory is refused (except that a counting filter with compact counters then ends the program). This filter is
+    /// then unchanged. Quotient filters are allowed to differ in size if they have the same `fingerprint_bits`.
     fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

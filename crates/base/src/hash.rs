@@ -1,7 +1,7 @@
 //! Hash functions that are part of the frozen format.
 //!
-//! XXH3-64 with a seed is the default; XXH64 with seed 0 is what Parquet prescribes. Both come from
-//! the `xxhash-rust` crate. Integers are hashed by code of this crate (`kernel/hash.rs`), which the compiler can
+//! XXH3-64 with a seed is the default; XXH64 with seed 0 is what Parquet prescribes. For strings of bytes, both come
+//! from the `xxhash-rust` crate. Integers are hashed by code of this crate (`kernel/hash.rs`), which the compiler can
 //! vectorise; tests check that it gives the same hashes. SipHash-1-3 has a secret key, and is code of this crate for
 //! strings too (`kernel/siphash.rs`).
 
@@ -79,9 +79,9 @@ impl fmt::Display for HashId {
 
 /// A hash function, and its seed or secret key: how keys become [`KeyHash`]es.
 ///
-/// The bytes of a filter contain function and seed, so a filter that is read back hashes as the one that was written,
-/// on any machine and in any version. The seed is a parameter and not a secret. Filters with different seeds are
-/// independent, but a seed does not protect from an adversary who can see it.
+/// The bytes of a filter contain the function and the seed, so a filter that is read back hashes as the one that was
+/// written, on any machine and in any version. The seed is a parameter and not a secret. Filters with different seeds
+/// are independent, but a seed does not protect from an adversary who can see it.
 ///
 /// If an adversary chooses keys, use [`Hasher::siphash13`] with a secret key. The bytes of a filter contain only a
 /// [check](Hasher::seed) of that key; functions such as `FilterView::parse_with_hasher` take the key, and read such
@@ -121,7 +121,7 @@ impl Eq for Hasher {}
 
 impl Hash for Hasher {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        // The key is left out, since the hash of a `Hasher` may become known, for example by the order of a hash table.
+        // The key is left out, since the hash of a `Hasher` can become known, for example by the order of a hash table.
         (self.id, self.seed).hash(state);
     }
 }
@@ -179,7 +179,7 @@ impl Hasher {
     ///
     /// ```
     /// use trommel::{Filter, FilterView, FormatError, Hasher, SplitBlockBloom};
-    /// let key = [7; 16]; // 16 random bytes in earnest
+    /// let key = [7; 16]; // in a real program, 16 random bytes
     /// let hasher = Hasher::siphash13(key);
     /// let mut filter = SplitBlockBloom::builder().keys(100).hasher(hasher).build()?;
     /// filter.add("anvil");

@@ -72,12 +72,12 @@ impl KeyHash {
 
     /// Hashes a value of any type that implements [`Hash`], with any [`BuildHasher`].
     ///
-    /// This method then mixes the bits of the result, since filters use all 64 bits of a hash: in a function made for
-    /// hash tables, the high bits may depend on only a part of the value.
+    /// After that, this method mixes the bits of the result, since filters use all 64 bits of a hash: in a function
+    /// made for hash tables, the high bits can depend on only a part of the value.
     ///
-    /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function differ between versions
-    /// of Rust and between machines, and `RandomState` differs in each process. For stored filters use [`Key`], whose
-    /// encoding is part of the format.
+    /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function can differ between
+    /// versions of Rust and between machines, and `RandomState` differs in each process. For stored filters use
+    /// [`Key`], whose encoding is part of the format.
     ///
     /// ```
     /// use std::hash::RandomState;

@@ -8,7 +8,7 @@
 //! | [`storage`] | zeroed memory, aligned to cache lines, in huge pages if it is large |
 //! | [`bitmap`] | one answer bit per key |
 //! | [`batch`] | the batch pipeline: locate, prefetch, probe |
-//! | [`partition`] | groups keys, in one pass, by the part of a table that they belong to |
+//! | [`partition`] | groups keys by the part of a table that they belong to |
 //! | [`sizing`] | the equations of the false-positive rates, and their inverses |
 //! | [`spec`], [`builder`] | the options of a filter, checked before anything is allocated; the builder of each kind |
 //! | [`kind`] | the list of the kinds of filter, with their names and numbers |

@@ -1,15 +1,15 @@
 //! Groups keys by the part of a table that they belong to, so that each part is processed in cache.
 //!
-//! In a table larger than the caches, a key costs one cache miss, even if its cache line is prefetched: on Sapphire
-//! Rapids, up to 11 ns at 128 MB, and up to 19 ns at 1 GB. A radix partition costs 2 to 3 ns per key there, reads and
-//! writes sequentially, and leaves parts that fit into L2. [`Partitioner::partition`] is that pass, for every family of
-//! filters.
+//! In a table larger than the caches, each cache line that a key reads or writes costs a cache miss, even if it is
+//! prefetched: on Sapphire Rapids, up to 11 ns at 128 MB, and up to 19 ns at 1 GB. A radix partition into up to 4096
+//! parts costs about 2 to 3 ns per key there, reads and writes sequentially, and leaves parts of the table that fit
+//! into L2. [`Partitioner::partition`] is that pass, for every family of filters.
 //!
 //! # Method
 //!
-//! A closure `split` maps a hash to the number of its part and to the record to keep of it. Every part has
-//! a *region* of the scratch memory. Records are appended to the region of their part, so each part keeps
-//! the order of the input.
+//! A closure `split` maps a hash to the number of its part and to the record to keep of it (or to several such pairs).
+//! Every part has a *region* of the scratch memory. Records are appended to the region of their part, so each part
+//! keeps the order of the input.
 //!
 //! **Regions with slack.** The exact length of a region is known only after a pass over the hashes. But
 //! hashes are uniform, so the length is guessed: the mean plus six standard deviations. If the guess is
@@ -17,10 +17,11 @@
 //! regions of counted lengths. So any input is grouped, but `split` is called up to three times per hash.
 //!
 //! **Two ways to append.** If the records of a batch fit into the caches near the core, they are
-//! *scattered*: each is stored directly in its region. The records of a larger batch are *combined*: stores
-//! to hundreds of distant regions would each read a cache line, and miss the TLB, for one record. So a part
-//! has a *run* of a few cache lines in a buffer in L2. A full run is streamed to the region: its lines are
-//! stored by instructions that bypass the caches (`kernel/stream.rs`).
+//! *scattered*: each is stored directly in its region. The records of a larger batch are *combined*:
+//! stores to hundreds of distant regions would each read a cache line, and miss the TLB, for one
+//! record. So each part has a *run* of a few cache lines in a buffer in L2. A full run is streamed to
+//! the region: on x86-64, its cache lines are stored by instructions that bypass the caches
+//! (`kernel/stream.rs`).
 //!
 //! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
 //! and for regions without a histogram (theirs are virtual memory as large as the input); Polychroniou and
@@ -50,15 +51,15 @@
 //!
 //! A batch of 64 K hashes in 256 parts takes, in ns per key without and with one read of all parts afterwards:
 //! scattered with slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined 1.5 and 2.6 with records of four
-//! bytes, 1.7 and 3.4 with records of eight, since streamed records have left the caches. At 4 MiB of records, both
-//! ways to append are equally fast; at 8 MiB in 256 parts, combining is faster, 2.1 against 2.5. On Cascade Lake, whose
-//! L2 is half as large, they are equally fast at 1 MiB; combining is faster at 2 MiB in 256 parts, 3.5 against 4.3 (4.0
-//! against 4.8 with the read), and at 4 MiB in 128 parts, 3.9 against 5.6, all in fresh memory. Therefore batches of up
-//! to 1 MiB of records are scattered.
+//! bytes, 1.7 and 3.4 with records of eight. (Reading combined records takes longer, since streamed records are not in
+//! the caches.) At 4 MiB of records, both ways to append are equally fast; at 8 MiB in 256 parts, combining is faster,
+//! 2.1 against 2.5. On Cascade Lake, whose L2 is half as large, they are equally fast at 1 MiB; combining is faster at
+//! 2 MiB in 256 parts, 3.5 against 4.3 (4.0 against 4.8 with the read), and at 4 MiB in 128 parts, 3.9 against 5.6, all
+//! in fresh memory. Therefore batches of up to 1 MiB of records are scattered.
 //!
-//! Skewed batches of 4 M hashes in 64 to 4096 parts take, in ns per key: 4.3 to 4.6 if all keys are equal, 2.2 to 2.6
-//! if they are sorted, 3.0 to 4.0 if they follow Zipf's law. With a `split` that takes 2.2 ns by itself, a pass takes
-//! 4.1 with slack and 6.4 with a histogram, which calls `split` twice.
+//! Batches of 4 M hashes that are not random take, in 64 to 4096 parts and in ns per key: 4.3 to 4.6 if all keys are
+//! equal, 2.2 to 2.6 if they are sorted, 3.0 to 4.0 if they follow Zipf's law. With a `split` that takes 2.2 ns by
+//! itself, a pass takes 4.1 with slack and 6.4 with a histogram, which calls `split` twice.
 //!
 //! Rejected (in ns per key): part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four
 //! histograms interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); listing full
@@ -68,10 +69,10 @@
 //!
 //! # Threads
 //!
-//! A partitioner belongs to one thread; all threads can read its result. To build a filter with several threads,
-//! each thread first partitions its share of the keys with its own partitioner ([`partition_shares`]). Then each
-//! thread takes whole parts, and processes `part(i)` of every share in the order of the shares. In both phases,
-//! no two threads write to the same memory, and the order of the input is kept.
+//! A partitioner belongs to one thread; all threads can read its result. To build a filter, several threads first
+//! partition shares of the keys, each share with its own partitioner ([`partition_shares`]). Then each thread takes
+//! whole parts, and processes `part(i)` of every share in the order of the shares. In both phases, no two threads write
+//! to the same memory, and the order of the input is kept.
 
 use crate::KeyHash;
 use crate::kernel::cast::records_of_bytes;
@@ -89,11 +90,12 @@ pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partiti
 
 /// The largest number of parts in one pass. The runs of 8192 parts take 1 MiB, as much as the L2 of many processors.
 pub const MAX_PARTS: usize = 8192;
-/// The largest number of records in one pass, which is the number of hashes if each has one record: positions in the
-/// scratch memory have 32 bits.
+/// The largest number of records that a partitioner groups in one pass; with one record per hash, also the largest
+/// number of hashes. It is this low because positions in the scratch memory have 32 bits, and the regions of two parts
+/// have room for more than twice the records of the batch.
 pub const MAX_HASHES: usize = 1 << 30;
 
-/// Batches of up to this many bytes of records are scattered; larger ones are combined.
+/// Batches of up to this number of bytes of records are scattered; larger ones are combined.
 const SCATTERED_BYTES: usize = 1 << 20;
 /// The length of a run in bytes, if there are up to [`LONG_RUN_PARTS`] parts. Each full run costs a mispredicted
 /// branch, so longer runs are better, as long as the runs of all parts leave room in L2.
@@ -130,7 +132,7 @@ pub struct Partitioner<R> {
 }
 
 /// The result of [`Partitioner::partition`]: records grouped by part, each part in the order of the
-/// input. They are in the partitioner's memory.
+/// input. The records are in the partitioner's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Partitioned<'a, R> {
     records: &'a [R],
@@ -190,7 +192,8 @@ impl<R: Record> Partitioner<R> {
         Self { scratch: None, regions, record: core::marker::PhantomData }
     }
 
-    /// A partitioner with the scratch memory of another one, whose pages are resident already.
+    /// A partitioner that uses the scratch memory of an earlier one, so that the pages of the memory are resident
+    /// already.
     #[must_use]
     pub fn with_memory(memory: Option<Storage>) -> Self {
         Self { scratch: memory, ..Self::new() }
@@ -208,16 +211,16 @@ impl<R: Record> Partitioner<R> {
     /// per part at most `m + 6 √m` records plus 1100 bytes. For 16 M hashes in 4096 parts that is 4.5 bytes per hash
     /// with records of four bytes and 8.9 with records of eight; for two parts it is about twice the size of the
     /// records. Slack that no record reaches is never written. If the system provides memory at the first write, as
-    /// Linux does, slack costs only addresses, except for the rest of the last page that is written. From 4 MiB on,
-    /// memory is counted in whole huge pages of 2 MiB.
+    /// Linux does, slack costs only addresses, except in pages that also contain records. From 4 MiB on, memory is
+    /// counted in whole huge pages of 2 MiB on Linux (with the feature `std`).
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
         let regions = self.regions.begins.capacity() + self.regions.cursors.capacity();
         self.scratch.as_ref().map_or(0, Storage::memory_bytes) + regions * size_of::<u32>()
     }
 
-    /// Bytes of scratch memory that a batch of `records` in `parts` needs: the value of
-    /// [`Partitioner::scratch_bytes`] after a new partitioner has taken that batch.
+    /// Bytes of scratch memory that a batch of `records` records in `parts` parts needs: the value of
+    /// [`Partitioner::scratch_bytes`] after a new partitioner has grouped that batch.
     ///
     /// # Panics
     /// If there are no parts.
@@ -228,22 +231,24 @@ impl<R: Record> Partitioner<R> {
         Storage::memory_bytes_for(piece_bytes).saturating_add(regions)
     }
 
-    /// Bytes of the piece of memory that suits [`Partitioner::with_memory`] for a batch of `records` in `parts`.
+    /// The length in bytes of the piece of memory to pass to [`Partitioner::with_memory`] for a batch of `records`
+    /// records in `parts` parts.
     ///
     /// # Panics
     /// If there are no parts.
     #[must_use]
     pub const fn piece_bytes_for(records: usize, parts: usize) -> usize {
-        assert!(parts > 0, "no parts");
+        assert!(parts > 0, "a partition into 0 parts");
         let method = Method::for_batch(size_of::<R>().saturating_mul(records), parts);
         Scratch::for_batch::<R>(method, records, parts).bytes
     }
 
-    /// Groups `hashes` into `parts`: `split` returns the part of a hash and the record to keep of it.
+    /// Groups `hashes` into `parts` parts: `split` returns the part of a hash and the record to keep of it.
     ///
-    /// `split` must return the same for the same hash. It is called once per hash if all parts are of about
-    /// the same size, except that the last may be smaller. A monotone reduction ([`crate::range`]) makes such
-    /// parts. If the parts are uneven, or keys repeat, `split` is called up to three times per hash.
+    /// The caller must ensure that `split` returns the same for the same hash. `split` is called once
+    /// per hash if all parts are of about the same size, except that the last may be smaller. A
+    /// monotone reduction ([`crate::range`]) makes such parts. If the parts are uneven, or keys repeat,
+    /// `split` is called up to three times per hash.
     ///
     /// Cost, on a Sapphire Rapids core: 1.3 ns per hash in a batch of 64 K, 1.8 to 3.2 ns in a batch of 16 M with up to
     /// 4096 parts.

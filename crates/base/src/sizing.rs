@@ -8,7 +8,7 @@
 //! | layout | equation |
 //! |---|---|
 //! | standard | [`standard_fpr`]: `(1 − e^(−kn/m))^k` |
-//! | `k` bits anywhere in a block of `B` | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, with `X_t` distinct bits in `t` draws |
+//! | `k` bits anywhere in a block of `B` bits | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, with `X_t` distinct bits in `t` draws |
 //! | one bit in each of `s` lanes of `S` bits | [`split_fpr`]: `Σ_i Pois(λ, i) · (1 − (1 − 1/S)^i)^s` |
 //! | one sector of `S` bits in each of `z` zones | [`sectorised_fpr`] |
 //! | quotient, remainders of `r` bits at load `α` | [`quotient_fpr`]: `1 − e^(−α 2^−r)` |
@@ -25,9 +25,9 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// The most bits per key that a filter is given to reach a false-positive rate, counters not included: with more bits,
-/// an exact set of the 64-bit hashes would be smaller. It is also the most bits per key of a filter block. A filter
-/// that is sized by bytes can have more.
+/// The most bits per key that a Bloom filter is given to reach a false-positive rate, counters not included: with more
+/// bits, an exact set of the 64-bit hashes would be smaller. It is also the most bits per key of a filter block of any
+/// kind. A filter that is sized by bytes can have more, and so can one with slots at a low load.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
 /// The most bits that a key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;

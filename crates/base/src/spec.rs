@@ -19,12 +19,13 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Keys expected. With 0 keys, the filter is the smallest one, unless only bytes are given: then it takes these
-    /// bytes.
+    /// Keys expected. With 0 keys, the filter is the smallest one, unless bytes are given but no false-positive rate:
+    /// then it takes these bytes. (But a quotient filter with [`Spec::fingerprint_bits`] is then the smallest one too.)
     pub keys: usize,
-    /// The target false-positive rate. If neither a rate nor a size is given, it is 1 %.
+    /// The target false-positive rate. If neither a rate, nor a size, nor the bits of a remainder or fingerprint are
+    /// given, it is [`Spec::DEFAULT_FPR`].
     pub fpr: Option<f64>,
-    /// The most bytes that the table may take.
+    /// The most bytes that the table is allowed to take.
     pub memory_bytes: Option<usize>,
     /// Bits of the table per expected key, instead of [`Spec::memory_bytes`].
     pub bits_per_key: Option<f64>,
@@ -75,14 +76,14 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// The false-positive rate if neither a rate nor a size is given.
+    /// The default false-positive rate: see [`Spec::fpr`].
     pub const DEFAULT_FPR: f64 = 0.01;
-    /// The most bits per key that a spec may ask for.
+    /// The most bits per key that a spec can ask for.
     pub const MOST_BITS_PER_KEY: f64 = 1024.0;
 
     /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
     /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
-    /// before [`Spec::size`]. A kind whose table may have any number of bytes passes 0. If no keys are expected, the
+    /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0. If no keys are expected, the
     /// spec of such a kind then has neither bits nor bytes, which makes the kind's smallest filter.
     ///
     /// # Errors
@@ -141,8 +142,8 @@ impl Spec {
         }
     }
 
-    /// Refuses a `grow_at` load at which even the largest size, `most_slots` slots, has no room for the expected keys,
-    /// or for one key if none are expected.
+    /// Refuses a `grow_at` load at which even the largest filter that doublings can make, with `most_slots` slots, has
+    /// no room for the expected keys, or for one key if none are expected.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] if `grow_at` is not a load, [`SpecError::GrowAt`] if it is too low.
@@ -184,7 +185,8 @@ impl Spec {
     /// The instruction set to use.
     ///
     /// # Errors
-    /// [`SpecError::Isa`] if the one asked for cannot be used.
+    /// [`SpecError::Isa`] if the set that the spec or, without one in the spec, the environment variable `TROMMEL_ISA`
+    /// asks for cannot be used.
     pub fn usable_isa(&self) -> Result<Isa, SpecError> {
         Ok(match self.isa {
             Some(isa) => isa.require()?,

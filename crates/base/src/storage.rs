@@ -1,9 +1,9 @@
 //! Zeroed memory for a filter's table, aligned to cache lines, in huge pages if it is large.
 //!
-//! In a table of 1 GB in pages of 4 KiB, nearly every lookup misses the TLB: 36 M random cache lines per second
-//! against 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`] on, a table
-//! asks Linux for huge pages. A refusal only costs speed; [`Storage::backing`] tells how the memory was
-//! allocated.
+//! In a table of 1 GB in pages of 4 KiB, nearly every lookup misses the TLB: 36 M random cache lines
+//! per second against 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`]
+//! on, a table can ask Linux for huge pages. A refusal only costs speed; [`Storage::backing`] tells how
+//! the memory was allocated.
 #![allow(unsafe_code)]
 
 #[cfg(target_has_atomic = "64")]
@@ -38,7 +38,7 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backing {
-    /// Memory of the global allocator.
+    /// Memory of the global allocator, or no memory if the table has no bytes.
     Heap,
     /// Mapped from the system, aligned to 2 MiB, and the system accepted the advice to use huge pages: it
     /// uses them as far as it has any.
@@ -144,7 +144,7 @@ pub fn collected<T>(len: usize, items: impl IntoIterator<Item = T>) -> Result<Ve
 impl Storage {
     /// Allocates `bytes` zeros. On Linux with the feature `std`, a table of at least
     /// [`MAPPED_THRESHOLD_BYTES`] is mapped from the system, with the advice to use huge pages if
-    /// `huge_pages`. Any other table comes from the allocator.
+    /// `huge_pages` is true. Any other table comes from the allocator.
     ///
     /// Cost: a mapped table takes no memory until it is written.
     ///
@@ -155,7 +155,8 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`] if the system refuses, or without a request if `bytes` is above [`MAX_BYTES`].
+    /// [`OutOfMemory`] if the system refuses the memory, or if `bytes` is above [`MAX_BYTES`]: then the system is not
+    /// asked.
     pub fn zeroed(bytes: usize, huge_pages: bool) -> Result<Self, OutOfMemory> {
         let refused = OutOfMemory { bytes: bytes as u64 };
         if bytes as u64 > MAX_BYTES {
@@ -211,7 +212,7 @@ impl Storage {
     fn mapped(bytes: usize, huge_pages: bool) -> Option<Self> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
         let used_bytes = Self::memory_bytes_for(bytes);
-        // The system may align to small pages only; a spare huge page leaves room to align by hand.
+        // The system might align the map only to small pages; a spare huge page leaves room to align it here.
         let mapped_bytes = used_bytes.checked_add(HUGE_PAGE_BYTES)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new private map at an address of the system's choice aliases nothing.
@@ -352,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_and_large_tables_are_zero_aligned_and_writable() {
+    fn small_and_large_tables_are_zeroed_and_aligned_and_writable() {
         for bytes in [0, 1, 64, 4095, MAPPED_THRESHOLD_BYTES - 1, MAPPED_THRESHOLD_BYTES, 6 << 20] {
             for huge_pages in [false, true] {
                 let mut storage = Storage::zeroed(bytes, huge_pages).unwrap();
@@ -376,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Mapping trims the ends of the map, and a drop unmaps it. Neither may reach into a neighbour.
+    /// Mapping trims the ends of the map, and a drop unmaps it. Neither is allowed to reach into a neighbour.
     #[test]
     fn mapped_tables_do_not_reach_into_their_neighbours() {
         const TABLES: u8 = 12;

@@ -8,23 +8,25 @@ use alloc::vec::Vec;
 
 /// Runs pieces of work, perhaps on several threads.
 pub trait Workers: Sync {
-    /// How many pieces are worked on at the same time, at least 1.
+    /// How many pieces of work are done at the same time, at least 1.
     fn threads(&self) -> usize;
 
-    /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have returned.
+    /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have returned. If a
+    /// call panics, `work` need not be called with the items that are left.
     ///
     /// A thread that is free takes the next item, so the items need not take equally long.
     ///
     /// # Panics
-    /// If a call panics, as soon as no call is running any more.
+    /// If a call of `work` panics. The panic reaches the caller only when no other call is running.
     fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
 
-    /// Returns pieces of scratch memory that were kept from earlier calls, so that their pages are resident already: at
-    /// most as many as `request` asks for, and none smaller than it asks for. Their contents are arbitrary. By default,
-    /// no memory is kept.
+    /// Returns pieces of scratch memory that were kept from earlier calls, and whose pages are therefore resident
+    /// already: at most as many as `request` asks for, and none smaller than it asks for. Their contents are arbitrary.
+    /// By default, no memory is kept.
     ///
     /// Frees kept memory until the returned pieces, the pieces that the caller still has to allocate, and the memory
-    /// that stays kept take at most [`ScratchRequest::most_bytes`] together.
+    /// that stays kept take at most [`ScratchRequest::most_bytes`] together. If this cannot be reached, keeps no
+    /// memory, and returns only pieces that take no more memory than new ones.
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
         let _ = request;
         Vec::new()
@@ -43,12 +45,12 @@ pub struct ScratchRequest {
     pub pieces: usize,
     /// The least size of a piece, in bytes.
     pub piece_bytes: usize,
-    /// The most bytes of memory, as [`Storage::memory_bytes`] counts them, that the pieces may take together with
-    /// the memory that the workers keep.
+    /// The most bytes of memory, as [`Storage::memory_bytes`] counts them, that the pieces are allowed to take together
+    /// with the memory that the workers keep.
     pub most_bytes: usize,
 }
 
-/// The thread of the caller, which does one piece after another.
+/// The thread of the caller, which does one piece of work after another.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallerThread;
 
@@ -67,8 +69,8 @@ impl Workers for CallerThread {
 pub struct Bulk<'w, W> {
     /// The threads that do the work.
     pub workers: &'w W,
-    /// The most bytes of memory, in addition to the filter's own, that may be in use at a time. If these bytes are too
-    /// few, the batch is inserted in a slower way that needs fewer.
+    /// The most bytes of memory, in addition to the filter's own, that the batch is allowed to use at a time. If these
+    /// bytes are too few, the batch is inserted in a slower way that needs fewer.
     pub scratch_bytes: usize,
 }
 
@@ -87,9 +89,9 @@ impl Bulk<'static, CallerThread> {
 
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
-    /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if that
-    /// method groups large batches itself. Callers then need not choose between the two methods, and always call
-    /// [`InsertBulk::insert_bulk`].
+    /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if
+    /// [`Insert::insert_batch`] groups large batches itself. Callers then need not choose between that method and
+    /// [`InsertBulk::insert_bulk`], and always call [`InsertBulk::insert_bulk`].
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }
@@ -101,10 +103,10 @@ pub trait InsertBulk: Insert {
         1
     }
 
-    /// Inserts a batch in slices: each worker inserts a slice into its own table, then the tables are united. The
-    /// filter has the same bytes as after [`Insert::insert_batch`], which is called if there is only one
-    /// [slice](InsertBulk::slices). Every slice but one takes as much memory as the table; if this memory is refused,
-    /// one thread inserts all keys.
+    /// Inserts a batch in slices: one slice is inserted into the filter's table, and each other slice into a table of
+    /// its own; then the tables are united. The filter has the same bytes as after [`Insert::insert_batch`], which is
+    /// called if there is only one [slice](InsertBulk::slices). Every slice but one takes as much memory as the table;
+    /// if this memory is refused, one thread inserts all keys.
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].
@@ -118,11 +120,12 @@ pub trait InsertBulk: Insert {
     }
 
     /// Inserts a batch. The filter then has the same bytes as after [`Insert::insert_batch`], whatever the workers. If
-    /// there is too little memory, or memory is refused, the inserts take longer. The bytes may then differ, but only
+    /// there is too little memory, or memory is refused, the inserts take longer. The bytes can then differ, but only
     /// in a kind whose bytes depend on the order of inserts; that kind documents it.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
+    /// [`Full`] if a key cannot be inserted, as in [`Insert::insert_hash`]. The error has the number of keys that were
+    /// inserted: the first ones of the batch.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

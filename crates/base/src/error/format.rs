@@ -57,12 +57,12 @@ pub enum FormatError {
         /// The checksum computed from the payload.
         computed: u64,
     },
-    /// The kind of filter is one that this library does not know. A later release may know it.
+    /// The kind of filter is one that this library does not know. A later release might know it.
     UnknownKind {
         /// The code found.
         code: u16,
     },
-    /// The hash function is one that this library does not know. A later release may know it.
+    /// The hash function is one that this library does not know. A later release might know it.
     UnknownHash {
         /// The code found.
         code: u16,
@@ -86,7 +86,7 @@ pub enum FormatError {
         /// The seed or the key check that the bytes contain.
         stored_seed: u64,
     },
-    /// The filter has an option that this library does not know. A later release may know it.
+    /// The filter has an option that this library does not know. A later release might know it.
     UnknownFlags {
         /// The flags found, a bit each.
         flags: u64,
@@ -108,12 +108,13 @@ pub enum FormatError {
         /// Its value.
         value: u64,
     },
-    /// The table is one that no sequence of inserts makes. The checksum does not reveal this: it is right, or was not
-    /// verified.
+    /// The table is one that no sequence of inserts and removals makes. The checksum does not reveal this: it is right,
+    /// or was not verified.
     Structure {
         /// The part of the table that is impossible: `"runends"`, `"offset"` and the like.
         name: &'static str,
-        /// The index of the block or bucket in which it was found, or their number if it was found after the last one.
+        /// The index of the block or bucket in which the impossible part was found, or the number of blocks or buckets
+        /// if it was found after the last one.
         block: u64,
     },
     /// The system refused the memory for an owned copy.
@@ -123,7 +124,7 @@ pub enum FormatError {
     },
 }
 
-/// The last of the codes that are known. Codes are given out in order, from 1 on.
+/// The last of the codes that are known. Codes are numbered from 1 on, without gaps.
 fn last_code(is_known: impl Fn(u16) -> bool) -> u16 {
     (1..u16::MAX).take_while(|code| is_known(*code)).last().unwrap_or(0)
 }

@@ -1,12 +1,12 @@
 //! XXH3-64, XXH64 and SipHash-1-3 of an integer's bytes, for each width.
 //!
-//! Each hash is computed without a branch, so that the compiler vectorises the plain loop of
-//! [`super::hash_column`]. Strings of bytes are hashed by functions of the crate `xxhash-rust`, which the compiler
-//! inlines. Rejected: hashing short strings by functions written here (on an AMD EPYC with AVX-512, 1.67 ns instead of
-//! 1.43 per key of 8 bytes, and 1.36 instead of 1.27 per key of 16 bytes).
+//! Each hash is computed without a branch, so that the compiler vectorises the plain loop of [`super::hash_column`].
+//! XXH3 and XXH64 of strings of bytes are computed by functions of the crate `xxhash-rust`, which the compiler inlines.
+//! Rejected: hashing short strings by functions written here (on an AMD EPYC with AVX-512, 1.67 ns instead of 1.43 per
+//! key of 8 bytes, and 1.36 instead of 1.27 per key of 16 bytes).
 //!
 //! Source: the xxHash specification, "XXH3 algorithm overview", inputs of 1 to 16 bytes, and "XXH64 algorithm
-//! description" for inputs below 32 bytes. [`super::siphash`] for SipHash.
+//! description" for inputs below 32 bytes. [`super::siphash`] names the source of SipHash.
 
 use crate::kernel::siphash::{Sip13, SipKey};
 use crate::{HashId, Hasher};

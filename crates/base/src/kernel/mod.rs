@@ -1,4 +1,4 @@
-//! Code that needs `unsafe` or is written per instruction set.
+//! Code that needs `unsafe`, or is compiled for several instruction sets.
 #![allow(unsafe_code)]
 
 pub(crate) mod cast;

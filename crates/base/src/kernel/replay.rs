@@ -16,7 +16,7 @@ pub(crate) const WORD_BITS: usize = 64;
 /// in a word (3.2 ns without BMI2).
 ///
 /// # Panics
-/// If a hash's stream does not exist, or its next bit is beyond the end of `bits`.
+/// If a hash's stream does not exist, or if the stream's next bit is beyond the end of `bits`.
 pub(crate) fn replay_on(
     isa: Isa,
     hashes: &[KeyHash],

@@ -38,8 +38,8 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         state.finish(rest, message.len() as u64)
     }
 
-    /// The hash of the `bytes` low bytes of `word`, in little-endian order. `bytes` is at most 8, and all other bytes
-    /// of `word` must be zero.
+    /// The hash of the `bytes` low bytes of `word`, in little-endian order. The caller must ensure that `bytes` is at
+    /// most 8, and that all other bytes of `word` are zero.
     #[inline(always)]
     pub(crate) fn of_word(key: SipKey, word: u64, bytes: u64) -> u64 {
         match bytes {
@@ -48,7 +48,7 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         }
     }
 
-    /// The hash of the 16 bytes of two words.
+    /// The hash of the 16 bytes of two words, each in little-endian order.
     #[inline(always)]
     pub(crate) const fn of_two_words(key: SipKey, words: [u64; 2]) -> u64 {
         Self::new(key).compress(words[0]).compress(words[1]).finish(0, 16)

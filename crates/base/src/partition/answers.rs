@@ -115,7 +115,11 @@ mod tests {
                 let Answers { bits, mut next } = answers;
                 replay_on(isa, &hashes, shift, &bits, &mut next, &mut words);
                 for (i, hash) in hashes.iter().enumerate() {
-                    assert_eq!(words[i / 64] >> (i % 64) & 1, is_odd(hash.raw()), "{isa}, {i}");
+                    assert_eq!(
+                        words[i / 64] >> (i % 64) & 1,
+                        is_odd(hash.raw()),
+                        "{isa}, hash {i}"
+                    );
                 }
                 let after =
                     words.last().map_or(0, |word| word.checked_shr(keys as u32 % 64).unwrap_or(0));

@@ -8,23 +8,24 @@ use alloc::vec::Vec;
 use core::iter::{repeat_n, repeat_with};
 use core::ops::RangeInclusive;
 
-/// The number of shares per thread, if there are enough records. A thread that is done early takes another share.
+/// The number of shares per thread, if there are several threads and enough records. A thread that is done early takes
+/// another share.
 const SHARES_PER_THREAD: usize = 4;
-/// The fewest records per part, on average, that each of several shares has: with fewer, moving from part to part costs
-/// more than several threads save.
+/// If a batch is cut into several shares, each share has at least this number of records per part, on average. With
+/// fewer, moving from part to part costs more than several threads save.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
-/// The fewest records per part for which a pass is worthwhile: with fewer, a part has almost no records to process
-/// while it is in cache.
+/// A pass is worthwhile only if it has at least this number of records per part, on average. With fewer, a part of the
+/// table is brought into the cache for almost no records.
 pub const FEWEST_PASSED_PER_PART: usize = 8;
 
-/// The least and the most scratch memory of a *chunk*, for tables of up to 4 GiB. A chunk is the part of a batch that
-/// is grouped at a time.
+/// The least and the greatest result of [`chunk_bytes`] for tables of up to 4 GiB.
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
-/// Upper bound on scratch bytes per chunk for a table of `table_bytes`: the size of the table, clamped to 256 MiB to 1
-/// GiB, or a quarter of the table if that is more. With as much scratch memory as the table has, each cache line of the
-/// table gets about seven records of eight bytes per chunk.
+/// Upper bound on scratch bytes per *chunk* for a table of `table_bytes`. A chunk is the part of a batch that is
+/// grouped at a time. The bound is the size of the table, clamped to 256 MiB to 1 GiB, or a quarter of the table if
+/// that is more. With as much scratch memory as the table has, each cache line of the table gets about seven records of
+/// eight bytes per chunk.
 ///
 /// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, an insert takes 11.1 ns with 1 GiB of scratch, 12.3 with
 /// 512 MiB and 14.2 with 256 MiB; a lookup takes 10.0, 11.1 and 12.4. On two cores, both take about half. With scratch
@@ -52,8 +53,8 @@ pub struct Shares<R> {
 }
 
 impl SharePlan {
-    /// Chooses the number of shares for a batch of `keys` with `each` records per key in `parts`. A single thread gets
-    /// a single share, unless that share would have more than [`MAX_HASHES`] records.
+    /// Chooses the number of shares for a batch of `keys` keys, with `each` records per key and a table of `parts`
+    /// parts. A single thread gets a single share, unless that share would have more than [`MAX_HASHES`] records.
     #[must_use]
     pub fn new<W: Workers>(workers: &W, keys: usize, each: usize, parts: usize) -> Self {
         let threads = workers.threads().max(1);
@@ -73,7 +74,7 @@ impl SharePlan {
         self.shares
     }
 
-    /// Upper bound on the records of a share if the batch has `keys`.
+    /// Upper bound on the records of a share if the batch has `keys` keys.
     const fn share_records(&self, keys: usize) -> usize {
         let share_keys = if self.shares == 1 {
             keys
@@ -84,16 +85,20 @@ impl SharePlan {
         share_keys.saturating_mul(self.each)
     }
 
-    /// Bytes of scratch memory that all shares of a batch of `keys` take together.
+    /// Bytes of scratch memory that all shares of a batch of `keys` keys take together.
     #[must_use]
     pub const fn bytes_for<R: Record>(&self, keys: usize) -> usize {
         Partitioner::<R>::scratch_bytes_for(self.share_records(keys), self.parts)
             .saturating_mul(self.shares)
     }
 
-    /// The number of keys of a batch that are grouped at a time: all, or as many as `scratch_bytes` has room for, where
-    /// `beside` returns the bytes that a number of keys needs in addition to [`SharePlan::bytes_for`]. `None` if a pass
-    /// over so few keys is not worthwhile. If the result is less than `keys`, it is a multiple of 64.
+    /// Chooses the number of keys to group at a time, for a batch of `keys` keys. It is `keys` if the batch has at most
+    /// [`MAX_HASHES`] records and its scratch memory is at most `scratch_bytes`. Otherwise it is a smaller multiple of
+    /// 64 for which both limits hold. Grouping `n` keys takes [`SharePlan::bytes_for`]`(n) + beside(n)` bytes of
+    /// scratch memory.
+    ///
+    /// Returns `None` if there are no records, or fewer than [`FEWEST_PASSED_PER_PART`] records per part within the
+    /// limits.
     pub fn keys_at_a_time<R: Record>(
         &self,
         keys: usize,
@@ -118,9 +123,9 @@ impl SharePlan {
         Some(even.min(at_a_time))
     }
 
-    /// Makes the shares for passes over `keys` keys each, as far as possible in memory that the workers kept. The
-    /// shares' memory and what is left with the workers take together at most `most_bytes`, or [`SharePlan::bytes_for`]
-    /// if that is more.
+    /// Makes the shares for one or several passes, each over up to `keys` keys. The shares use memory that the workers
+    /// kept, as far as there is any. Once the shares have grouped their keys, their memory and the memory that the
+    /// workers still keep are together at most `most_bytes` bytes, or [`SharePlan::bytes_for`]`(keys)` if that is more.
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is no memory for the list of the shares.
@@ -158,8 +163,8 @@ impl<R: Record> Shares<R> {
         self.partitioners.len()
     }
 
-    /// The hashes of each share. Every share except the last has a multiple of 64 hashes, so that its answers
-    /// are whole words of a bitmap.
+    /// The hashes of each share. The number of hashes of every share except the last is a multiple of 64, so that the
+    /// answers for the share are whole words of a bitmap.
     pub fn slices<'h>(
         &self,
         hashes: &'h [KeyHash],
@@ -172,7 +177,7 @@ impl<R: Record> Shares<R> {
         (0..shares).map(move |share| &hashes[cut(share)..cut(share + 1)])
     }
 
-    /// Bytes of scratch memory that all shares hold, once each has grouped its keys.
+    /// Bytes of scratch memory that all shares hold together, once each has grouped its keys.
     #[must_use]
     pub const fn memory_bytes(&self) -> usize {
         self.memory_bytes
@@ -189,7 +194,7 @@ impl<R: Record> Shares<R> {
 /// Partitions each share of a batch by [`Partitioner::partition_each`]. The results are in the order of the shares.
 ///
 /// # Errors
-/// [`OutOfMemory`] if the system refuses the memory of a share, or of a list of them.
+/// [`OutOfMemory`] if the system refuses the memory of a share, or of a list of the shares.
 ///
 /// # Panics
 /// As [`Partitioner::partition_each`].

@@ -66,7 +66,10 @@ fn check<R: TestRecord>(
     assert_eq!(grouped.len(), hashes.len());
     assert_eq!(grouped.is_empty(), hashes.is_empty());
     assert_eq!(grouped.parts(), parts);
-    assert!((0..parts).all(|part| grouped.part(part) == expected[part]), "{method:?}, {parts}");
+    assert!(
+        (0..parts).all(|part| grouped.part(part) == expected[part]),
+        "{method:?}, {parts} parts"
+    );
     assert!(grouped.iter().eq(expected));
 }
 
@@ -260,7 +263,10 @@ fn joined_shares_equal_one_pass() {
                 let shares = partition_shares(&workers, &mut shares, &hashes, split).unwrap();
                 for part in 0..100 {
                     let joined: Vec<_> = shares.iter().flat_map(|share| share.part(part)).collect();
-                    assert!(joined.into_iter().eq(whole.part(part)), "{len} {threads} {part}");
+                    assert!(
+                        joined.into_iter().eq(whole.part(part)),
+                        "{len} hashes, {threads} threads, part {part}"
+                    );
                 }
             }
         }
@@ -284,6 +290,6 @@ fn scratch_memory_is_predicted() {
             (reduce(hash, parts as u64) as usize, hash)
         })
         .unwrap();
-        assert!(next.scratch_bytes() <= taken + 64, "{} bytes", next.scratch_bytes());
+        assert!(next.scratch_bytes() <= taken + 64, "{} bytes, not {taken}", next.scratch_bytes());
     }
 }

@@ -4,8 +4,8 @@
 use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
-/// A search for a load (the keys per block) divides the range of loads into this number of steps, and returns a whole
-/// number of steps. Even in the largest filter, one step changes the size by less than one block.
+/// A search for a load (the keys per block) divides the range of loads into this number of steps. It returns the lowest
+/// load plus a whole number of steps. Even in the largest filter, one step changes the size by less than one block.
 const STEPS: u64 = 1 << 44;
 /// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
 const MAX_ITERATIONS: u32 = 4;
@@ -135,14 +135,14 @@ impl BlockRate {
     /// The most keys per block at which the rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key;
     /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at `guess`.
     ///
-    /// The result is a whole number of steps. The rate of the next step exceeds `fpr`, unless the result is the last
-    /// step.
+    /// The result is the lowest load plus a whole number of steps. One step further, the rate exceeds `fpr`, unless the
+    /// range of loads ends at the result.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
         let min = block_bits / MAX_BITS_PER_KEY;
         // For a block of 2^b bits, the load at every step is exact.
         let step = (block_bits - min) / STEPS as f64;
         let load = |steps: u64| min + step * steps as f64;
-        // All steps below `end_met` meet the rate; all from `exceeded` on exceed it.
+        // At all steps below `end_met`, the rate is at most `fpr`; at all steps from `exceeded` on, it exceeds `fpr`.
         let (mut end_met, mut exceeded) = (0, STEPS + 1);
         // The cast makes NaN, and values below the range, step 0.
         let mut next = (((self.approximate(fpr, guess) - min) / step) as u64).min(STEPS);
@@ -255,9 +255,12 @@ mod tests {
         // is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
         let noise = 3e-14 / fpr;
         let error = (found - expected).abs();
-        assert!(error <= expected * noise, "{fpr:e}: {found}, not {expected}");
+        assert!(error <= expected * noise, "{block_bits} bits at {fpr:e}: {found}, not {expected}");
         let above = found * (1.0 + noise) + block_bits / STEPS as f64;
-        assert!(above >= block_bits || rate(above) > fpr, "{fpr:e}: {found} is not the most");
+        assert!(
+            above >= block_bits || rate(above) > fpr,
+            "{block_bits} bits at {fpr:e}: {found} is not the most"
+        );
     }
 
     #[test]
@@ -282,11 +285,11 @@ mod tests {
             for lane_bits in [32, 64] {
                 let rate = |load| split_fpr(8, lane_bits, load);
                 let expected = by_halving(f64::from(8 * lane_bits), fpr, rate);
-                assert_eq!(split_keys_per_block(8, lane_bits, fpr), expected, "{fpr}");
+                assert_eq!(split_keys_per_block(8, lane_bits, fpr), expected, "at {fpr}");
             }
             for k in 1..=6 {
                 let expected = by_halving(64.0, fpr, |load| blocked_fpr(64, k, load));
-                assert_eq!(blocked_keys_per_block(64, k, fpr), expected, "{fpr}, {k}");
+                assert_eq!(blocked_keys_per_block(64, k, fpr), expected, "at {fpr}, k = {k}");
             }
         }
     }
@@ -298,11 +301,11 @@ mod tests {
         for fpr in fprs {
             for (lanes, lane_bits) in [(8, 32), (1, 1), (32, 2), (40, 8), (0, 8), (3, 0)] {
                 let found = split_keys_per_block(lanes, lane_bits, fpr);
-                assert!(found.is_none() || fpr > 0.0, "{fpr}");
+                assert!(found.is_none() || fpr > 0.0, "a load was found for a rate of {fpr}");
             }
             for (block_bits, k) in [(64, 1), (64, 0), (1, 8), (512, 32), (512, u32::MAX), (0, 3)] {
                 let found = blocked_keys_per_block(block_bits, k, fpr);
-                assert!(found.is_none() || fpr >= 0.0, "{fpr}");
+                assert!(found.is_none() || fpr >= 0.0, "a load was found for a rate of {fpr}");
             }
         }
     }

@@ -50,8 +50,8 @@ unsafe impl Sync for SharedBytes {}
 impl SharedBytes {
     /// Takes the holder, without a copy of its bytes.
     ///
-    /// Moves the holder, but not its bytes, to the heap. Ends the program if the system refuses the memory for it,
-    /// which is less than 100 bytes for a vector, a box or an `Arc`.
+    /// Moves the holder to the heap; bytes to which it points stay where they are. Ends the program if the system
+    /// refuses the memory for the holder, which is less than 100 bytes for a vector, a box or an `Arc`.
     ///
     /// ```
     /// use trommel::container::SharedBytes;
