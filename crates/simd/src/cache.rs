@@ -2,9 +2,10 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The size that is assumed if the processor does not report it: cores have from 256 KiB to 3 MiB.
+/// The size that is assumed if the processor does not report it. It is between the smallest and the largest L2 of usual
+/// cores, 256 KiB and 3 MiB.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
-/// The sizes that are trusted: a smaller cache is no L2, and a larger one is shared by several cores.
+/// The sizes that are trusted. A smaller cache is probably no L2, and a larger one is probably shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
 /// The size in bytes of a core's second-level cache, as an x86-64 processor reports it. It is 1 MiB if the processor

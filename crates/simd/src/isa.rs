@@ -33,7 +33,7 @@ pub enum Isa {
     Avx512 = 5,
     /// The instructions of [`Isa::Avx512`], with gathers in some kernels of Bloom and cuckoo filters. This set is
     /// [`Isa::best`] on Sapphire Rapids and other processors with FP16. On Zen 4 a gather takes longer than one load
-    /// per lane, and on earlier Intel cores it may be slowed down to prevent data leaks.
+    /// per lane, and earlier Intel cores can slow a gather down to prevent data leaks.
     Avx512Gather = 6,
 }
 
@@ -176,8 +176,8 @@ impl Isa {
     /// ```
     ///
     /// # Errors
-    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks: a
-    /// test run that was asked to force a set must not silently build filters with another.
+    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks. A test run that was
+    /// asked to force a set must not silently build filters with another.
     pub fn active() -> Result<Isa, IsaError> {
         #[cfg(feature = "std")]
         {
@@ -225,8 +225,8 @@ const HAS_RUN: u16 = 1;
 /// Bit of [`detected`]: gathers are fast. It is above the bits of the sets.
 const FAST_GATHERS: u16 = 1 << 15;
 
-/// Sets are numbered from 1 on. A set that is missing in [`Isa::ALL`] would never be detected, and its tests would be
-/// skipped.
+/// Sets are numbered from 1 on, in the order of [`Isa::ALL`]. A set that is missing there would never be detected, and
+/// its tests would be skipped.
 const _: () = {
     let mut i = 0;
     while i < Isa::ALL.len() {

@@ -1,8 +1,8 @@
 //! The capabilities of the machine, and nothing about filters.
 //!
 //! - [`Isa`]: the instruction sets that the kernels of Trommel, the inner loops of its filters, are written for. On
-//!   x86-64 with the feature `std`, the best one is detected at run time, otherwise when the program is compiled. The
-//!   environment variable `TROMMEL_ISA` or a filter's builder can force another.
+//!   x86-64 with the feature `std`, the best one is detected at run time, otherwise when the program is compiled. A
+//!   filter's builder or, with the feature `std`, the environment variable `TROMMEL_ISA` can force another.
 //! - [`prefetch()`]: asks the processor to load a cache line ahead of its use.
 //! - [`l2_bytes`]: the size of a core's second-level cache. Together with the size of a table, it decides whether the
 //!   batch pipeline of the filters prefetches.
