@@ -20,7 +20,7 @@ use trommel::{Engine, Filter, SplitBlockBloom};
 
 const KEY_BYTES: u64 = 8;
 const KEYS_PER_BATCH: usize = 1 << 18;
-/// Keys are below this bit; absent keys have it set.
+/// Keys of the filter are smaller than this number; absent keys have this bit set.
 const ABSENT_BIT: u64 = 1 << 63;
 
 fn main() {
@@ -68,7 +68,7 @@ fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
     })?;
     report(&bar, keys, begin.elapsed());
 
-    // Batches have an even number of keys, so absent keys have even indices in the file.
+    // All batches but the last have an even number of keys, so absent keys have even indices in the file.
     let (absent, present) = (keys.div_ceil(2), keys / 2);
     println!(
         "{keys} keys of {} bytes in a filter of {} bytes: all of {present} present keys found, and {} of \
@@ -117,7 +117,7 @@ fn report(bar: &ProgressBar, keys: u64, time: Duration) {
     );
 }
 
-/// A size with a unit: `10GB`, `500MB`, `4096`.
+/// A size, with a unit or in bytes: `10GB`, `500MB`, `4096`.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {

@@ -1,4 +1,4 @@
-//! A frozen filter in front of a sorted file, which saves the reads for most absent keys.
+//! A frozen filter in front of a sorted file: the filter saves the reads for most absent keys.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example point_read_guard

@@ -13,11 +13,13 @@ use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecE
 /// An aggregate over many partitions or groups has many parts with few keys and some with many. Most kinds of filters
 /// merge only if they have the same size, so the filter of every part would need the size of the whole. An accumulator
 /// keeps up to `max_hashes` hashes, of 8 bytes each. With one more, it makes a filter from the [`FilterSpec`] that all
-/// parts share. Accumulators of the same spec merge in any order, whether they have hashes or a filter.
+/// parts share. Accumulators of the same spec merge in any order, whether they have hashes or a filter. The exception
+/// is a spec of [`FilterKind::Cuckoo`](crate::FilterKind::Cuckoo) with [`grow_at`](FilterSpec::grow_at): two cuckoo
+/// filters that have doubled a different number of times refuse to merge.
 ///
-/// The finished filter equals a single filter of the spec with the same inserts, byte for byte. There are two
-/// exceptions: the bytes of a cuckoo filter depend on the order of inserts, and the size of a filter that grows by
-/// itself depends on the order of inserts and merges.
+/// The filter that [`FilterAccumulator::finish`] returns equals a single filter of the spec with the same inserts, byte
+/// for byte. There are two exceptions: the bytes of a cuckoo filter depend on the order of inserts, and the size of a
+/// filter that grows by itself depends on the order of inserts and merges.
 ///
 /// ```
 /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -70,11 +72,11 @@ enum Held {
 pub enum AccumulateError {
     /// The accumulators have different specs.
     Specs,
-    /// The filter could not be made, or has no room for the keys.
+    /// The filter could not be made or has no room for the keys, or memory for the hashes was refused.
     Build(BuildError),
     /// The filters did not merge.
     Merge(MergeError),
-    /// The bytes are not those of an accumulator.
+    /// The bytes could not be read as an accumulator or as a frozen filter.
     Format(FormatError),
 }
 
@@ -122,7 +124,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind cannot meet the spec.
+    /// [`SpecError`] if the spec cannot be met.
     pub fn new(spec: FilterSpec, max_hashes: usize) -> Result<Self, SpecError> {
         spec.encoded_len()?;
         Ok(Self { spec, max_hashes, held: Held::Hashes(Vec::new()) })
@@ -191,7 +193,7 @@ impl FilterAccumulator {
         }
     }
 
-    /// Whether nothing was inserted.
+    /// Whether [`FilterAccumulator::len`] is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -230,7 +232,7 @@ impl FilterAccumulator {
     ///
     /// # Errors
     /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator has the same
-    /// keys as before, but its filter may have been made.
+    /// keys as before. If it kept hashes, it might have made its filter of them.
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
         self.insert_batch(&[hash])
     }
@@ -283,7 +285,9 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room.
+    /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room. Also if
+    /// both accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more
+    /// often: [`MergeError::Incompatible`].
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
         if self.spec != other.spec {
             return Err(AccumulateError::Specs);
@@ -318,10 +322,11 @@ impl FilterAccumulator {
         }
     }
 
-    /// Returns a filter of all keys. If the accumulator keeps hashes, the filter is made for the number of distinct
-    /// hashes, so it is no larger than these keys need, unless the spec sets a size in bytes. A filter that counts the
-    /// copies of a key, a multiset or a counting filter, gets every copy and is made for the number of all hashes. If
-    /// the accumulator has made a filter, returns that filter, like [`FilterAccumulator::finish`].
+    /// Returns a filter of all keys. If the accumulator has made a filter, returns that filter, like
+    /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter for their number instead of the spec's number
+    /// of keys. That filter is no larger than these keys need, unless the spec sets a size in bytes and no
+    /// false-positive rate. A multiset or a counting filter, which counts the copies of a key, gets every copy, and is
+    /// made for the number of all hashes. Any other filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -349,12 +354,13 @@ impl FilterAccumulator {
     }
 }
 
-/// Converts an error about keys of earlier calls into one about this call, which inserted none of its own keys.
+/// Converts the error of a failed insert of keys that the accumulator got in earlier calls into the error of the
+/// present call. The number of inserted keys becomes 0, since the error must count only keys of the present call.
 fn none_of_this_call(full: Full) -> BuildError {
     BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
 }
 
-/// Makes the filter of a spec with the keys of earlier calls.
+/// Makes the filter of a spec, and inserts the keys that the accumulator got in earlier calls.
 fn filter_of(spec: &FilterSpec, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
     let mut filter = spec.build()?;
     insert_alone(&mut filter, hashes).map_err(none_of_this_call)?;

@@ -13,8 +13,8 @@ macro_rules! declare_any_filter {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         /// An owned filter whose kind is known only at run time.
         ///
-        /// Every kind inserts and looks up keys. The methods that only some kinds support return an error for the
-        /// others. Each call selects the kind once, so a batch costs as much as on the filter's own type.
+        /// Every kind inserts and looks up keys. The methods that only some kinds support return an error, or `None`,
+        /// for the others. Each call selects the kind once, so a batch costs as much as on the filter's own type.
         ///
         /// ```
         /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
@@ -197,7 +197,7 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.isa())
     }
 
-    /// Removes every key. The filter keeps its size and its memory.
+    /// Removes every key. The filter keeps its size and the memory of its table.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -224,7 +224,7 @@ impl AnyFilter {
         each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
     }
 
-    /// The fraction of slots that keys take; `None` for a Bloom filter.
+    /// The number of fingerprints, copies included, divided by the number of slots; `None` for a Bloom filter.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterSpec, Insert};
@@ -310,8 +310,9 @@ impl AnyFilter {
     ///
     /// # Errors
     /// [`MergeError`] if kinds, sizes, parameters or hashers differ, if a filter with slots has no room for all keys,
-    /// or if memory is refused. (Quotient filters may differ in size if they have the same `fingerprint_bits`.) After
-    /// an error, this filter is unchanged.
+    /// or if memory is refused. (Filters of the quotient kinds can differ in size if they have the same number of
+    /// possible fingerprints, for example because they have the same `fingerprint_bits`.) After an error, this filter
+    /// is unchanged.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }

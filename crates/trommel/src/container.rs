@@ -6,8 +6,8 @@
 //! variants check the bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
 //! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of
-//! a later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError) that names its
-//! number.
+//! a later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError), which has the
+//! number of that version, kind, function or flag.
 //!
 //! [format]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md
 //! [versions]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md#versions

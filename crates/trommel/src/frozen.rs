@@ -86,7 +86,7 @@ pub trait Frozen: Filter + Sized {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with a
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this type, or if its keys were hashed with a
     /// secret key.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 
@@ -101,7 +101,7 @@ pub trait Frozen: Filter + Sized {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, if its keys were hashed with a
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this type, if its keys were hashed with a
     /// secret key, or if memory is refused.
     fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError>;
 }

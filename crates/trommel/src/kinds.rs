@@ -1,8 +1,9 @@
 //! The table of kinds: the only list of the kinds with their types and capabilities.
 //!
-//! [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView) and [`FilterSpec`](crate::FilterSpec) are
-//! generated from it. A new kind needs a number in [`FilterKind`], a type in the crate of its family, and a row here. A
-//! row that lacks a column, or a kind that lacks a row, does not compile.
+//! [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView), `OwnedView`, and the methods of
+//! [`FilterSpec`](crate::FilterSpec) that depend on the kind's type are generated from it. A new kind needs a number in
+//! [`FilterKind`], a type in the crate of its family, and a row here. A row that lacks a column, or a kind that lacks a
+//! row, does not compile.
 
 use trommel_base::FilterKind;
 

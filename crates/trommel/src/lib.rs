@@ -1,8 +1,8 @@
 //! Trommel: approximate-membership filters that answer hundreds of millions of keys per second.
 //!
 //! A filter answers "certainly not" or "perhaps". It never misses a key that it holds. It reports other keys as present
-//! at a false-positive rate that was chosen when it was made. In front of a table, a disk or a network, it saves the
-//! accesses that would find nothing.
+//! at a false-positive rate that was chosen when it was made, as long as it holds no more keys than it was made for. In
+//! front of a table, a disk or a network, it saves the accesses that would find nothing.
 //!
 //! ```
 //! use trommel::{Filter, SplitBlockBloom};
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Bloom kinds have `add`, which cannot fail. Every kind has [`Insert::insert`], which returns whether the filter
-//! changed, or [`Full`] if a filter with slots has no room.
+//! changed, or [`Full`] if a filter with slots has no room or the system refuses memory for the insert.
 //!
 //! # Which filter
 //!
@@ -26,7 +26,7 @@
 //! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
 //! | to remove keys, and never be full | [`CountingBloomFilter`] | 48; with compact counters 29 if empty, 75 if full |
 //! | to remove, count or enumerate keys; to grow or shrink without the keys; to merge filters of different sizes that have the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
-//! | to remove, count or enumerate keys, faster and at a false-positive rate of 0.37 %; to grow without the keys | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
+//! | to remove, count or enumerate keys, with faster lookups than [`QuotientFilter`] and a false-positive rate of 0.37 %; to grow without the keys | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
 //! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
 //! To remove keys at 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and [`cuckoo`] explain when to take
@@ -55,11 +55,11 @@
 //!
 //! # Filters as bytes
 //!
-//! Every filter of the kinds above has `to_bytes` and, with the feature `std`, `write_to`, which write its frozen
-//! bytes. The frozen bytes name the hash function and its seed, and contain checksums. `from_bytes` reads the bytes
-//! into an owned filter. A [`FilterView`] reads them without a copy. So does an [`OwnedView`](container::OwnedView),
-//! which has no lifetime, since it owns the bytes. If a byte was changed, reading fails with a [`FormatError`], unless
-//! the view is [trusted](FilterView::parse_trusted).
+//! Every filter of the kinds above has `to_bytes`, which returns its frozen bytes, and, with the feature `std`,
+//! `write_to`, which writes them. The frozen bytes name the hash function and its seed, and contain checksums.
+//! `from_bytes` reads the bytes into an owned filter. A [`FilterView`] reads them without a copy. So does an
+//! [`OwnedView`](container::OwnedView), which has no lifetime, since it owns the bytes. If a byte was changed, reading
+//! fails with a [`FormatError`], unless the view is [trusted](FilterView::parse_trusted).
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -118,9 +118,10 @@
 //!
 //! # Merging
 //!
-//! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. Each type's
-//! `union` merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a [`FilterView`] of the same
-//! kind. If a parameter differs, the error names it with both its values, and the filter is unchanged.
+//! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. A filter with
+//! slots must have room for all keys, and two cuckoo filters must have doubled equally often. Each type's `union`
+//! merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a [`FilterView`] of the same kind. If
+//! a parameter differs, the error names it with both its values. After an error, the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};
@@ -136,13 +137,16 @@
 //!
 //! # If the system refuses memory
 //!
-//! A call that returns a `Result` then returns an error with the number of bytes, or does without the memory, and takes
-//! longer. After the error, the filter is as it was before, except that a batch of inserts keeps the keys that its
-//! error reports as inserted. A call that cannot return an error ends the program, like those of the standard library's
-//! collections. Most of these are `to_bytes`, for which `write_to` is the alternative; `clone`; and calls that extend a
-//! [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve` are the alternatives.
-//! Some calls can end the program although they return a `Result`: the start of threads, streams, the making of an
-//! [`OwnedView`](container::OwnedView), and changes of a counting filter with [compact](FilterSpec::compact) counters.
+//! A call that returns a `Result` then returns an error, which has the number of bytes unless it is an error of
+//! `std::io`; or it does without the memory, and takes longer. After the error, the filter holds the same keys as
+//! before, except that a batch of inserts keeps the keys that its error reports as inserted. (A filter that grows by
+//! itself can have doubled.) A call that can neither return an error nor do without the memory ends the program, like
+//! those of the standard library's collections. Most such calls are `to_bytes`, for which `write_to` is the
+//! alternative; `clone`; and calls that extend a [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`]
+//! and `Vec::try_reserve` are the alternatives. Some calls can end the program although they return a `Result`: the
+//! start of an engine's threads and the calls that hand work to them, streams, [`LineBatches`](engine::LineBatches),
+//! the making of an [`OwnedView`](container::OwnedView), and changes of a counting filter with
+//! [compact](FilterSpec::compact) counters.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

@@ -73,7 +73,7 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails.
+            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key.
             pub fn parse_trusted(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
             }

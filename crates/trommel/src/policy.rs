@@ -65,7 +65,8 @@ impl FilterPolicy {
     /// The version of the block form, which is part of every name.
     const VERSION: u32 = 1;
 
-    /// Returns a builder for a policy of a kind. By default, it has 10 bits per key, and hashes by XXH3 with seed 0.
+    /// Returns a builder for a policy of a kind. By default, the policy has 10 bits per key, which are too few for
+    /// `CacheLineQuotient`, and hashes by XXH3 with seed 0.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, SpecError};

@@ -133,8 +133,7 @@ impl ShardedFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the number of shards is not allowed, the kind cannot meet the spec of a shard, or memory is
-    /// refused.
+    /// [`SpecError`] if the number of shards is not allowed, the spec of a shard cannot be met, or memory is refused.
     pub fn build(spec: &FilterSpec, shards: usize) -> Result<Self, SpecError> {
         if !SHARDS.contains(&(shards as u64)) {
             let value = shards as u64;
@@ -319,7 +318,7 @@ impl ShardedFilter {
         partitioner.partition(hashes, self.shards(), |hash| split(hash, shard_bits)).ok()
     }
 
-    /// Writes the answers for a batch to words whose bits are all zero.
+    /// Writes the answers for a batch to `words`. The caller must ensure that all their bits are zero.
     fn contains_words(&self, hashes: &[KeyHash], words: &mut [u64]) {
         let mut memory = LookupMemory::default();
         for (hashes, words) in hashes.chunks(CHUNK).zip(words.chunks_mut(CHUNK / 64)) {
@@ -331,8 +330,9 @@ impl ShardedFilter {
         }
     }
 
-    /// Looks up keys grouped by shard. Returns `None`, and leaves the words unchanged, if there are too few keys to
-    /// group them, or the system refuses the memory.
+    /// Looks up keys grouped by shard, and writes the answers to `words`. The caller must ensure that all their bits
+    /// are zero. Returns `None`, and leaves the words unchanged, if there are too few keys to group them, or the system
+    /// refuses the memory.
     fn contains_grouped(
         &self,
         hashes: &[KeyHash],
@@ -415,7 +415,7 @@ impl Filter for ShardedFilter {
     }
 }
 
-/// Every method panics if a thread panicked while it changed a shard that the method needs. A batch of inserts may
+/// Every method panics if a thread panicked while it changed a shard that the method needs. A batch of inserts can
 /// already have inserted its keys of other shards.
 impl InsertShared for ShardedFilter {
     /// # Errors

@@ -114,15 +114,16 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind cannot meet the spec, or memory is refused. A worse filter is never made instead.
+    /// [`SpecError`] if the kind cannot meet the spec, if the instruction set cannot be used, or if memory is refused.
+    /// A worse filter is never made instead.
     pub fn build(&self) -> Result<AnyFilter, SpecError> {
         kinds!(build_arms[self])
     }
 
     /// The size in bytes of the empty filter's frozen form: the length of [`AnyFilter::to_bytes`]. Allocates nothing.
     ///
-    /// Inserts lengthen the frozen bytes of only three kinds of filter: a cuckoo filter whose overflow area is used (at
-    /// most 8 bytes for each of 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter
+    /// Inserts lengthen the frozen bytes of only three kinds of filter: a cuckoo filter whose overflow area is used (8
+    /// bytes for each of at most 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter
     /// that grows by itself.
     ///
     /// ```
@@ -134,7 +135,8 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if the kind cannot meet the spec. Whether the system has the memory is not checked.
+    /// [`SpecError`] if the kind cannot meet the spec, or if the instruction set cannot be used. Whether the system has
+    /// the memory is not checked.
     pub fn encoded_len(&self) -> Result<u64, SpecError> {
         kinds!(encoded_len_arms[self])
     }
@@ -153,7 +155,7 @@ impl FilterSpec {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the kind cannot meet the spec, memory is refused, or the keys do not fit.
+    /// [`BuildError`] if the spec cannot be met, memory is refused, or the keys do not fit.
     pub fn build_from(&self, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
         let mut filter = self.or_keys(hashes.len()).build()?;
         insert_alone(&mut filter, hashes)?;
@@ -169,7 +171,8 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
     filter.insert_bulk(hashes, Bulk::CALLER)
 }
 
-/// The reason why a filter was not built. No filter is returned, not even a partly filled one.
+/// The reason why a filter was not built, or why an accumulator did not take all keys. A call that builds a filter then
+/// returns none, not even a partly filled one.
 ///
 /// ```
 /// use trommel::error::BuildError;
@@ -182,9 +185,9 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The kind cannot meet the spec, or memory was refused.
+    /// The spec cannot be met, or memory was refused.
     Spec(SpecError),
-    /// The keys do not fit.
+    /// The keys do not fit, or memory for inserts was refused.
     Full(Full),
 }
 

@@ -38,8 +38,8 @@ macro_rules! declare_filter_view {
 
         impl<'a> FilterView<'a> {
             /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a Zen 4
-            /// core, and one pass for the other checks. For a million keys at a false-positive rate of 1 %, the second
-            /// pass takes:
+            /// core, and for the kinds with counters or slots a second pass for the other checks. For a million keys at
+            /// a false-positive rate of 1 %, the checks besides the checksum take:
             ///
             /// | kind | checks besides the checksum | µs |
             /// |---|---|---|
@@ -66,8 +66,8 @@ macro_rules! declare_filter_view {
             }
 
             /// Views bytes that were verified before, by [`FilterView::parse`], or by a storage engine that keeps a
-            /// checksum of every block. This takes at most a quarter of the time of [`FilterView::parse`], and only
-            /// tens of nanoseconds for Bloom kinds without counters, at any size.
+            /// checksum of every block. For large filters, this takes at most a quarter of the time of
+            /// [`FilterView::parse`]. For Bloom kinds without counters, it takes only tens of nanoseconds, at any size.
             ///
             /// It checks header, parameters and length; for the quotient kinds also the metadata of the blocks
             /// (occupieds, runends and offsets), on which the safety of lookups depends; for the counting and cuckoo
@@ -92,7 +92,7 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails.
+            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key.
             pub fn parse_trusted(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
                 Self::from_container(container::parse_trusted(bytes)?)
             }
@@ -275,7 +275,7 @@ impl FilterView<'_> {
         each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
     }
 
-    /// The fraction of slots that keys take; `None` for a Bloom filter.
+    /// The number of fingerprints, copies included, divided by the number of slots; `None` for a Bloom filter.
     ///
     /// ```
     /// use trommel::{FilterView, Insert, QuotientFilter};

@@ -166,7 +166,10 @@ fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
                 assert!(by_bytes.to_bytes() == whole.to_bytes(), "{kind}: the bytes differ");
             }
             let merged = by_bytes.finish().unwrap();
-            assert!(into.iter().chain(from).all(|hash| merged.contains_hash(*hash)), "{kind}");
+            assert!(
+                into.iter().chain(from).all(|hash| merged.contains_hash(*hash)),
+                "{kind} lost a key"
+            );
         }
     }
 }

@@ -42,7 +42,10 @@ fn unsupported_operations_are_errors_and_change_nothing() {
             assert_eq!(removed, Err(Unsupported { kind: *kind, operation: "remove" }));
             assert_eq!(count, Err(Unsupported { kind: *kind, operation: "count" }));
             let message = removed.unwrap_err().to_string();
-            assert!(message.contains(kind.name()) && message.contains("remove"), "{message}");
+            assert!(
+                message.contains(kind.name()) && message.contains("remove"),
+                "the text is: {message}"
+            );
             assert!(filter.to_bytes() == before);
         }
     }
@@ -103,7 +106,10 @@ fn filters_without_slots_refuse_the_options_of_slots() {
         for (name, with) in options {
             match with.build() {
                 Ok(filter) => {
-                    assert!(FINGERPRINT_KINDS.contains(kind) && filter.is_empty(), "{name}");
+                    assert!(
+                        FINGERPRINT_KINDS.contains(kind) && filter.is_empty(),
+                        "{kind} has {name}"
+                    );
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
@@ -141,7 +147,7 @@ fn filters_without_slots_refuse_the_options_of_slots() {
         .flat_map(|load| FINGERPRINT_KINDS.map(|kind| (load, kind)))
     {
         for with in [spec(kind).load(load), spec(kind).grow_at(load)] {
-            assert!(matches!(with.build(), Err(SpecError::LoadOutOfRange { .. })), "{load}");
+            assert!(matches!(with.build(), Err(SpecError::LoadOutOfRange { .. })), "load {load}");
         }
     }
     for bits in [0, 1, 7, 9, 10, 13, 15, 17, 24, 31, 33, 64] {
@@ -182,13 +188,13 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
                     Err(error) => {
                         assert!(matches!(error, SpecError::GrowAt { .. }), "{error}");
                         // Only low loads, or fingerprints with few bits, are refused.
-                        assert!(load < 0.2 || fpr > 0.1, "{error}");
+                        assert!(load < 0.2 || fpr > 0.1, "{kind}, {fpr}, {load}: {error}");
                     }
                 }
             }
         }
     }
-    assert!(made > 50, "{made}");
+    assert!(made > 50, "only {made} of the specs were met");
     for kind in FINGERPRINT_KINDS {
         let error = spec(kind).grow_at(1e-12).build().unwrap_err();
         assert_eq!(error, SpecError::GrowAt { load: 1e-12, keys: 1000, most_keys: 0 });
@@ -240,13 +246,16 @@ fn a_merge_of_one_kind_is_the_union() {
         let spec = |kind| spec(kind).multiset(kind == FilterKind::Cuckoo);
         let mut left = filled(spec(*kind), a);
         left.merge(&filled(spec(*kind), b)).unwrap();
-        assert!(hashes.iter().all(|hash| left.contains_hash(*hash)), "{kind}");
+        assert!(hashes.iter().all(|hash| left.contains_hash(*hash)), "{kind} lost a key");
         if *kind == FilterKind::Cuckoo {
             // The order of inserts decides where a fingerprint is, but not whether it is there.
             assert_eq!(left.len(), hashes.len());
             continue;
         }
-        assert!(left.to_bytes() == filled(spec(*kind), &hashes).to_bytes(), "{kind}");
+        assert!(
+            left.to_bytes() == filled(spec(*kind), &hashes).to_bytes(),
+            "{kind}: the merge has other bytes"
+        );
     }
 }
 
@@ -263,9 +272,9 @@ fn unlike_kinds_do_not_merge_and_nothing_changes() {
             let message = error.to_string();
             assert!(
                 message.contains(left_kind.name()) && message.contains(right_kind.name()),
-                "{message}"
+                "the text is: {message}"
             );
-            assert!(left.to_bytes() == before, "{left_kind} after {right_kind}");
+            assert!(left.to_bytes() == before, "{right_kind} changed {left_kind}");
         }
     }
 }
@@ -283,7 +292,7 @@ fn unlike_filters_of_a_kind_do_not_merge_and_nothing_changes() {
                 MergeError::Incompatible(error) => assert_ne!(error.left, error.right, "{error}"),
                 error => panic!("{kind}: {error}"),
             }
-            assert!(left.to_bytes() == before, "{kind}");
+            assert!(left.to_bytes() == before, "{kind}: changed by an error");
         }
     }
     let counting = spec(FilterKind::CountingBloom);
@@ -306,6 +315,9 @@ fn equal_specs_build_equal_filters_and_another_seed_builds_another() {
             assert!(keys.iter().all(|key| filter.contains(key)));
             filter.to_bytes()
         };
-        assert!(build(1) == build(1) && build(1) != build(2), "{kind}");
+        assert!(
+            build(1) == build(1) && build(1) != build(2),
+            "{kind}: the seed does not decide the bytes"
+        );
     }
 }

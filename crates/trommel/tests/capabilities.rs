@@ -38,7 +38,10 @@ fn a_cleared_filter_is_as_new() {
         let mut filter = filled(*kind, &hashes(1));
         assert!(!filter.is_empty());
         filter.clear();
-        assert!(filter.is_empty() && filter.to_bytes() == empty(*kind).to_bytes(), "{kind}");
+        assert!(
+            filter.is_empty() && filter.to_bytes() == empty(*kind).to_bytes(),
+            "{kind} kept a key"
+        );
     }
 }
 
@@ -50,15 +53,18 @@ fn every_filter_has_either_a_hash_count_or_a_load_factor() {
         let view = FilterView::parse(&bytes).unwrap();
         assert_eq!(filter.hash_count().is_some(), filter.load_factor().is_none(), "{kind}");
         if let Some(load) = filter.load_factor() {
-            assert!(load > 0.2 && load <= 0.55, "{kind}: {load}");
+            assert!(load > 0.2 && load <= 0.55, "{kind}: load {load}");
             assert_eq!(filter.estimate_len(), filter.len() as f64, "{kind}");
         }
-        assert!((filter.estimate_len() / KEYS as f64 - 1.0).abs() < 0.05, "{kind}");
+        assert!(
+            (filter.estimate_len() / KEYS as f64 - 1.0).abs() < 0.05,
+            "{kind}: a wrong estimate"
+        );
         assert_eq!(view.hash_count(), filter.hash_count(), "{kind}");
         assert_eq!(view.load_factor(), filter.load_factor(), "{kind}");
         assert_eq!(view.estimate_len(), filter.estimate_len(), "{kind}");
         assert_eq!((view.kind(), view.isa()), (filter.kind(), filter.isa()));
-        assert!(view.to_bytes() == bytes, "{kind}");
+        assert!(view.to_bytes() == bytes, "{kind}: the bytes differ");
     }
 }
 
@@ -118,10 +124,10 @@ fn fold_to_fpr_shrinks_a_filter_within_the_false_positive_rate() {
         match filter.fold_to_fpr(0.05) {
             Ok(folded) => {
                 let folded = folded.unwrap();
-                assert!(folded.memory_bytes() < filter.memory_bytes(), "{kind}");
-                assert!(folded.expected_fpr() <= 0.05, "{kind}");
+                assert!(folded.memory_bytes() < filter.memory_bytes(), "{kind} is no smaller");
+                assert!(folded.expected_fpr() <= 0.05, "{kind}: a rate above 5 %");
                 assert!(hashes(1)[..KEYS / 4].iter().all(|hash| folded.contains_hash(*hash)));
-                assert!(filter.fold_to_fpr(1e-9).unwrap().is_none(), "{kind}");
+                assert!(filter.fold_to_fpr(1e-9).unwrap().is_none(), "{kind} was folded to 1e-9");
             }
             Err(error) => {
                 assert_eq!(error, FoldError::Unsupported { kind: *kind });

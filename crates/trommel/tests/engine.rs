@@ -70,7 +70,7 @@ fn filters_and_answers_are_those_of_one_thread() {
                     let what = format!("{kind}, {name} keys, {threads} threads, {strategy:?}");
                     let engine = engine(threads, strategy, usize::MAX);
                     let built = engine.build(&spec, hashes).unwrap();
-                    assert!(built.to_bytes() == bytes, "{what}");
+                    assert!(built.to_bytes() == bytes, "{what}: the bytes differ");
                     let mut found = Bitmap::new(7);
                     engine.contains_batch(&built, &probes, &mut found);
                     assert_eq!(found, answers, "{what}");
@@ -92,7 +92,10 @@ fn several_batches_give_the_filter_of_one_thread() {
                 expected.insert_batch(hashes).unwrap();
                 engine.insert_batch(&mut filter, hashes).unwrap();
             }
-            assert!(filter.to_bytes() == expected.to_bytes(), "{kind} {threads} {strategy:?}");
+            assert!(
+                filter.to_bytes() == expected.to_bytes(),
+                "{kind}, {threads} threads, {strategy:?}: the bytes differ"
+            );
         }
     }
 }
@@ -118,7 +121,10 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                     assert_eq!(found.count_ones(), KEYS, "{kind} {budget} {threads}");
                     continue;
                 }
-                assert!(built.to_bytes() == expected.to_bytes(), "{kind} {budget} {threads}");
+                assert!(
+                    built.to_bytes() == expected.to_bytes(),
+                    "{kind}, budget {budget}, {threads} threads: the bytes differ"
+                );
                 engine.contains_batch(&built, &probes, &mut found);
                 assert_eq!(found, answers, "{kind} {budget} {threads}");
                 engine.release_memory();
@@ -128,7 +134,7 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
 }
 
 /// Tables of one piece, in which a key has few or many positions. With too little memory to group keys, the call
-/// inserts them one by one.
+/// inserts them directly.
 #[test]
 fn small_filters_are_built_with_any_memory_budget() {
     let hashes = distinct(20, 0..10_000);
@@ -153,7 +159,7 @@ fn small_filters_are_built_with_any_memory_budget() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // About a hundred keys are inserted often, so later batches find an overflow table.
+    // 75 keys are inserted often, so later batches find an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();
@@ -281,7 +287,10 @@ fn a_panic_of_a_worker_reaches_the_caller_and_the_engine_keeps_working() {
         for strategy in STRATEGIES {
             let engine = engine(threads, strategy, usize::MAX);
             let lookups = || engine.contains_batch(&trap, &hashes, &mut found);
-            assert!(catch_unwind(AssertUnwindSafe(lookups)).is_err(), "{threads} {strategy:?}");
+            assert!(
+                catch_unwind(AssertUnwindSafe(lookups)).is_err(),
+                "{threads} {strategy:?}: no panic"
+            );
             engine.contains_batch(&trap.0, &hashes, &mut found);
             assert_eq!(found.count_ones(), KEYS);
         }

@@ -1,5 +1,5 @@
-//! Any thread can call an engine, and can hold any lock that the call itself does not take: a call waits only for its
-//! own work.
+//! Any thread can call an engine, and can hold any lock that the engine's work does not take: a thread that waits in a
+//! call runs no other jobs.
 #![cfg(feature = "parallel")]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};

@@ -172,7 +172,7 @@ fn resident_memory_of_a_case() {
         engine.contains_batch(filter, &hashes, &mut found);
         assert_eq!(found.count_ones(), KEYS);
         let scratch = status_bytes("VmHWM:") - before;
-        assert!(scratch <= budget + RESIDENT_BESIDE_BYTES, "{}: {scratch}", filter.kind());
+        assert!(scratch <= budget + RESIDENT_BESIDE_BYTES, "{}: {scratch} bytes", filter.kind());
     }
 }
 

@@ -56,7 +56,7 @@ fn a_stream_gives_the_filter_of_one_batch() {
                 .progress(|progress| reports.push(progress))
                 .insert(&mut filter, batches(KEYS, batch_keys))
                 .unwrap();
-            assert!(filter.to_bytes() == expected, "{batch_keys} {at_least}");
+            assert!(filter.to_bytes() == expected, "{batch_keys} {at_least}: the bytes differ");
             assert_eq!((done.keys, done.batches), (KEYS, KEYS.div_ceil(batch_keys as u64)));
             assert_eq!(reports.last(), Some(&done));
             assert!(reports.is_sorted_by_key(|progress| (progress.keys, progress.batches)));
@@ -115,7 +115,7 @@ fn a_full_filter_reports_how_many_keys_of_the_stream_were_inserted() {
         let error = stream.insert(&mut quotient, batches(KEYS, 1000)).unwrap_err();
         let StreamError::Full { error, done } = error else { panic!("{error}") };
         assert_eq!(done.keys, error.inserted as u64);
-        assert!((20_000..25_000).contains(&done.keys), "{done:?}");
+        assert!((20_000..25_000).contains(&done.keys), "inserted: {done:?}");
         assert!((0..done.keys).all(|key| quotient.contains(&key)));
         let mut cuckoo = CuckooFilter::with_capacity_and_fpr(20_000, 0.001).unwrap();
         let stream = engine.stream().keys_at_a_time(at_least);

@@ -49,8 +49,8 @@ fn in_a_process_with_an_unusable_isa() {
         let filter = AnyFilter::from_bytes(&bytes).unwrap();
         let view = FilterView::parse(&bytes).unwrap();
         for hash in &hashes {
-            assert!(trommel::Filter::contains_hash(&filter, *hash), "{kind}");
-            assert!(trommel::Filter::contains_hash(&view, *hash), "{kind}");
+            assert!(trommel::Filter::contains_hash(&filter, *hash), "{kind} lost a key");
+            assert!(trommel::Filter::contains_hash(&view, *hash), "the view of {kind} lost a key");
         }
         let refused = FilterSpec::new(*kind).keys(10).fpr(0.01).build();
         assert!(matches!(refused, Err(SpecError::Isa(_))), "{kind}: {refused:?}");

@@ -135,7 +135,11 @@ fn every_list_of_hashes_is_merged_into_an_accumulator_and_written_again() {
         assert!(merged.to_bytes() == bytes, "{}: to_bytes", entry.file);
         let filter = merged.finish().unwrap();
         let keys = entry.keys.hashes(entry.hasher);
-        assert!(keys.iter().all(|hash| filter.contains_hash(*hash)), "{}", entry.file);
+        assert!(
+            keys.iter().all(|hash| filter.contains_hash(*hash)),
+            "{}: a key is lost",
+            entry.file
+        );
     }
 }
 
@@ -155,7 +159,7 @@ fn todays_writer_makes_the_files_of_the_corpus() {
         for (entry, bytes) in made {
             let old = listed.iter().find(|old| old.file == entry.file).unwrap();
             assert_eq!(entry, *old, "{isa}");
-            assert!(bytes == old.read(), "{isa}: {}", entry.file);
+            assert!(bytes == old.read(), "{isa}: other bytes: {}", entry.file);
         }
     }
 }
@@ -324,7 +328,11 @@ fn filter_blocks_with_reserved_codes_exclude_no_key() {
             let mut other = block.clone();
             *other.last_mut().unwrap() = code;
             let mut absent = entry.keys.absent(entry.hasher).into_iter().take(20);
-            assert!(absent.all(|hash| policy.may_match(&other, hash)), "{} {code}", entry.file);
+            assert!(
+                absent.all(|hash| policy.may_match(&other, hash)),
+                "{}, code {code}: a key is excluded",
+                entry.file
+            );
             let error = policy.verify(&other).unwrap_err().to_string();
             assert!(error.contains(&code.to_string()), "{}: {error}", entry.file);
         }
@@ -358,7 +366,7 @@ const COLUMNS: &str = "file,form,kind,hash,seed,parameters,len,bytes,xxh3,rule,k
 
 /// An entry as a line of the manifest.
 fn line(entry: &Entry) -> String {
-    assert!(!entry.how.contains(','), "{}", entry.file);
+    assert!(!entry.how.contains(','), "{}: a comma in `how`", entry.file);
     let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
     let form = match entry.form {
         Form::Frozen => "frozen",

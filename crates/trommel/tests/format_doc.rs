@@ -291,9 +291,12 @@ fn a_reader_written_from_the_format_document_answers_like_the_library() {
                 assert_eq!(page.kind, *kind as u16);
                 assert_eq!((page.hash, page.seed), (hasher.id() as u16, hasher.seed()));
                 assert_eq!(page.len, filter.len() as u64);
-                assert!(!counts_inserts || page.len == keys.len() as u64, "{kind}");
+                assert!(!counts_inserts || page.len == keys.len() as u64, "{kind}: wrong len");
                 let contains = page.lookup();
-                assert!(keys.iter().all(|hash| contains(hash.raw())), "{kind}");
+                assert!(
+                    keys.iter().all(|hash| contains(hash.raw())),
+                    "{kind}: the reader lost a key"
+                );
                 for hash in &absent {
                     assert_eq!(contains(hash.raw()), filter.contains_hash(*hash), "{kind}");
                 }
@@ -324,7 +327,7 @@ fn a_reader_written_from_the_format_document_finds_the_keys_of_a_secret_hasher()
             for key in 0..600u64 {
                 let h = siphash13(&secret, &key.to_le_bytes());
                 assert_eq!(contains(h), filter.contains(&key), "{kind}");
-                assert!(contains(h) || key >= 300, "{kind}");
+                assert!(contains(h) || key >= 300, "{kind} lost key {key}");
             }
         }
     }

@@ -28,7 +28,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let seeds: Vec<Vec<u8>> = files.into_iter().map(|file| fs::read(file).unwrap()).collect();
-    assert!(seeds.len() >= 10, "{}", folder.display());
+    assert!(seeds.len() >= 10, "too few seeds in {}", folder.display());
     seeds
 }
 

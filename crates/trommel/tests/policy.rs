@@ -32,7 +32,10 @@ fn a_block_has_the_predicted_length_and_every_key() {
                 let block = policy.build(&hashes);
                 assert_eq!(block.len(), policy.encoded_len(keys), "{kind} {bits_per_key} {keys}");
                 assert_eq!(policy.verify(&block), Ok(()), "{kind} {bits_per_key} {keys}");
-                assert!(hashes.iter().all(|hash| policy.may_match(&block, *hash)), "{kind} {keys}");
+                assert!(
+                    hashes.iter().all(|hash| policy.may_match(&block, *hash)),
+                    "{kind} {keys}: a key is lost"
+                );
             }
         }
     }
@@ -53,7 +56,10 @@ fn blocks_of_one_key_or_none_exclude_absent_keys() {
         let policy = policy(kind, 11.0);
         let absent = hashes(9, 1_000);
         let none = policy.build(&[]);
-        assert!(absent.iter().all(|hash| !policy.may_match(&none, *hash)), "{kind}");
+        assert!(
+            absent.iter().all(|hash| !policy.may_match(&none, *hash)),
+            "{kind}: no keys, but one is reported"
+        );
         let one = policy.build(&hashes(1, 1));
         let reported = absent.iter().filter(|hash| policy.may_match(&one, **hash)).count();
         assert!(
@@ -163,8 +169,8 @@ fn bytes_that_are_not_a_block_of_the_policy_answer_maybe() {
         let block = policy.build(&hashes(1, 100));
         assert!(!policy.may_match(&block, hash), "{kind}: the test needs an absent key");
         let maybe = |bytes: &[u8]| {
-            assert!(policy.may_match(bytes, hash), "{kind} {bytes:?}");
-            assert!(bytes == [0] || policy.verify(bytes).is_err(), "{kind} {bytes:?}");
+            assert!(policy.may_match(bytes, hash), "{kind} excludes a key: {bytes:?}");
+            assert!(bytes == [0] || policy.verify(bytes).is_err(), "{kind} accepts {bytes:?}");
         };
         maybe(&[]);
         maybe(&[0]);
@@ -173,7 +179,7 @@ fn bytes_that_are_not_a_block_of_the_policy_answer_maybe() {
         }
         let parquet = FilterPolicy::builder(kind).bits_per_key(11.0).hasher(Hasher::PARQUET);
         maybe(&parquet.build().unwrap().build(&hashes(1, 100)));
-        // The trailer alone, and every reserved code.
+        // The trailer alone, and every reserved code below 128.
         let trailer = if kind == FilterKind::Bloom { 1 } else { 2 };
         maybe(&block[block.len() - trailer..]);
         let mut reserved = block.clone();
@@ -268,7 +274,10 @@ fn a_policy_reads_blocks_of_other_widths() {
         let (narrow, wide) = (policy(kind, 11.0), policy(kind, 36.0));
         for (writer, reader) in [(&narrow, &wide), (&wide, &narrow)] {
             let block = writer.build(&keys);
-            assert!(keys.iter().all(|hash| reader.may_match(&block, *hash)), "{kind}");
+            assert!(
+                keys.iter().all(|hash| reader.may_match(&block, *hash)),
+                "{kind}: a key is lost"
+            );
             for hash in hashes(2, 1_000) {
                 assert_eq!(
                     reader.may_match(&block, hash),
@@ -304,7 +313,7 @@ fn a_buffer_that_is_too_short_is_left_as_it_was() {
             let mut buffer = vec![0xA5; got];
             let error = policy.build_into(&keys, &mut buffer).unwrap_err();
             assert_eq!(error, PolicyError::BufferTooShort { need, got }, "{kind}");
-            assert!(buffer.iter().all(|byte| *byte == 0xA5), "{kind}");
+            assert!(buffer.iter().all(|byte| *byte == 0xA5), "{kind}: the buffer was written");
         }
         let mut buffer = vec![0xA5; need + 9];
         assert_eq!(policy.build_into(&keys, &mut buffer), Ok(need));
@@ -313,7 +322,7 @@ fn a_buffer_that_is_too_short_is_left_as_it_was() {
             policy.build(&keys)[..],
             "{kind}: the buffer's old contents are left"
         );
-        assert!(buffer[need..].iter().all(|byte| *byte == 0xA5), "{kind}");
+        assert!(buffer[need..].iter().all(|byte| *byte == 0xA5), "{kind}: written past its end");
     }
 }
 
@@ -351,7 +360,7 @@ fn keys_without_room_give_a_block_that_excludes_nothing() {
         let copies = vec![hashes(1, 1)[0]; 5_000];
         let block = policy.build(&copies);
         assert_eq!(block.len(), policy.encoded_len(5_000), "{kind}");
-        assert!(policy.may_match(&block, copies[0]), "{kind}");
+        assert!(policy.may_match(&block, copies[0]), "{kind} lost the key");
     }
 }
 

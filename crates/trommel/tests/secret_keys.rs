@@ -151,7 +151,7 @@ fn the_key_is_neither_in_the_bytes_nor_in_what_debug_prints() {
             for word in &words {
                 assert!(!text.contains(&word.to_string()) && !text.contains(&format!("{word:x}")));
             }
-            assert!(!text.contains("secret!"), "{text}");
+            assert!(!text.contains("secret!"), "the key is in: {text}");
         }
     }
 }
@@ -166,7 +166,7 @@ fn filters_of_unlike_secret_keys_do_not_merge_and_nothing_changes() {
             let right = filter(*kind, other);
             let refused = left.merge(&right).unwrap_err();
             assert!(matches!(refused, MergeError::Incompatible(_)), "{kind}: {refused}");
-            assert!(left.to_bytes() == before, "{kind}");
+            assert!(left.to_bytes() == before, "{kind}: changed by an error");
         }
         let right = filter(*kind, hasher);
         left.merge(&right).unwrap();
@@ -214,7 +214,7 @@ fn accumulators_of_a_secret_key_merge_with_each_other_alone() {
             50 => matches!(refused, AccumulateError::Specs),
             _ => matches!(refused, AccumulateError::Format(FormatError::WrongHasher { .. })),
         };
-        assert!(expected, "{refused}");
+        assert!(expected, "the wrong error: {refused}");
         assert_eq!(whole.merge(of(other, theirs)), Err(AccumulateError::Specs));
         let public = of(Hasher::default(), mine).merge_bytes(&of(hasher, theirs).to_bytes());
         assert!(public.is_err());
@@ -234,7 +234,10 @@ fn filter_blocks_take_a_secret_key_and_tell_policies_apart_by_name() {
         let other = builder.hasher(Hasher::siphash13(OTHER)).build().unwrap();
         let hashes: Vec<_> = (0..KEYS).map(|key| policy.hash(&key)).collect();
         let block = policy.build(&hashes);
-        assert!((0..KEYS).all(|key| policy.may_match(&block, policy.hash(&key))), "{kind}");
+        assert!(
+            (0..KEYS).all(|key| policy.may_match(&block, policy.hash(&key))),
+            "{kind}: a key is lost"
+        );
         assert_eq!(policy.verify(&block), Ok(()));
         assert_ne!(policy.name(), other.name());
         let public = builder.build().unwrap();
@@ -256,7 +259,10 @@ fn an_engine_and_shards_hash_with_the_secret_key() {
         let spec = FilterSpec::new(*kind).keys(keys.len()).fpr(0.02).hasher(hasher);
         let engine = Engine::builder().threads(2).build().unwrap();
         let built = engine.build(&spec, &hashes).unwrap();
-        assert!(built.hasher() == hasher && keys.iter().all(|key| built.contains(key)), "{kind}");
+        assert!(
+            built.hasher() == hasher && keys.iter().all(|key| built.contains(key)),
+            "{kind}: a key is lost"
+        );
         let shards = ShardedFilter::build(&spec, 4).unwrap();
         shards.insert_batch(&hashes).unwrap();
         assert!(shards.hasher() == hasher && keys.iter().all(|key| shards.contains(key)));

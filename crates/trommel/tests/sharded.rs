@@ -51,7 +51,7 @@ fn every_kind_finds_all_keys_counts_them_and_answers_in_the_order_of_the_batch()
             }
             // A set stores keys that have the same fingerprint only once.
             let len = filter.len();
-            assert!(len <= 20_000 && len > 19_500, "{kind} {shards}: {len}");
+            assert!(len <= 20_000 && len > 19_500, "{kind} {shards}: len {len}");
             let shard_filters: Vec<_> = filter.into_shards();
             assert_eq!(shard_filters.len(), shards);
             assert_eq!(shard_filters.iter().map(Filter::len).sum::<usize>(), len);
@@ -105,7 +105,7 @@ fn multisets_count_exactly_under_threads_that_insert_and_remove() {
         // The removal of all keys that are left empties the filter.
         let left = kept.iter().skip(1).step_by(2).chain((0..THREADS).flat_map(|_| &shared_keys));
         left.for_each(|hash| assert_eq!(filter.remove_hash(*hash), Ok(true)));
-        assert!(filter.is_empty(), "{kind}");
+        assert!(filter.is_empty(), "{kind}: not empty");
         assert!(!kept.iter().any(|hash| filter.contains_hash(*hash)));
     }
 }
@@ -120,7 +120,7 @@ fn the_false_positive_rate_holds_with_the_largest_number_of_shards() {
         let filter = ShardedFilter::build(&spec, MAX_SHARDS).unwrap();
         filter.insert_batch(&hashes(0..keys as u64)).unwrap();
         let expected = filter.expected_fpr();
-        assert!(expected < 0.02, "{kind}: {expected}");
+        assert!(expected < 0.02, "{kind}: false-positive rate {expected}");
         let probes = 2_000_000;
         let mut found = Bitmap::new(0);
         filter.contains_batch(&hashes(1 << 40..(1 << 40) + probes), &mut found);

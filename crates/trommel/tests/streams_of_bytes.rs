@@ -21,7 +21,7 @@ fn filters() -> Vec<AnyFilter> {
     for filter in &mut filters {
         filter.insert_batch(&hashes).unwrap();
     }
-    // More copies of a key than its two buckets have slots: one is in the overflow area.
+    // More copies of a key than its two buckets have slots: at least one is in the overflow area.
     filters.last_mut().unwrap().insert_batch(&[hashes[0]; 8]).unwrap();
     filters
 }
@@ -237,7 +237,7 @@ fn a_header_alone_states_the_length_of_its_filter() {
         let bytes = filter.to_bytes();
         let stated = |head: &[u8]| match FilterView::parse(head) {
             Err(FormatError::Truncated { need, got }) if got == HEADER_BYTES as u64 => need,
-            other => panic!("{other:?}"),
+            other => panic!("a header alone gives {other:?}"),
         };
         let head = &bytes[..HEADER_BYTES];
         assert_eq!(stated(head), bytes.len() as u64);
@@ -248,7 +248,7 @@ fn a_header_alone_states_the_length_of_its_filter() {
             if claimed != (bytes.len() - HEADER_BYTES) as u64 {
                 let forged =
                     [&with_payload_len(head, claimed)[..], &bytes[HEADER_BYTES..]].concat();
-                assert!(AnyFilter::from_bytes(&forged).is_err(), "{claimed}");
+                assert!(AnyFilter::from_bytes(&forged).is_err(), "{claimed} accepted");
             }
         }
     }
@@ -406,6 +406,6 @@ mod keys {
             assert_eq!(batches.next().unwrap().unwrap().len(), 1_000);
         }
         drop(batches);
-        assert!(endless.given <= 3_000 + 64, "{}", endless.given);
+        assert!(endless.given <= 3_000 + 64, "{} bytes were read", endless.given);
     }
 }

@@ -40,7 +40,7 @@ fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     for hash in probes {
         let _ = (view.contains_hash(*hash), view.count_hash(*hash));
     }
-    assert!((0.0..=1.0).contains(&view.expected_fpr()), "{}", view.expected_fpr());
+    assert!((0.0..=1.0).contains(&view.expected_fpr()), "rate {}", view.expected_fpr());
     let _ = (view.len(), view.load_factor(), view.estimate_len(), view.bits_per_key());
     if let FilterView::Quotient(view) = view {
         assert_eq!(view.fingerprints().count(), view.len());
@@ -103,7 +103,7 @@ fn a_trusted_view_over_any_flipped_bit_is_refused_or_answers() {
             }
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        assert!(viewed > 0 && refused >= HEADER_BYTES * 8, "{}: {viewed}", filter.kind());
+        assert!(viewed > 0 && refused >= HEADER_BYTES * 8, "{}: {viewed} viewed", filter.kind());
     }
 }
 

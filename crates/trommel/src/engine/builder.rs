@@ -11,7 +11,7 @@ use core::num::NonZero;
 const MAX_THREADS: usize = 1024;
 
 /// The options of an engine. By default, an engine has one thread for each core that the process may use, no pinned
-/// threads, and no limit on scratch memory.
+/// threads, and no memory budget.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct EngineBuilder {
@@ -64,9 +64,9 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if there are enough cores and
-    /// the system allows it; [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is
-    /// not pinned, and waits while the pinned threads work.
+    /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if the engine has at least two,
+    /// there are enough cores, and the system allows it; [`Engine::pinned_threads`] returns the number of pinned
+    /// threads. The caller's thread is not pinned, and waits while the pinned threads work.
     ///
     /// ```
     /// use trommel::Engine;
@@ -83,8 +83,9 @@ impl EngineBuilder {
     /// or more counts as whole huge pages of 2 MiB. Memory that the engine keeps between calls counts too, since a call
     /// uses or frees it. Each of several concurrent calls can take the full amount. With 0, no batch is partitioned.
     ///
-    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. The allocator can keep
-    /// memory resident that a call has freed.
+    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Nor do lists of work items,
+    /// or the answers for the keys that each thread is looking up, at a bit per key. The allocator can keep memory
+    /// resident that a call has freed.
     ///
     /// ```
     /// use trommel::Engine;
@@ -97,8 +98,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets one strategy for all batches that support it, instead of letting the cost model choose. Meant for
-    /// measurements.
+    /// Sets one strategy for all batches, instead of letting the cost model choose. It is used as far as the filter and
+    /// the memory budget permit it. Meant for measurements.
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};

@@ -9,11 +9,12 @@ pub enum Strategy {
     /// The filter's own batch methods process the batch. Lookups run on all threads if the batch is large enough to be
     /// worth it. Inserts run on the caller's thread. If the filter takes
     /// [slices](trommel_base::InsertBulk::insert_slices), and the cost model predicts that several threads are faster,
-    /// inserts run on several threads instead. Each thread then inserts a slice of the batch into a table of its own,
-    /// and the tables are united.
+    /// inserts run on several threads instead, except for sorted keys and keys that often repeat. Each thread then
+    /// inserts a slice of the batch into a table of its own, and the tables are united.
     Direct,
-    /// The keys are grouped by the piece of the table that they access. All threads process pieces, each in the cache
-    /// of one core.
+    /// The keys are grouped by the piece of the table that they access. All threads process pieces, each piece in the
+    /// cache of one core. In a filter with slots, some batches are still inserted by the caller's thread alone: see its
+    /// `insert_bulk`.
     Partitioned,
 }
 
@@ -72,7 +73,8 @@ pub struct CostModel {
     pub lookup: LineCost,
     /// The cost of an insert into a blocked filter.
     pub insert: LineCost,
-    /// The cost of each bit that an insert sets in a standard filter.
+    /// The cost of each bit that an insert sets in a standard filter, and of each bit and each counter in a counting
+    /// filter.
     pub insert_bit: LineCost,
     /// The cost of an insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,
@@ -81,7 +83,7 @@ pub struct CostModel {
 }
 
 impl LineCost {
-    /// Nanoseconds per access to a random line of a table of `bytes`.
+    /// Nanoseconds per access to a random line of a table of `bytes` bytes.
     ///
     /// ```
     /// use trommel::engine::CostModel;
@@ -106,8 +108,8 @@ impl LineCost {
         interpolate(ACCESSES_PER_LINE, self.grouped_ns, accesses_per_line)
     }
 
-    /// Nanoseconds for a grouped batch of `accesses` to a table of `bytes` on `threads`, without the starts of the
-    /// threads. Infinite if pieces would get too few keys to be worth the grouping.
+    /// Nanoseconds for a grouped batch with `accesses` accesses to a table of `bytes` bytes on `threads` threads,
+    /// without the starts of the threads. Infinite if pieces would get too few keys to be worth the grouping.
     fn grouped_batch_ns(&self, accesses: f64, bytes: usize, threads: usize) -> f64 {
         let pieces = bytes.div_ceil(PIECE_BYTES).min(MOST_PIECES);
         if accesses < (FEWEST_PASSED_PER_PART * pieces) as f64 {
@@ -135,9 +137,9 @@ fn interpolate<const N: usize>(points: [f64; N], values: [f64; N], x: f64) -> f6
 }
 
 impl CostModel {
-    /// The strategy to insert `keys` keys into a table of `bytes`, if each key writes `lines` cache lines. `slices` is
-    /// the number of slices that the batch can be split into, one for each of several threads; 1 if the filter takes no
-    /// slices.
+    /// The strategy to insert `keys` keys into a table of `bytes` bytes on `threads` threads, if each key writes
+    /// `lines` cache lines. `slices` is the number of slices that the batch can be split into, one for each of several
+    /// threads; 1 if the filter takes no slices.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -174,8 +176,8 @@ impl CostModel {
         on(slices) < on(1)
     }
 
-    /// Nanoseconds for direct inserts in `slices` slices. Each thread has a table of its own, so shared caches hold a
-    /// smaller part of each table.
+    /// Nanoseconds for direct inserts in `slices` slices. Each slice has a table of its own, and these tables share
+    /// caches. So an access is assumed to cost as much as in one table of the size of all these tables.
     fn sliced_inserts(&self, keys: usize, bytes: usize, lines: u32, slices: usize) -> f64 {
         let (cost, accesses) = self.accesses_of_insert(keys, lines);
         let inserts = accesses * cost.direct_ns(bytes.saturating_mul(slices)) / slices as f64;
@@ -190,7 +192,7 @@ impl CostModel {
     }
 
     /// The strategy to insert `keys` keys into a filter that groups them by itself. [`Strategy::Partitioned`] means to
-    /// insert them on all threads.
+    /// insert them on all `threads` threads.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -204,7 +206,7 @@ impl CostModel {
         cheaper(alone, alone / threads as f64 + STARTS_OF_INSERT * self.start(threads))
     }
 
-    /// The strategy to look up `keys` keys in a table of `bytes`.
+    /// The strategy to look up `keys` keys in a table of `bytes` bytes on `threads` threads.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -258,7 +260,7 @@ fn cheaper(direct: f64, partitioned: f64) -> Strategy {
     if partitioned < direct { Strategy::Partitioned } else { Strategy::Direct }
 }
 
-/// The binary logarithm of the number of pieces that lookups in a table of `bytes` are grouped by.
+/// The binary logarithm of the number of pieces that lookups in a table of `bytes` bytes are grouped by.
 pub(super) fn pieces_log2(bytes: usize) -> u32 {
     bytes.div_ceil(PIECE_BYTES).clamp(2, MOST_PIECES).next_power_of_two().ilog2()
 }
@@ -289,10 +291,10 @@ mod tests {
     fn costs_are_the_measured_values_and_are_interpolated_between_them() {
         let cost = CostModel::default().lookup;
         for (bytes, ns) in TABLE_BYTES.into_iter().zip(cost.direct_ns) {
-            assert!((cost.direct_ns(bytes) - ns).abs() < 1e-9, "{bytes}");
+            assert!((cost.direct_ns(bytes) - ns).abs() < 1e-9, "a table of {bytes} bytes");
         }
         for (accesses, ns) in ACCESSES_PER_LINE.into_iter().zip(cost.grouped_ns) {
-            assert!((cost.grouped_ns(accesses) - ns).abs() < 1e-9, "{accesses}");
+            assert!((cost.grouped_ns(accesses) - ns).abs() < 1e-9, "{accesses} accesses per line");
         }
         assert_eq!(cost.direct_ns(0), cost.direct_ns[0]);
         assert_eq!(cost.direct_ns(usize::MAX), cost.direct_ns[TABLE_BYTES.len() - 1]);
@@ -354,7 +356,7 @@ mod tests {
                 let lookup = cost.of_lookup(keys, bytes, 2);
                 let insert = cost.of_insert(keys, bytes, 1, 2, 2);
                 if keys == 0 {
-                    assert_eq!([lookup, insert], [Strategy::Direct; 2], "{bytes}");
+                    assert_eq!([lookup, insert], [Strategy::Direct; 2], "no keys, {bytes} bytes");
                 }
             }
         }

@@ -26,7 +26,7 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// Builds, fills and probes filters of every kind on all cores. Holds the threads, the scratch memory and the cost
 /// model for this.
 ///
-/// For each batch, a [`CostModel`] chooses a strategy from the sizes of batch and filter and the number of threads:
+/// For each batch, a [`CostModel`] chooses a strategy by the sizes of batch and filter and the number of threads:
 ///
 /// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters without
 ///   counters, can run on all threads, each with a slice of the keys; for inserts, each thread has a table of its own;
@@ -35,7 +35,8 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 ///
 /// Small batches run on the caller's thread. The filter and the answers are the same, byte for byte, with every
 /// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small for a bulk
-/// build, its fingerprints are in other slots.)
+/// build, or the system refuses the memory for it, fingerprints are in other slots, and the answers for some absent
+/// keys can differ.)
 ///
 /// ```
 /// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -57,15 +58,16 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 ///
 /// # Which threads may call it, and with which locks held
 /// Any thread may call an engine: a plain thread, a worker of a Rayon pool, a thread for blocking work of an async
-/// runtime. The caller may hold any lock that the call itself does not take. A call waits only for its own work, and
-/// runs no jobs of the caller's pool while it waits. To ensure this, a call from a worker of another Rayon pool starts
-/// a thread each time that it needs the engine's workers.
+/// runtime. The caller may hold a lock, unless a call on this engine takes the same lock. A call waits for its own
+/// work, and for workers that do the work of other calls. It runs no jobs of the caller's pool while it waits. To
+/// ensure this, a call from a worker of another Rayon pool starts a thread each time that it needs the engine's
+/// workers.
 ///
 /// A call runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread of its
-/// own. If such a method or source takes a lock, no thread may hold that lock during a call on the same engine. Calls
-/// share the workers, so the method can have to wait until another call's work is done. The filters of this crate take
-/// no locks, except [`ShardedFilter`], which holds a shard's lock only during its own work. If a method of the filter
-/// calls the engine again from a worker, that call runs on that worker alone.
+/// own. If such a method or source takes a lock, no thread may hold that lock during a call on the same engine. A
+/// thread that holds it could wait for ever: its call waits for a worker, and that worker waits for the lock. The
+/// filters of this crate take no locks, except [`ShardedFilter`], which holds a shard's lock only during its own work.
+/// If a method of the filter calls the engine again from a worker, that call runs on that worker alone.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pool: Arc<Pool>,
@@ -167,7 +169,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the kind cannot meet the spec, memory is refused, or the keys do not fit.
+    /// [`BuildError`] if the spec cannot be met, memory is refused, or the keys do not fit.
     pub fn build(&self, spec: &FilterSpec, hashes: &[KeyHash]) -> Result<AnyFilter, BuildError> {
         let mut filter = spec.or_keys(hashes.len()).build()?;
         self.insert_batch(&mut filter, hashes)?;
@@ -178,12 +180,12 @@ impl Engine {
     /// exception is a cuckoo filter for whose bulk build the memory budget is too small: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
-    /// table for every thread but one. A partitioned insert takes 8.5 bytes per key; in a standard filter, it takes 4.5
-    /// bytes for every bit that a key sets. The bound on the memory of a partitioned insert is the size of the table,
-    /// but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. If the
-    /// bound or the budget is too small for the whole batch, the batch is inserted in chunks. If it is too small even
-    /// for a useful chunk, or if the system refuses memory, the batch is inserted directly. For filters with counters
-    /// or slots, see their `insert_bulk`.
+    /// table for every thread but one. A partitioned insert takes about 8.5 bytes per key; in a standard filter, it
+    /// takes about 4.5 bytes for every bit that a key sets. The bound on the memory of a partitioned insert is the size
+    /// of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the
+    /// table. If the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If the
+    /// bound or the budget is too small even for a useful chunk, or if the system refuses memory, the batch, or what is
+    /// left of it, is inserted directly. For filters with counters or slots, see their `insert_bulk`.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -249,10 +251,10 @@ impl Engine {
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
     /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes 9 bytes per key. The bound is the same as that of a
-    /// partitioned insert. If the bound or the budget is too small for the whole batch, the batch is looked up in
-    /// chunks or directly. If `found` is too short, and the system refuses memory to extend it, this ends the program;
-    /// see [`Bitmap::try_reserve`].
+    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. The bound is the same as
+    /// that of a partitioned insert. If the bound or the budget is too small for the whole batch, the batch is looked
+    /// up in chunks or directly. If the system refuses scratch memory, it is looked up directly. If `found` is too
+    /// short, and the system refuses memory to extend it, this ends the program; see [`Bitmap::try_reserve`].
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};
@@ -281,7 +283,8 @@ impl Engine {
         probe::contains_batch(self, filter, hashes, found, strategy);
     }
 
-    /// The strategy with which [`Engine::insert_batch`] would insert these keys.
+    /// The strategy with which [`Engine::insert_batch`] would insert these keys. (If there is too little memory for
+    /// [`Strategy::Partitioned`], it inserts them directly instead.)
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};
@@ -306,7 +309,8 @@ impl Engine {
         unless_skewed(strategy, hashes)
     }
 
-    /// The strategy with which [`Engine::contains_batch`] would look up these keys.
+    /// The strategy with which [`Engine::contains_batch`] would look up these keys. (If there is too little memory for
+    /// [`Strategy::Partitioned`], it looks them up directly instead.)
     ///
     /// ```
     /// use trommel::{BloomFilter, Engine, KeyHash};

@@ -8,7 +8,7 @@
 //! core and take 0.49 ms too, so the caller sleeps if threads are pinned.
 //!
 //! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the caller holds a lock,
-//! such a job may need the same lock, and the thread would wait for itself. So a caller from another pool starts a
+//! such a job might need the same lock, and the thread would wait for itself. So a caller from another pool starts a
 //! thread that belongs to no pool, lets it act as the caller, and sleeps until it has finished.
 
 use super::EngineError;
@@ -125,7 +125,7 @@ impl Workers for Pool {
         };
         let helpers = items.len().saturating_sub(usize::from(caller_works));
         // The calling thread is one of this pool's workers if a filter's own method calls the engine. It does the work
-        // alone, since the other workers may be waiting for it.
+        // alone, since the other workers might be waiting for it.
         if helpers == 0 || others.current_thread_index().is_some() {
             return items.into_iter().for_each(work);
         }
@@ -255,7 +255,7 @@ mod tests {
                 running.fetch_sub(1, Ordering::SeqCst);
             };
             let call = || pool.for_each((0..100).collect(), work);
-            assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "{pool:?}");
+            assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "{pool:?}: no panic");
             assert_eq!(running.load(Ordering::SeqCst), 0);
             let mut done = [0; 10];
             pool.for_each(done.iter_mut().collect(), |times| *times += 1);

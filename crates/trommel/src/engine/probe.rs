@@ -35,7 +35,8 @@ const WORD_BITS: usize = 64;
 pub(super) const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
 const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
 /// The number of slices per thread that a direct batch is cut into. With more than one, a thread that finishes early
-/// takes another slice.
+/// takes another slice. There can be fewer or more slices, since a slice has at least [`FEWEST_KEYS_AT_A_TIME`] and at
+/// most [`MOST_KEYS_AT_A_TIME`] keys.
 const SLICES_PER_THREAD: usize = 8;
 
 pub(super) fn contains_batch<F: Filter + Sync>(
@@ -102,8 +103,8 @@ impl<'e> Grouped<'e> {
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
         let plan = SharePlan::new(pool, keys, 1, groups);
-        // Bytes for answers, in addition to those for the shares: a bit per key, and less than four words for every
-        // group of each share.
+        // Bytes for answers, in addition to those for the shares: a bit per key, at most four words for every group of
+        // each share, and four words for every group.
         let answer_bytes = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
@@ -153,8 +154,8 @@ impl<'e> Grouped<'e> {
     }
 }
 
-/// Looks up the keys of a group in one share after the other, where a share is a part of the batch that one thread has
-/// grouped. All keys of a group access the same piece of the table, so that it stays in the cache.
+/// Looks up the keys of each group, in one share after the other. A share is a part of the batch that one thread has
+/// grouped. All keys of a group access the same piece of the table, so that piece stays in the cache.
 fn answer<F: Filter + Sync>(
     pool: &Pool,
     filter: &F,

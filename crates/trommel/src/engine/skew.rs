@@ -15,7 +15,8 @@ const NEAR_BITS: u32 = 10;
 const REPEATS_ONE_IN: usize = 5;
 
 /// Whether at least half of the sampled neighbours are near each other, as in sorted batches, or at least one in
-/// [`REPEATS_ONE_IN`] sampled keys repeats another, as in batches of few distinct keys or by Zipf's law.
+/// [`REPEATS_ONE_IN`] sampled keys repeats another, as in batches of few distinct keys or by Zipf's law. False for
+/// batches of fewer than 1024 keys, which are too short for the sample.
 pub(super) fn is_skewed(hashes: &[KeyHash]) -> bool {
     let step = hashes.len() / SAMPLES;
     if step < KEYS_PER_SAMPLE {

@@ -77,8 +77,8 @@ pub(crate) fn refused() -> usize {
 /// and once more with the following ones refused too. Each run must succeed, or return an error that reports refused
 /// memory. `verify` checks the subject after each run, given the result.
 ///
-/// `run` must not allocate anything itself. The name and number of a run are written to standard error before it
-/// begins, since an allocation that cannot fail ends the process.
+/// Apart from the operation under test, `run` must not allocate. The name and number of a run are written to standard
+/// error before it begins, since an allocation that cannot fail ends the process.
 pub(crate) fn check<S, T, E: Refusal>(
     name: &str,
     fresh: impl Fn() -> S,
@@ -97,7 +97,10 @@ pub(crate) fn check<S, T, E: Refusal>(
             let mut subject = fresh();
             let result = refusing(refuse, || run(&mut subject));
             if let Err(error) = &result {
-                assert!(error.is_of_memory(), "{name}, {refuse:?}: {error:?}");
+                assert!(
+                    error.is_of_memory(),
+                    "{name}, {refuse:?}: not an error of memory: {error:?}"
+                );
             }
             verify(&subject, &result);
             REFUSED.set(REFUSED.get() + 1);

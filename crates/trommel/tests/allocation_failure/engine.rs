@@ -32,7 +32,7 @@ fn check_lookups(name: &str, probes: &[KeyHash], look_up: impl Fn(&mut Bitmap)) 
         look_up(found);
         Ok::<(), Infallible>(())
     };
-    check(name, with_room, look_up, |found, _| assert!(*found == expected, "{name}"));
+    check(name, with_room, look_up, |found, _| assert!(*found == expected, "{name}: answers"));
 }
 
 pub(crate) fn check_engines() {

@@ -230,7 +230,7 @@ fn check_change<T, E: Refusal>(
     change: impl Fn(&mut AnyFilter) -> Result<T, E>,
 ) {
     let mut after = fresh(before);
-    assert!(change(&mut after).is_ok(), "{name}");
+    assert!(change(&mut after).is_ok(), "{name}: an error, although no memory was refused");
     check(
         name,
         || fresh(before),

@@ -16,7 +16,7 @@
 //!
 //! Not tested, although the call can return an error, since code that it calls allocates in this way:
 //!
-//! - the overflow table of a compact counting filter, a `BTreeMap` whose nodes have less than 200 bytes: inserts,
+//! - the overflow table of a compact counting filter, a `BTreeMap` whose nodes have less than 300 bytes: inserts,
 //!   removals and merges, but not reading and writing;
 //! - the `Arc` of less than 100 bytes in `OwnedView::parse` and `SharedBytes::new`;
 //! - the start of an engine's threads, and work that an engine hands to them: the standard library and Rayon allocate

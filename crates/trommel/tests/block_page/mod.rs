@@ -12,7 +12,7 @@ pub(super) fn open(block: &[u8]) -> Option<(u16, HashId, u64, &[u8])> {
     match code {
         0 => None,
         1..=32 => Some((1, HashId::Xxh3, u64::from(*code), rest)),
-        33..128 => panic!("a reserved code"),
+        33..128 => panic!("reserved code {code}"),
         _ => {
             let (parameter, table) = rest.split_last().unwrap();
             let hash = match (code - 128) / 32 {

@@ -17,7 +17,10 @@ pub(crate) fn folder() -> PathBuf {
 /// The entries of the manifest.
 pub(crate) fn manifest() -> Vec<Entry> {
     let text = std::fs::read_to_string(folder().join("manifest.csv")).unwrap();
-    text.lines().skip(1).map(|line| line.parse().unwrap_or_else(|_| panic!("{line}"))).collect()
+    text.lines()
+        .skip(1)
+        .map(|line| line.parse().unwrap_or_else(|_| panic!("a malformed line: {line}")))
+        .collect()
 }
 
 /// A rule that makes keys from the numbers 0, 1, 2 and so on.

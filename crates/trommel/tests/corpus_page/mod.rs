@@ -24,7 +24,7 @@ fn read_frozen(entry: &Entry) {
             let table = Buckets::read(page.p, page.payload, page.len);
             entry.assert_counts("the document", |hash| table.count(hash.raw()));
         }
-        _ => assert!(entry.counts.is_empty(), "{}", entry.file),
+        _ => assert!(entry.counts.is_empty(), "{} has counts", entry.file),
     }
 }
 
@@ -36,7 +36,11 @@ fn read_block(entry: &Entry) {
             assert_eq!(hash, entry.hasher.id(), "{}", entry.file);
             assert_eq!(entry.parameters, [parameter], "{}", entry.file);
         }
-        None => assert!(bytes == [0] && entry.parameters.is_empty(), "{}", entry.file),
+        None => assert!(
+            bytes == [0] && entry.parameters.is_empty(),
+            "{}: not the block without a filter",
+            entry.file
+        ),
     }
     let contains = block_page::lookup(&bytes);
     entry.assert_answers("the document", |hash| contains(hash.raw()));
@@ -48,7 +52,7 @@ fn read_hashes(entry: &Entry) {
     let hash = match entry.hasher.id() {
         HashId::Xxh3 => 1,
         HashId::Xxh64 => 2,
-        other => panic!("{other:?}"),
+        other => panic!("no file has hashes by {other:?}"),
     };
     assert_eq!([8, 10, 12, 14].map(|at| number(&bytes, at..at + 2)), [1, hash, 0, 0]);
     assert_eq!(number(&bytes, 16..24), entry.hasher.seed(), "{}", entry.file);

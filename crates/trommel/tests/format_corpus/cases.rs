@@ -78,7 +78,7 @@ impl Made {
             [0] => Vec::new(),
             [.., code] if code < 128 => vec![code.into()],
             [.., parameter, _] => vec![parameter.into()],
-            _ => panic!("{name}"),
+            _ => panic!("{name}: the block has no whole trailer"),
         };
         let entry = Entry {
             file: format!("{}-{name}.block", policy.kind()),

@@ -46,7 +46,7 @@ fn grow(filter: &mut AnyFilter) {
         AnyFilter::Quotient(filter) => filter.grow().unwrap(),
         AnyFilter::CacheLineQuotient(filter) => filter.grow().unwrap(),
         AnyFilter::Cuckoo(filter) => filter.grow().unwrap(),
-        other => panic!("{}", other.kind()),
+        other => panic!("a {} filter does not double", other.kind()),
     }
 }
 
@@ -54,7 +54,7 @@ fn resize(filter: &mut AnyFilter, keys: usize) {
     match filter {
         AnyFilter::Quotient(filter) => filter.resize(keys).unwrap(),
         AnyFilter::CacheLineQuotient(filter) => filter.resize(keys).unwrap(),
-        other => panic!("{}", other.kind()),
+        other => panic!("a {} filter has no resize", other.kind()),
     }
 }
 

@@ -184,7 +184,7 @@ fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) 
     assert_eq!(table.places.values().sum::<u64>(), page.len, "{what}");
     let mut fingerprints: Vec<u64> = filter.fingerprints().collect();
     fingerprints.dedup();
-    assert!(table.fingerprints() == fingerprints, "{what}");
+    assert!(table.fingerprints() == fingerprints, "{what}: fingerprints differ");
     for hash in probes {
         assert_eq!(table.contains(hash.raw()), filter.contains_hash(*hash), "{what}");
     }

@@ -25,9 +25,10 @@ const BYTES_PER_GATHERED: usize = 16;
 /// A stream of batches of keys through an engine: one thread reads, one hashes, and the engine inserts or looks up.
 ///
 /// At most two batches wait between two threads, and a faster thread waits for a slower one. So memory is bounded,
-/// whatever the length of the stream: it holds a few batches and, for inserts, the [gathered
-/// keys](Stream::keys_at_a_time). If the system refuses this memory, the program ends; if it refuses to start a thread,
-/// the call panics.
+/// whatever the length of the stream: the stream holds a few batches with their hashes and, for inserts, the [gathered
+/// keys](Stream::keys_at_a_time). If the system refuses the memory of queues, hashes, answers or gathered keys, the
+/// program ends. The memory of a batch is allocated by the source of batches: if it is refused, [`IntegerBatches`]
+/// returns an error, and [`LineBatches`] ends the program. If the system refuses to start a thread, the call panics.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -71,9 +72,11 @@ pub struct Stream<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The number of batches whose keys were all inserted or answered.
+    /// The number of batches whose keys were all inserted or answered. If the filter was full, no batch of the insert
+    /// that failed is counted, even if all keys of some of these batches were inserted.
     pub batches: u64,
-    /// The number of keys that were inserted or answered.
+    /// The number of keys that were inserted or answered. If the filter was full, this includes the keys that went
+    /// in before the insert failed.
     pub keys: u64,
 }
 
@@ -140,7 +143,9 @@ impl Cancel {
 #[non_exhaustive]
 pub enum StreamError<E> {
     /// The source of batches, or the callback that takes answers, failed. All keys of earlier batches are inserted or
-    /// answered, and counted; [`LineBatches`] and [`IntegerBatches`] return all whole keys before a failure.
+    /// answered, and counted. If its reader fails, a [`LineBatches`] or an [`IntegerBatches`] first returns all whole
+    /// keys that it read before. An [`IntegerBatches`] also fails if the system refuses the memory of a batch; the keys
+    /// of that batch are then lost.
     Failed {
         /// The error of the source or the callback.
         error: E,
@@ -220,8 +225,10 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// Sets a function that is called, on the caller's thread, after each batch of lookups, after each insert of
-    /// gathered keys, and at the end of [`Stream::insert`].
+    /// Sets a function that is called on the caller's thread. [`Stream::contains`] calls it after each batch that was
+    /// answered. [`Stream::insert`] calls it each time that it has gathered and inserted enough
+    /// [keys](Stream::keys_at_a_time). Before it returns, it inserts the keys that are left, unless the filter is full
+    /// or the stream was cancelled, and calls the function a last time, even if it returns an error.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -257,9 +264,11 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the system refuses to start a thread, or if the source, [`KeyBatch::hash_all`], the function set by
-    /// [`Stream::progress`] or a worker of the engine panics; then the payload is the same. Keys that were gathered,
-    /// but not inserted yet, are then not in the filter.
+    /// If the system refuses to start a thread. If the source, [`KeyBatch::hash_all`], the function set by
+    /// [`Stream::progress`] or a worker of the engine panics, this call panics with the payload of that panic.
+    ///
+    /// After any of these panics, keys that were gathered, but not inserted yet, are not in the filter. After the panic
+    /// of a worker, the contents of the filter are unknown: drop it.
     pub fn insert<F, B, E, I>(
         mut self,
         filter: &mut F,
@@ -319,8 +328,8 @@ impl<'a> Stream<'a> {
     /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the system refuses to start a thread, or if the source, [`KeyBatch::hash_all`], `answer`, the function set by
-    /// [`Stream::progress`] or a worker of the engine panics; then the payload is the same.
+    /// If the system refuses to start a thread. If the source, [`KeyBatch::hash_all`], `answer`, the function set by
+    /// [`Stream::progress`] or a worker of the engine panics, this call panics with the payload of that panic.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,

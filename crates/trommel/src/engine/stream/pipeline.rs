@@ -14,7 +14,7 @@ const QUEUED: usize = 2;
 ///
 /// A thread that ends early drops its ends of the queues. The others then find the queues closed, so no thread waits
 /// for one that has ended. If a thread panics, the caller panics with the same payload after all threads have ended.
-/// Once `cancel` is set, no further batch is consumed.
+/// Once the caller's thread sees that `cancel` is set, it consumes no further batch.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,

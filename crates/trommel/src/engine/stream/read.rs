@@ -96,7 +96,8 @@ impl<R: Read> Iterator for IntegerBatches<R> {
     }
 }
 
-/// Batches of lines from a reader. A key is a line without its terminator, `\n` or `\r\n`, in any encoding.
+/// Batches of lines from a reader. A key is the bytes of a line without its terminator, `\n` or `\r\n`. They need not
+/// be UTF-8.
 ///
 /// ```
 /// use trommel::engine::LineBatches;
