@@ -36,7 +36,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// Describes the first line that [`Limits::write`] would not have written.
+    /// A text that describes the first line that [`Limits::write`] would not have written.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let compiler = lines.next().and_then(|line| line.strip_prefix(COMPILER));
@@ -241,7 +241,7 @@ mod tests {
             "# c\nbench,isa,instructions\na,b\n",
             "# c\nbench,isa,instructions\na,b,-1\n",
         ] {
-            assert!(Limits::parse(bad).is_err(), "{bad:?}");
+            assert!(Limits::parse(bad).is_err(), "this malformed file was accepted: {bad:?}");
         }
     }
 

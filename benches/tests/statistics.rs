@@ -1,5 +1,5 @@
-//! The program behind `scripts/check-statistics`, with few probes: it passes, and it refuses wrong arguments. Because of
-//! this test, `cargo test` builds the program.
+//! The program behind `scripts/check-statistics`, with few probes: it passes, and it refuses wrong arguments. Because
+//! of this test, `cargo test` builds the program.
 
 use std::process::{Command, Output};
 
@@ -12,8 +12,8 @@ fn few_probes_and_rounds_pass() {
     let output = run(&["--probes", "2e5", "--rounds", "3", "--sigmas", "5"]);
     let text = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{messages}");
-    assert!(text.ends_with(" passed, 0 failed\n"), "{text}");
+    assert!(output.status.success(), "the program failed: {messages}");
+    assert!(text.ends_with(" passed, 0 failed\n"), "another last line: {text}");
     for kind in trommel::FilterKind::ALL {
         assert!(
             text.lines().any(|line| line.starts_with(&format!("{kind},"))),
@@ -32,7 +32,10 @@ fn wrong_arguments_are_named_and_refused() {
     ] {
         let output = run(arguments);
         let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{message}");
-        assert!(message.starts_with("error: ") && message.contains(named), "{message}");
+        assert_eq!(output.status.code(), Some(2), "the exit code after: {message}");
+        assert!(
+            message.starts_with("error: ") && message.contains(named),
+            "{named:?} is not named: {message}"
+        );
     }
 }

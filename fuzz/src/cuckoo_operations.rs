@@ -139,7 +139,7 @@ impl Run {
         done
     }
 
-    /// Counts an inserted key. `new` tells whether the insert may have stored a fingerprint.
+    /// Counts an inserted key. `new` is false only if it is certain that the insert stored no fingerprint.
     fn note(&mut self, hash: KeyHash, new: bool) {
         let multiset = self.filter.is_multiset();
         let copies = self.keys.entry(hash.raw()).or_default();
@@ -162,7 +162,7 @@ impl Run {
                 assert_eq!((full.inserted, full.len), (0, len));
                 self.assert_full(hash, full);
                 assert!(!found || self.filter.is_multiset());
-                // The filter may have doubled, and then still found no room.
+                // It is possible that the filter doubled, and then still found no room.
                 let slots = self.filter.geometry().slots();
                 assert!(slots > slots_before || self.filter.to_bytes() == before);
             }
@@ -181,7 +181,7 @@ impl Run {
                 assert_eq!(self.filter.overflowing() as u64, capacity);
             }
             WhyFull::Fingerprint => assert_eq!(geometry.doublings + 4, geometry.fingerprint_bits),
-            other => panic!("{other:?}"),
+            other => panic!("an insert was refused for an unexpected reason: {other:?}"),
         }
     }
 
@@ -196,7 +196,8 @@ impl Run {
             assert_eq!(full.len, self.filter.len());
         }
         for hash in &hashes[..inserted] {
-            // A set may have found the fingerprint of another key and inserted nothing, so `new` is an upper bound.
+            // If a set finds the fingerprint of another key, it inserts nothing. So the numbers of fingerprints are
+            // upper bounds.
             let new = self.filter.is_multiset() || !self.keys.contains_key(&hash.raw());
             self.note(*hash, new);
         }
@@ -283,7 +284,10 @@ impl Run {
                 self.note(*hash, new);
             }),
             Err(error) => {
-                assert!(matches!(error, MergeError::Full(_)), "{error}");
+                assert!(
+                    matches!(error, MergeError::Full(_)),
+                    "a merge was refused for another reason than room: {error}"
+                );
                 assert!(self.filter.to_bytes() == before);
             }
         }

@@ -58,7 +58,7 @@ fn with_table(data: &[u8]) -> Vec<u8> {
     match &mut filter {
         AnyFilter::Quotient(filter) => resize(filter, flags, size),
         AnyFilter::CacheLineQuotient(filter) => resize(filter, flags, size),
-        other => panic!("{}", other.kind()),
+        other => panic!("a quotient filter was asked for, but this is {}", other.kind()),
     }
     let bytes = filter.to_bytes();
     let parsed = container::parse(&bytes).expect("bytes that we froze");
@@ -87,7 +87,7 @@ fn judge(bytes: &[u8]) {
             assert_eq!(one, other);
             assert!(!one.to_string().is_empty());
         }
-        (view, owned) => panic!("{view:?}, but {owned:?}"),
+        (view, owned) => panic!("the view is {view:?}, but the owned filter {owned:?}"),
     }
 }
 
@@ -117,7 +117,7 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     match &filter {
         AnyFilter::Quotient(filter) => exercise_fingerprints(bytes, filter),
         AnyFilter::CacheLineQuotient(filter) => exercise_fingerprints(bytes, filter),
-        // The merge doubles the copies, which may be more than a multiset has room for.
+        // The merge doubles the number of copies, and a multiset can lack room for them.
         AnyFilter::Cuckoo(cuckoo) if cuckoo.is_multiset() => {
             let twin = filter.clone();
             if filter.merge(&twin).is_err() {
@@ -142,7 +142,7 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
 }
 
 /// Uses what only quotient filters have: lists the fingerprints, removes and inserts them again, fills a copy, merges
-/// filters that may become full, and resizes.
+/// filters of which one can become full, and resizes.
 fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     let geometry = filter.geometry();
     let fingerprints: Vec<u64> = filter.fingerprints().collect();

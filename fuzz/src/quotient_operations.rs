@@ -56,7 +56,7 @@ struct Run<L: Layout> {
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // The fingerprints may have too few bits for a filter that grows at this load. Then the filter does not grow.
+        // If the fingerprints have too few bits for a filter that grows at this load, the filter does not grow.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -172,10 +172,13 @@ impl<L: Layout> Run<L> {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
                     // A filter that must grow cannot grow if a cluster at its end would not fit into the larger table.
                     WhyFull::Slots => {
-                        assert!(!self.fits(f) || self.cannot_grow(), "a slot is free");
+                        assert!(
+                            !self.fits(f) || self.cannot_grow(),
+                            "refused for lack of slots, although the copy would fit"
+                        );
                     }
                     WhyFull::Fingerprint => assert_eq!(self.filter.geometry().remainder_bits, 1),
-                    other => panic!("{other:?}"),
+                    other => panic!("an insert was refused for an unexpected reason: {other:?}"),
                 }
                 self.check();
             }
@@ -288,7 +291,10 @@ impl<L: Layout> Run<L> {
                 self.held = held;
             }
             Err(error) => {
-                assert!(matches!(error, MergeError::Full(_)), "{error}");
+                assert!(
+                    matches!(error, MergeError::Full(_)),
+                    "a merge was refused for another reason than room: {error}"
+                );
                 assert!(self.filter.to_bytes() == before);
             }
         }

@@ -37,7 +37,11 @@ pub fn run(data: &[u8]) -> u64 {
         spec = spec.compact(flags & 0x80 != 0);
     }
     let [portable, other] = [Isa::Portable, isa].map(|isa| spec.isa(isa).build());
-    assert_eq!(portable.is_ok(), other.is_ok(), "{kind} at {fpr}");
+    assert_eq!(
+        portable.is_ok(),
+        other.is_ok(),
+        "whether {kind} at {fpr} is built on both instruction sets"
+    );
     let (Ok(portable), Ok(other)) = (portable, other) else { return 0 };
     let counts_copies = is_multiset || kind == FilterKind::CountingBloom;
     let twins = Twins { portable, other };
@@ -60,7 +64,11 @@ impl Twins {
         mut change: impl FnMut(&mut AnyFilter) -> R,
     ) -> R {
         let (expected, result) = (change(&mut self.portable), change(&mut self.other));
-        assert_eq!(result, expected, "{:?}", self.other);
+        assert_eq!(
+            result, expected,
+            "the results of an operation on {:?} and in portable code",
+            self.other
+        );
         self.assert_equal();
         result
     }
@@ -170,7 +178,7 @@ impl Run {
         }
     }
 
-    /// Compares batches with single lookups, on both instruction sets.
+    /// Compares batches on both instruction sets with single lookups in portable code.
     fn ask(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut found = Bitmap::new(0);
@@ -178,7 +186,7 @@ impl Run {
             filter.contains_batch(&hashes, &mut found);
             for (i, hash) in hashes.iter().enumerate() {
                 let single = self.twins.portable.contains_hash(*hash);
-                assert_eq!(found.get(i), single, "{filter:?}");
+                assert_eq!(found.get(i), single, "the answer of a batch in {filter:?}");
                 assert!(single || !self.keys.contains_key(&hash.raw()), "a key is not found");
             }
         }
@@ -232,7 +240,8 @@ impl Run {
         }
     }
 
-    /// Folds both filters to half their size. The results must be equal and have all keys.
+    /// Folds both filters to half their size. Either both folds are refused, or the results must be equal and have all
+    /// keys.
     fn fold(&mut self) {
         let [portable, other] = [&self.twins.portable, &self.twins.other].map(|it| it.fold(2));
         assert_eq!(portable.is_ok(), other.is_ok());

@@ -19,15 +19,16 @@ const GUARANTEED: f64 = super::FULL;
 /// keys were replaced. `refused` counts the inserts that failed, and `lost` the keys that were not found or could not
 /// be removed. `hits` is the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and
 /// `deviations` the distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a
-/// filter of the same keys without removals, and `bound` the rate by which filters are sized. `full` is the load at
-/// which the first insert is refused after the rounds, and `fresh_full` that load of the filter without removals.
+/// filter of the same keys without removals. `bound` is the false-positive rate by which the filter is sized if it is a
+/// cuckoo filter, and otherwise equal to `fresh`. `full` is the load at which the first insert is refused after the
+/// rounds, and `fresh_full` that load of the filter without removals.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
 /// Runs every case. Reports each filter to `progress` when it is done.
 ///
 /// # Errors
-/// The text of the library's error, if a filter cannot be made.
+/// The text of the library's error, if a filter cannot be made, or if the keys of a filter do not fit into a fresh one.
 pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, String> {
     let mut outcome = Outcome::new(COLUMNS);
     for (number, subject) in Subject::SLOTTED.into_iter().enumerate() {
@@ -163,8 +164,8 @@ fn case(
     let mut held = Held::new(spec, multiset)?;
     let empty = held.filter.to_bytes();
     held.fill_to(KEYS, false);
-    // A set stores one fingerprint for keys that share it, so it was offered more than `KEYS` keys. The rate by which
-    // filters are sized depends on the number of keys offered.
+    // A set stores one fingerprint for keys that share it, so the filter was offered more than `KEYS` keys. The rate by
+    // which cuckoo filters are sized depends on the number of keys offered.
     let drawn = held.next as usize;
     for round in 0..effort.rounds {
         held.remove(KEYS / REPLACED, &mut random);
@@ -196,7 +197,7 @@ fn case(
         }
     };
     let limit = bound * (1.000_001 + reserved_share(subject, held.hashes.len(), effort.sigmas));
-    outcome.claim(expected <= limit, || what("the rate is above the one it is sized by"));
+    outcome.claim(expected <= limit, || what("expected_fpr is above its bound"));
     let counted = Counted {
         hits: false_positives(core::slice::from_ref(&held.filter), effort.probes)[0],
         probes: effort.probes,
@@ -206,7 +207,7 @@ fn case(
     let deviations = counted.deviations();
     // A multiset counts every copy of a fingerprint, so its expected rate is an upper bound.
     let fits = counted.is_within(effort.sigmas) || (multiset && deviations < 0.0);
-    outcome.claim(fits, || what("the rate is not the expected one"));
+    outcome.claim(fits, || what("the measured false-positive rate is not expected_fpr"));
 
     let full = held.load_when_full();
     let fresh_full = fresh.load_when_full();

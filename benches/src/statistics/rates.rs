@@ -20,7 +20,8 @@ pub const COLUMNS: &str = "kind,bits,load,isa,keys,probes,hits,expected,spread,d
 /// Measures every case. Reports each filter to `progress` when it is done.
 ///
 /// # Errors
-/// The text of the library's error, if a filter cannot be made.
+/// The text of the library's error, if a filter cannot be made or filled. A text that names the kind, if the same keys
+/// give different bytes on two instruction sets.
 pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, String> {
     let mut outcome = Outcome::new(COLUMNS);
     let (mut squares, mut counts) = (0.0, 0);

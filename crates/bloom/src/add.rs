@@ -11,7 +11,7 @@ use crate::layout::Layout;
 use crate::shared::SharedBloom;
 use trommel_base::{Filter, Key, KeyHash};
 
-/// The number of hashes in a batch of [`Extend`]: enough to keep many cache lines in flight.
+/// The most hashes in a batch of [`Extend`]: enough to keep many cache lines in flight.
 const EXTEND_KEYS: usize = 1024;
 
 /// Calls `add` with batches of at most [`EXTEND_KEYS`] hashes.
@@ -33,10 +33,11 @@ fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[K
 macro_rules! infallible_inserts {
     ([$($generics:tt)*] $filter:ty, $example:literal, &$($mutable:ident)?) => {
         impl<$($generics)*> $filter {
-            /// Inserts a key; returns true if that changed the table. Never fails: more keys than planned only raise
-            /// the false-positive rate.
+            /// Inserts a key; returns true if that changed a bit or, in a [`CountingBloomFilter`], a counter. Never
+            /// fails: more keys than planned only raise the false-positive rate.
             ///
-            /// Cost: the cache lines of the key's bits; in a [`CountingBloomFilter`] also those of its counters.
+            /// Cost: the cache lines of the key's bits; in a [`CountingBloomFilter`] also those of the key's counters,
+            /// and in a `SharedBloom` also that of the number of inserts.
             ///
             #[doc = $example]
             #[inline]

@@ -95,7 +95,7 @@ impl<S: AsRef<[u8]>> Counters<S> {
     /// Checks that the counters agree with the bits and with the overflow table: a counter is above zero exactly where
     /// its bit is set, and a two-bit cell is at the ceiling exactly where the overflow table has an entry.
     ///
-    /// Cost: one pass over bits and counters, a word of counters at a time.
+    /// Cost: one pass over bits and counters, a word of counters at a time, and one over the overflow table.
     pub(crate) fn check(&self, bits: &[u8]) -> Result<(), FormatError> {
         let (cells, _) = self.cells.as_ref().as_chunks();
         let mut at_ceiling = 0;

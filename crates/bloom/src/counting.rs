@@ -19,18 +19,20 @@ use trommel_simd::Isa;
 /// lookups read only bits, as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the counters.
 ///
 /// Memory: 5 bits per position with [`CounterWidth::Four`]; 3 bits with [`CounterWidth::Two`], and 16 frozen bytes
-/// (somewhat more in memory) for each counter above 2. If as many distinct keys are inserted as planned, 3 to 4 % of
-/// the counters are above 2, and the overflow table takes another 4 to 5 bits per position.
+/// (somewhat more in memory) for each counter above 2. If as many distinct keys are inserted as planned, at a
+/// false-positive rate of at most 3 %, then 2.6 to 4.2 % of the counters are above 2, and the frozen overflow table
+/// takes another 3.4 to 5.3 bits per position.
 ///
 /// - Counters of four bits, the default, stick at 15: a counter that has reached 15 is never decremented again, so that
-///   no false negative can arise. With `m` counters and the best number of hashes, the probability that any of them
-///   sticks is below `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`, unless one key is inserted often.
+///   a count above 15 causes no false negative. In a filter of `m` counters for a false-positive rate of at most 30 %,
+///   with as many distinct keys as planned, the probability that any counter sticks is below `m · (e ln 2 / 15)^15`,
+///   which is 3.1e-14 `m`, unless one key is inserted often.
 /// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. Inserts
-///   allocate its nodes, of less than 300 bytes each; the first change of a filter that was read from bytes allocates
-///   all of them. If the system refuses this memory, the program ends.
+///   allocate the nodes of this table, of less than 300 bytes each. In a filter that was read from bytes, the first
+///   change of the table allocates all its nodes. If the system refuses this memory, the program ends.
 ///
 /// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If it
-/// does, by a false positive, the removal decrements counters of other keys, which lookups may no longer find.
+/// does, by a false positive, the removal decrements counters of other keys, and lookups can then miss these keys.
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
 /// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone, and half
@@ -66,7 +68,8 @@ impl CountingBloomFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or if the filter would be too large.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, or if the
+    /// memory is refused.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
@@ -166,7 +169,8 @@ impl Plan {
     }
 }
 
-/// Converts an error with the size of the bits to one with the size of bits and counters, `multiple` times as large.
+/// Converts an error with the size of the bits to one with the size of bits and counters, which is `multiple` times as
+/// large. In [`SpecError::TooLarge`], `max_bytes` stays the limit for the bits.
 fn scaled_error(error: SpecError, spec: &Spec, multiple: u64) -> SpecError {
     match error {
         SpecError::TooSmall { min_bytes, bytes } => SpecError::TooSmall {
@@ -328,7 +332,8 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with a
+    /// secret key: [`container::parse_with_hasher`] reads such bytes.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse(bytes)?)
     }
@@ -347,7 +352,8 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the header, the length or the overflow table is not that of a frozen filter of this kind.
+    /// [`FormatError`] if the header, the length or the overflow table is not that of a frozen filter of this kind, or
+    /// if its keys were hashed with a secret key.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
     }
@@ -429,7 +435,8 @@ impl CountingBloomFilter {
     /// Reads an owned filter from frozen bytes. Everything is checked before memory is allocated.
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if the memory is refused.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, if its keys were hashed with a
+    /// secret key, or if the memory is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         CountingBloomFilter::<&[u8]>::parse(bytes)?.to_owned_filter()
     }

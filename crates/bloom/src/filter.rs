@@ -49,7 +49,8 @@ impl<L: Layout> Bloom<L> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, or if the filter would be too large.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, or if the
+    /// memory is refused.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }

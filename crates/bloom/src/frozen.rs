@@ -100,7 +100,8 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with a
+    /// secret key: [`container::parse_with_hasher`] reads such bytes.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse(bytes)?)
     }
@@ -120,7 +121,8 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the header or the length is not that of a frozen filter of this kind.
+    /// [`FormatError`] if the header or the length is not that of a frozen filter of this kind, or if its keys were
+    /// hashed with a secret key.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
     }
@@ -199,7 +201,8 @@ impl<L: Layout> Bloom<L> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if the memory is refused.
+    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, if its keys were hashed with a
+    /// secret key, or if the memory is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         Bloom::<L, &[u8]>::parse(bytes)?.to_owned_filter()
     }

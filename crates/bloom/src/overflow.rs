@@ -72,7 +72,7 @@ impl<S: AsRef<[u8]>> Overflow<S> {
         }
     }
 
-    /// Whether every position satisfies a condition.
+    /// Whether the positions of all entries satisfy a condition.
     pub(crate) fn all_positions(&self, mut is_right: impl FnMut(u64) -> bool) -> bool {
         match self {
             Self::Map(map) => map.keys().all(|position| is_right(*position)),
@@ -106,8 +106,8 @@ impl<S: AsRef<[u8]>> Overflow<S> {
         }
     }
 
-    /// A copy of the table that owns its memory. The first change of the copy makes a map of its entries: a map cannot
-    /// report that the system refuses memory, but bytes can.
+    /// A copy of the table that owns its memory. The copy has the entries as bytes, since [`Storage`] can report that
+    /// the system refuses memory, and a map cannot. The first change of the copy makes a map of them.
     pub(crate) fn to_owned_table(&self) -> Result<Overflow<Storage>, OutOfMemory> {
         if self.len() == 0 {
             return Ok(Overflow::default());

@@ -1,5 +1,5 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
-//! these tests must then fail.
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks,
+//! and these tests must then fail.
 //!
 //! A call that should be refused gets hashes of 0 only, whose unit is the first. So without a check, its accesses stay
 //! within the table.
@@ -17,8 +17,8 @@ fn panics<T>(call: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// Checks the layouts whose blocks are read by unsafe code. That is not the standard layout: its block form may have any
-/// number of bytes, and is read by safe code.
+/// Checks the layouts whose block form is read by unsafe code: all but the standard layout, whose block form can have
+/// any number of bytes and is read by safe code.
 fn of_every_blocked_layout(check: impl Fn(&dyn Checked)) {
     check(&Of::<Register>::default());
     check(&Of::<SplitBlock>::default());
@@ -50,7 +50,7 @@ impl<L> Default for Of<L> {
     }
 }
 
-/// Each function returns whether the call was refused.
+/// Each function that makes a call returns whether the call was refused.
 impl<L: Layout> Checked for Of<L> {
     fn unit_bytes(&self) -> usize {
         L::UNIT_BYTES
@@ -96,17 +96,25 @@ fn vector_kernels_refuse_a_table_of_another_length() {
     for isa in Isa::available().filter(|isa| *isa != Isa::Portable) {
         of_every_layout(|layout| {
             if layout.is_standard() && isa == Isa::Neon {
-                // Runs the portable body, which reads and writes slices.
+                // This set runs the portable body, which reads and writes slices.
                 return;
             }
             let mut table = vec![0; UNITS * layout.unit_bytes()];
             for units in [UNITS as u64 - 1, UNITS as u64, UNITS as u64 + 1] {
                 let refused = units != UNITS as u64;
-                assert_eq!(layout.contains_batch(isa, units, &table, 320, 5), refused, "{isa}");
+                assert_eq!(
+                    layout.contains_batch(isa, units, &table, 320, 5),
+                    refused,
+                    "{isa}: whether lookups refuse {units} units for a table of {UNITS}"
+                );
                 // On x86-64, standard filters have a vector kernel for inserts only with AVX-512. The portable body
                 // writes to slices.
                 let refused = refused && !(layout.is_standard() && isa == Isa::Avx2);
-                assert_eq!(layout.insert_batch(isa, units, &mut table, 320), refused, "{isa}");
+                assert_eq!(
+                    layout.insert_batch(isa, units, &mut table, 320),
+                    refused,
+                    "{isa}: whether inserts refuse {units} units for a table of {UNITS}"
+                );
             }
         });
     }
@@ -120,7 +128,11 @@ fn a_batch_refuses_answers_of_another_length() {
             for (keys, words) in [(1, 1), (64, 1), (65, 2), (320, 5)] {
                 for found in [words - 1, words, words + 1] {
                     let refused = layout.contains_batch(isa, UNITS as u64, &table, keys, found);
-                    assert_eq!(refused, found != words, "{isa}, {keys} keys, {found} words");
+                    assert_eq!(
+                        refused,
+                        found != words,
+                        "{isa}: whether {keys} keys refuse {found} words of answers"
+                    );
                 }
             }
         });
@@ -134,7 +146,11 @@ fn a_filter_refuses_a_table_of_another_length() {
             let table = vec![0; UNITS * layout.unit_bytes() + 1];
             for len in [table.len() - 2, table.len() - 1, table.len()] {
                 let refused = layout.assemble(isa, UNITS as u64, &table[..len]);
-                assert_eq!(refused, len != UNITS * layout.unit_bytes(), "{isa}, {len} bytes");
+                assert_eq!(
+                    refused,
+                    len != UNITS * layout.unit_bytes(),
+                    "{isa}: whether a filter of {UNITS} units refuses {len} bytes"
+                );
             }
         });
     }
@@ -150,12 +166,12 @@ fn a_block_is_a_whole_number_of_units() {
                 assert_eq!(
                     layout.block_contains(isa, &table[..len]),
                     refused,
-                    "{isa}, {len} bytes"
+                    "{isa}: whether a lookup refuses a block of {len} bytes"
                 );
                 assert_eq!(
                     layout.fill_block(isa, &mut table[..len]),
                     refused,
-                    "{isa}, {len} bytes"
+                    "{isa}: whether inserts refuse a block of {len} bytes"
                 );
             }
         });
@@ -167,8 +183,16 @@ fn a_block_refuses_a_set_that_the_machine_lacks() {
     for isa in Isa::ALL {
         of_every_blocked_layout(|layout| {
             let mut table = vec![0; UNITS * layout.unit_bytes()];
-            assert_eq!(layout.block_contains(isa, &table), !isa.is_available(), "{isa}");
-            assert_eq!(layout.fill_block(isa, &mut table), !isa.is_available(), "{isa}");
+            assert_eq!(
+                layout.block_contains(isa, &table),
+                !isa.is_available(),
+                "whether a lookup refuses {isa}"
+            );
+            assert_eq!(
+                layout.fill_block(isa, &mut table),
+                !isa.is_available(),
+                "whether inserts refuse {isa}"
+            );
         });
     }
 }
@@ -179,7 +203,8 @@ fn spread_hashes() -> vec::Vec<KeyHash> {
     (1..1_000).map(hash).chain([u64::MAX, 0]).map(KeyHash::from_raw).collect()
 }
 
-/// The memory behind the table is as large again, so that a block with twice the right number is there too.
+/// Inserts keys into a table of `units` units, and returns the table and the memory behind it. That memory is as large
+/// again, so that a block with twice the right number is in it.
 fn inserted<L: Layout>(isa: Isa, units: usize, in_a_batch: bool) -> vec::Vec<u8> {
     let len = units * L::UNIT_BYTES;
     let mut memory = vec![0; 2 * len + 64];
@@ -195,7 +220,10 @@ fn inserted<L: Layout>(isa: Isa, units: usize, in_a_batch: bool) -> vec::Vec<u8>
     let mut found = vec![0; hashes.len().div_ceil(64)];
     kernels.contains_batch(geometry, table, &hashes, &mut found);
     let all = (0..hashes.len()).all(|i| found[i / 64] >> (i % 64) & 1 == 1);
-    assert!(all && hashes.iter().all(|hash| kernels.contains(geometry, table, *hash)), "{isa}");
+    assert!(
+        all && hashes.iter().all(|hash| kernels.contains(geometry, table, *hash)),
+        "{isa}: a key is not found in {units} units"
+    );
     memory
 }
 
@@ -206,7 +234,10 @@ fn inserts_write_to_the_table_alone<L: Layout>() {
         for isa in Isa::available() {
             for in_a_batch in [false, true] {
                 let found = inserted::<L>(isa, units, in_a_batch);
-                assert!(found == expected, "{isa}, {units} units, batch: {in_a_batch}");
+                assert!(
+                    found == expected,
+                    "{isa}: inserts into {units} units differ from portable ones, batch: {in_a_batch}"
+                );
             }
         }
     }
@@ -220,20 +251,28 @@ fn inserts_of_every_set_write_to_the_table_alone() {
     inserts_write_to_the_table_alone::<CacheLine>();
 }
 
-/// Kernels number the words of blocked tables by 32 bits.
+/// Kernels keep the index of a word of a blocked table in 32 bits.
 #[test]
 fn tables_with_more_words_than_32_bits_can_number_are_refused() {
     fn refused<L: Layout>() {
         let words = L::UNIT_BYTES as u64 / 8;
-        assert!(L::MAX_UNITS <= (1 << 32) / words, "{}", L::KIND);
+        assert!(L::MAX_UNITS <= (1 << 32) / words, "{}: MAX_UNITS is too high", L::KIND);
         let most = L::MAX_UNITS as usize;
         let spec = |units: usize| {
             let mut spec = Spec::default();
             (spec.keys, spec.memory_bytes) = (most, Some(units * L::UNIT_BYTES));
             spec
         };
-        assert!(crate::layout::geometry::<L>(&spec(most)).is_ok(), "{}", L::KIND);
-        assert!(crate::layout::geometry::<L>(&spec(most + 1)).is_err(), "{}", L::KIND);
+        assert!(
+            crate::layout::geometry::<L>(&spec(most)).is_ok(),
+            "{}: the largest table is refused",
+            L::KIND
+        );
+        assert!(
+            crate::layout::geometry::<L>(&spec(most + 1)).is_err(),
+            "{}: a larger table is accepted",
+            L::KIND
+        );
     }
     refused::<Register>();
     refused::<SplitBlock>();

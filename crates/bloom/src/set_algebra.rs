@@ -50,8 +50,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
 
     /// Keeps the keys that both filters may hold, by a bitwise and. Every key that is in both is still found. The
     /// false-positive rate is at least that of a filter built from the intersection, and at most that of each of the
-    /// two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both numbers, which is an upper
-    /// bound.
+    /// two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both numbers. If these count
+    /// all keys of their filters, it is an upper bound for the number of keys that are in both.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -118,9 +118,9 @@ impl<L: Layout> Bloom<L> {
         Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
     }
 
-    /// Halves the size as long as the number of units is even and the expected false-positive rate, with the keys that
-    /// are held now, stays at most `fpr`, and returns the resulting filter. `None` if the rate of this filter is
-    /// already higher.
+    /// Returns a copy of the filter whose size is halved as long as the number of units is even and the expected
+    /// false-positive rate, with the keys that are held now, stays at most `fpr`. `None` if the expected false-positive
+    /// rate of this filter is already higher.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};

@@ -53,9 +53,9 @@ pub struct SharedBloom<L: Layout> {
     layout: PhantomData<L>,
 }
 
-/// The number of inserts since the filter was shared, on cache lines of its own: a thread that counts its inserts takes
-/// this line away from all other cores. If the table's address and size were on the same line, the cores would lose
-/// these too. The type takes 128 bytes, since processors fetch cache lines in pairs.
+/// The number of inserts since the filter was shared, on cache lines of its own. A thread that counts its inserts takes
+/// the cache line of this number away from all other cores. If the table's address and size were on the same cache
+/// line, the cores would lose these too. The type takes 128 bytes, since processors fetch cache lines in pairs.
 ///
 /// Relaxed ordering is enough: a sum does not depend on the order of the additions, and nothing reads other memory
 /// depending on it.
@@ -272,8 +272,8 @@ impl<L: Layout> SharedBloom<L> {
     ///
     /// Cost: a batch with at least as many keys as the table has words goes into a second table first, without atomic
     /// operations; then each word of the filter takes at most one atomic OR. The second table is as large as the
-    /// filter's, no larger than the hashes, and freed when the call ends. A smaller batch takes one atomic OR for each
-    /// word of each key that lacks a bit, and so does a large batch if the memory is refused.
+    /// filter's, no larger than the hashes, and freed when the call ends. In a smaller batch, each key takes one atomic
+    /// OR for each of its words that lacks a bit, and so it does in a large batch if the memory is refused.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

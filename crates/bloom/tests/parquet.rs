@@ -167,13 +167,19 @@ fn our_bitset_equals_parquets_bit_for_bit() {
         let theirs = read_bitset(&path, IDS);
         let mut ours = ours_of(theirs.len());
         (0..ROWS).for_each(|i| assert!(ours.insert(&id(i)).is_ok()));
-        assert!(ours.parquet_bitset() == theirs, "ids, {keys_planned} keys planned");
+        assert!(
+            ours.parquet_bitset() == theirs,
+            "the bitset of the ids differs, {keys_planned} keys planned"
+        );
 
         let theirs = read_bitset(&path, NAMES);
         let mut ours = ours_of(theirs.len());
         let hashes: Vec<KeyHash> = (0..ROWS).map(|i| ours.hash(&name(id(i)))).collect();
         ours.insert_batch(&hashes).unwrap();
-        assert!(ours.parquet_bitset() == theirs, "names, {keys_planned} keys planned");
+        assert!(
+            ours.parquet_bitset() == theirs,
+            "the bitset of the names differs, {keys_planned} keys planned"
+        );
         fs::remove_file(path).unwrap();
     }
 }
@@ -231,8 +237,11 @@ fn answers_equal_parquets_at_any_size() {
 fn bitsets_of_an_invalid_length_are_refused() {
     for len in [0, 1, 31, 33, 63, 1000] {
         let bitset = vec![0xFF; len];
-        assert!(SplitBlockBloom::from_parquet_bitset(&bitset).is_err(), "{len} bytes");
-        assert!(SplitBlockBloom::parse_parquet_bitset(bitset.as_slice()).is_err(), "{len} bytes");
+        assert!(SplitBlockBloom::from_parquet_bitset(&bitset).is_err(), "{len} bytes are accepted");
+        assert!(
+            SplitBlockBloom::parse_parquet_bitset(bitset.as_slice()).is_err(),
+            "a view of {len} bytes is accepted"
+        );
     }
     let full = SplitBlockBloom::from_parquet_bitset(&[0xFF; 64]).unwrap();
     assert_eq!(full.expected_fpr(), 1.0);

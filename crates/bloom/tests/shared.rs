@@ -44,7 +44,12 @@ fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
             let (first, rest) = hashes.split_at(hashes.len().min(1000));
             for hash in first {
                 let changed = plain.insert_hash(*hash);
-                assert_eq!(shared.insert_hash(*hash), changed, "{isa} {}", L::KIND);
+                assert_eq!(
+                    shared.insert_hash(*hash),
+                    changed,
+                    "{isa}, {}: the outcome of an insert",
+                    L::KIND
+                );
             }
             for batch in rest.chunks(65_521) {
                 plain.insert_batch(batch).unwrap();
@@ -60,7 +65,12 @@ fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
             assert_eq!((shared.len(), shared.memory_bytes()), (plain.len(), plain.memory_bytes()));
             assert_eq!(shared.expected_fpr(), plain.expected_fpr());
             assert_eq!(shared.estimate_len(), plain.estimate_len());
-            assert_eq!(shared.into_filter().to_bytes(), plain.to_bytes(), "{isa} {}", L::KIND);
+            assert_eq!(
+                shared.into_filter().to_bytes(),
+                plain.to_bytes(),
+                "{isa}, {}: the frozen bytes",
+                L::KIND
+            );
         }
     }
     for_all!(check);
@@ -82,7 +92,7 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
                     asked.iter().enumerate().filter(|(_, hash)| shared.contains_hash(**hash));
                 assert!(
                     found.iter_ones().eq(single.map(|(i, _)| i)),
-                    "{isa}, {}, {len} keys",
+                    "{isa}, {}: a batch of {len} differs from single lookups",
                     L::KIND
                 );
                 answers.push((asked, found.clone()));
@@ -90,7 +100,13 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
             let filter = shared.into_filter();
             for (asked, answer) in answers {
                 filter.contains_batch(asked, &mut found);
-                assert_eq!(found, answer, "{isa}, {}, {} keys", L::KIND, asked.len());
+                assert_eq!(
+                    found,
+                    answer,
+                    "{isa}, {}: the answers of the filter that was turned back, {} keys",
+                    L::KIND,
+                    asked.len()
+                );
             }
         }
     }
@@ -112,7 +128,7 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
         let known = hashes(1 << 40..(1 << 40) + 1_000);
         shared.insert_batch(&known).unwrap();
         let part = |thread: u64| hashes(thread * SHARE / 2..(thread + 2) * SHARE / 2);
-        // The number of threads that have inserted everything, and the number of batches that each has inserted.
+        // The number of threads that have inserted all their keys, and the number of batches that each has inserted.
         let (done, batches_in) =
             (AtomicUsize::new(0), [const { AtomicUsize::new(0) }; THREADS as usize]);
         thread::scope(|threads| {
@@ -155,7 +171,12 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
         plain.insert_batch(&known).unwrap();
         (0..THREADS).for_each(|thread| plain.insert_batch(&part(thread)).unwrap());
         assert_eq!(shared.len(), 1_000 + (THREADS * SHARE) as usize);
-        assert_eq!(shared.into_filter().to_bytes(), plain.to_bytes(), "{isa} {}", L::KIND);
+        assert_eq!(
+            shared.into_filter().to_bytes(),
+            plain.to_bytes(),
+            "{isa}, {}: the frozen bytes",
+            L::KIND
+        );
     }
     fn check<L: Layout>(isa: Isa) {
         check_batches::<L, 256>(isa);

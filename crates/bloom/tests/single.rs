@@ -1,5 +1,5 @@
-//! Calls with one key. Their code is not that of batches: it differs by instruction set, and in the register-blocked
-//! filter also by the number of bits that a key sets.
+//! Calls with one key, which run other code than batches do. This code differs by instruction set, and in the
+//! register-blocked filter also by the number of bits that a key sets.
 
 use std::collections::BTreeSet;
 use trommel_base::{Filter, FromSpec, Insert, KeyHash, Spec};
@@ -29,8 +29,8 @@ fn inserted_one_by_one<F: Filter + Insert>(
     (new, found)
 }
 
-/// Checks that single inserts and lookups on all instruction sets agree with the portable ones, in filters of 1 to 48
-/// bits per key. Returns the different numbers of bits that a key sets in these filters.
+/// Checks that single inserts and lookups on all instruction sets of this machine agree with the portable ones, in
+/// filters of 1 to 48 bits per key. Returns the different numbers of bits that a key sets in these filters.
 fn check_against_portable<F: Filter + Insert + FromSpec>(
     hash_count: fn(&F) -> u32,
 ) -> BTreeSet<u32> {
@@ -49,7 +49,10 @@ fn check_against_portable<F: Filter + Insert + FromSpec>(
         );
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             let answers = inserted_one_by_one(filter::<F>(isa, bits_per_key), &keys, &known);
-            assert!(answers == expected, "{isa}, {bits_per_key} bits per key");
+            assert!(
+                answers == expected,
+                "{isa} differs from portable code at {bits_per_key} bits per key"
+            );
         }
     }
     seen
@@ -58,7 +61,7 @@ fn check_against_portable<F: Filter + Insert + FromSpec>(
 #[test]
 fn register_blocks_answer_alike_on_all_instruction_sets_if_keys_set_one_to_eight_bits() {
     let seen = check_against_portable::<RegisterBloom>(RegisterBloom::hash_count);
-    assert!(seen.iter().copied().eq(1..=8), "{seen:?}");
+    assert!(seen.iter().copied().eq(1..=8), "keys of these filters set {seen:?} bits");
 }
 
 #[test]

@@ -64,10 +64,13 @@ fn check<L: Layout>() {
                 let what =
                     format!("{}, {keys} keys, {threads} threads, scratch {scratch_bytes}", L::KIND);
                 let slices = if scratch_bytes < enough { 1 } else { threads };
-                assert_eq!(filter.slices(bulk), slices, "{what}");
+                assert_eq!(filter.slices(bulk), slices, "{what}: the number of slices");
                 filter.insert_slices(&hashes, bulk).unwrap();
-                assert!(filter.to_bytes() == expected.to_bytes(), "{what}");
-                assert_eq!(filter.len(), expected.len(), "{what}");
+                assert!(
+                    filter.to_bytes() == expected.to_bytes(),
+                    "{what}: the filter is not that of one thread"
+                );
+                assert_eq!(filter.len(), expected.len(), "{what}: len");
             }
             // Checks that all memory that was taken was given back, and that missing memory was allocated only once.
             let kept = workers.memory.into_inner().unwrap().len();

@@ -178,7 +178,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
                     assert_eq!(
                         found.get(i),
                         filter.contains_hash(*probe),
-                        "{isa}, {keys} keys at {fpr}: probe {i} of {len}"
+                        "{isa}, {keys} keys at {fpr}: the answer of a batch of {len} to probe {i}"
                     );
                 }
             }
@@ -197,7 +197,10 @@ fn batches_of_any_length_insert_like_single_inserts() {
             let mut single = batched.clone();
             batched.insert_batch(&hashes).unwrap();
             hashes.iter().for_each(|hash| assert!(single.insert_hash(*hash).is_ok()));
-            assert!(batched.table() == single.table(), "{len} keys at {fpr}");
+            assert!(
+                batched.table() == single.table(),
+                "a batch of {len} keys at {fpr} makes another table than single inserts"
+            );
         }
     }
 }

@@ -14,8 +14,8 @@ pub struct Cache {
 
 impl Cache {
     /// A cache that can be simulated in place of a cache of `bytes` bytes with `ways` lines per set. The number of sets
-    /// is rounded down to a power of two, and the lines per set are increased to make up for it. So the sizes differ by
-    /// at most half a line per set.
+    /// is rounded down to a power of two, and the lines per set are increased to make up for it. If `bytes` is a whole
+    /// number of lines, from one line to 256 GiB, the sizes differ by at most half a line per set.
     ///
     /// ```
     /// use trommel_callgrind::Cache;
@@ -74,12 +74,18 @@ mod tests {
         for bytes in [100_000, 37_486_592, 27_262_976, 45 << 20, 105 << 20] {
             for ways in [4, 11, 12, 15, 20] {
                 let off = Cache::nearest(bytes, ways).bytes().abs_diff(bytes);
-                assert!(off * ways * 2 <= bytes + bytes / 8, "{bytes} in {ways}: off by {off}");
+                assert!(
+                    off * ways * 2 <= bytes + bytes / 8,
+                    "a cache of {bytes} bytes in {ways} ways: off by {off} bytes"
+                );
             }
         }
         for (bytes, ways) in [(0, 0), (u64::MAX, 1), (1, u64::MAX), (64, 0)] {
             let cache = Cache::nearest(bytes, ways);
-            assert!(cache.sets.is_power_of_two() && cache.ways > 0, "{cache:?}");
+            assert!(
+                cache.sets.is_power_of_two() && cache.ways > 0,
+                "{bytes} bytes in {ways} ways give {cache:?}"
+            );
         }
     }
 }

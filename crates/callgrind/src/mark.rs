@@ -50,7 +50,10 @@ mod tests {
             (std::any::type_name_of_val(&trommel_counted_section), SECTION),
             (std::any::type_name_of_val(&trommel_section_ended), END),
         ] {
-            assert!(function.contains(pattern.trim_matches('*')), "{function}");
+            assert!(
+                function.contains(pattern.trim_matches('*')),
+                "{pattern} does not match {function}"
+            );
         }
     }
 }

@@ -83,7 +83,7 @@ impl Part {
         self.sum(&["Bcm", "Bim"])
     }
 
-    /// The sum of these events; `None` if one of them was not counted.
+    /// The sum of the counts of these events; `None` if one of them was not counted.
     fn sum(&self, events: &[&str]) -> Option<u64> {
         events.iter().map(|event| self.events.get(*event)).sum()
     }

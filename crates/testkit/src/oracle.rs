@@ -34,7 +34,7 @@ impl Multiset {
         self.counts.get(&hash.raw()).copied().unwrap_or(0)
     }
 
-    /// Whether there is a copy.
+    /// Whether there is a copy of a hash.
     #[must_use]
     pub fn contains(&self, hash: KeyHash) -> bool {
         self.count(hash) > 0
@@ -46,7 +46,7 @@ impl Multiset {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no copies of any hash.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

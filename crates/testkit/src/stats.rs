@@ -81,7 +81,8 @@ pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: 
     );
 }
 
-/// Fails if there are more successes than `trials · p` by more than `sigmas` standard deviations. Fewer never fail.
+/// Fails if there are more successes than `trials · p` by more than `sigmas` standard deviations. Fewer
+/// successes never fail.
 ///
 /// # Panics
 /// If there are more.

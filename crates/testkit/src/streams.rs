@@ -213,7 +213,11 @@ mod tests {
             assert_eq!(hashes.len(), 1000);
             assert_eq!(hashes, stream.hashes(5, 1000));
             let seedless = matches!(stream, Stream::Extremes | Stream::SmallIntegers);
-            assert_eq!(hashes == stream.hashes(6, 1000), seedless, "{stream}");
+            assert_eq!(
+                hashes == stream.hashes(6, 1000),
+                seedless,
+                "{stream}: whether two seeds give the same hashes"
+            );
         }
     }
 

@@ -157,7 +157,8 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
         }
     }
 
-    /// The fingerprints, each with its number of copies, that a filter holds after these hashes are inserted.
+    /// The fingerprints, each with its number of copies, that an empty filter of this shape holds after these hashes
+    /// are inserted into it.
     #[must_use]
     fn held(filter: &Self::Filter, hashes: &[KeyHash]) -> BTreeMap<u64, u64> {
         let mut held = BTreeMap::new();

@@ -5,7 +5,7 @@
 //! of its inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent process counts what its workers
 //! report, and writes `soak.json` after every round. If that file exists at the start, it adds to its counts, and goes
 //! on with the next numbers. The last line of the output begins with `N passed, N failed`. The exit code is 1 if a
-//! round failed, now or in an earlier run.
+//! round failed, now or in an earlier run, or on an error; it is 2 on a wrong argument.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

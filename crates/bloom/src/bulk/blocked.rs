@@ -74,7 +74,7 @@ const fn step(units: u64) -> u64 {
 /// Two threads then took each other's cache lines away, and together were no faster than one.
 const RUNS_PER_THREAD: usize = 16;
 
-/// The number of keys that are inserted between two calls of [`PiecePrefetch::fetch`].
+/// The most keys that are inserted between two calls of [`PiecePrefetch::fetch`].
 const AHEAD_KEYS: usize = 512;
 
 /// Prefetches the next piece into L2 while the current piece is filled, a few cache lines at a time. On a Cascade Lake
@@ -82,7 +82,7 @@ const AHEAD_KEYS: usize = 512;
 struct PiecePrefetch {
     /// The address of the next cache line to fetch.
     next: *const u8,
-    /// The number of cache lines of the next piece.
+    /// The number of cache lines of the next piece; 0 if none of them is to be fetched.
     lines: usize,
     /// The number of keys that are inserted into the current piece.
     keys: usize,

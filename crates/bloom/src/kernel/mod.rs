@@ -56,7 +56,8 @@ pub struct Kernels<B> {
 }
 
 impl<B: SingleKey> Kernels<B> {
-    /// The machine must have the instruction set, and `batch` must be compiled for it or for a part of it.
+    /// The caller must ensure that the machine has the instruction set, and that `batch` is compiled for this set or
+    /// for a part of it.
     pub(crate) fn new(isa: Isa, batch: BatchKernels) -> Self {
         Self { isa, batch, body: PhantomData }
     }
@@ -122,7 +123,7 @@ fn bytes_of(words: &mut [u64]) -> &mut [u8] {
 }
 
 /// The odd 32-bit constant by which the low half of a hash is multiplied to get the key's *pattern*: the positions of
-/// its bits within its block. It consists of the high 32 bits of 2^64 divided by the golden ratio.
+/// its bits within its block. The constant is 2^32 divided by the golden ratio, without the fraction.
 ///
 /// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
 /// positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected

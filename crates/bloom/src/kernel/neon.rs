@@ -15,8 +15,8 @@ pub(super) const EVERY_OTHER: u64 = {
 /// The batch loop: takes the whole groups of a batch to `probe`, with their numbers. If the table is not in cache, the
 /// blocks of a group are prefetched before. The caller handles the last keys of the batch, which do not fill a group.
 ///
-/// Where a block is takes two instructions. So it is computed twice, to prefetch the block and to probe it, instead of
-/// being kept in a ring as on x86, which takes four more instructions per key.
+/// Computing where a block begins takes two instructions. So this is done twice, once to prefetch the block and once to
+/// probe it. Rejected: a ring that keeps the result, as on x86 (four more instructions per key).
 ///
 /// # Panics
 /// If the length of the table is not the geometry's. The unchecked accesses of the kernels rely on this check.
@@ -77,7 +77,7 @@ pub(super) fn pattern_positions_8(hashes: &[u64; 8]) -> [uint64x2_t; 4] {
     [a, b, c, d]
 }
 
-/// The first byte that has bits of a position in a product of [`pattern_positions`](super::pattern_positions).
+/// The first byte that has bits of position `number` in a product of [`pattern_positions`](super::pattern_positions).
 const fn first_byte(number: usize) -> u32 {
     (PATTERN_SHIFT + PATTERN_STEP * number as u32) / 8
 }
@@ -85,14 +85,15 @@ const fn first_byte(number: usize) -> u32 {
 /// Where the eight bit positions of a key are in a product of [`pattern_positions`](super::pattern_positions).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
-    /// For the first and the second of two products, the two bytes that have a position, for a lane of 16 bits each.
+    /// One vector for the first of two products, and one for the second. Each has, for every lane of 16 bits, the
+    /// numbers of the two bytes that contain the lane's position.
     sources: [uint8x16_t; 2],
     /// Shifts that bring a position to the top of its lane.
     shifts: int16x8_t,
 }
 
 impl Fields {
-    /// The positions of these numbers, which are below eight.
+    /// Finds the positions with these numbers. The caller must ensure that all are below eight.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn new(numbers: [usize; 8]) -> Self {
@@ -134,7 +135,8 @@ pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
-    // The number of the bit is in bits 2 to 4 of the byte, so the bit is at four times its number.
+    // Bits 2 to 4 of a position's byte are the number of the bit. So with all other bits cleared, the byte is four
+    // times this number, and `table` has the bit at that index.
     let every_fourth = |first: u8| {
         bytes(core::array::from_fn(|i| if i % 4 == 0 { 1 << (first + i as u8 / 4) } else { 0 }))
     };

@@ -42,7 +42,7 @@ pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -
 #[inline(never)]
 pub(super) unsafe fn contains_at<B: Body>(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * B::BLOCK_BYTES;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the table has this length.
     let table = unsafe { core::slice::from_raw_parts(table, bytes) };
     contains::<B>(geometry, table, hash)
 }
@@ -54,7 +54,7 @@ pub(super) unsafe fn contains_at<B: Body>(geometry: Geometry, table: *const u8, 
 #[inline(never)]
 pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
     let bytes = geometry.units as usize * B::BLOCK_BYTES;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the table has this length and is not borrowed elsewhere.
     let table = unsafe { core::slice::from_raw_parts_mut(table, bytes) };
     insert::<B>(geometry, table, hash)
 }

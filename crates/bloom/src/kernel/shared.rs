@@ -112,8 +112,8 @@ pub(super) fn set(word: &AtomicU64, bits: u64) -> bool {
     bits & !load(word) != 0 && bits & !u64::from_le(word.fetch_or(bits.to_le(), Relaxed)) != 0
 }
 
-/// Sets the bits that are set in another table of the same length. Takes one atomic OR for each word that lacks some,
-/// however many keys set them there.
+/// Sets the bits that are set in another table of the same length. Takes one atomic OR for each word that lacks some of
+/// these bits, however many keys set them in the other table.
 pub(crate) fn unite(table: &[AtomicU64], other: &[u8]) {
     let (words, _) = other.as_chunks::<WORD_BYTES>();
     for (word, bits) in table.iter().zip(words) {

@@ -153,7 +153,8 @@ impl AnswerBytes {
     }
 }
 
-/// The patterns of keys between locating and probing: computed in vectors, applied one by one.
+/// A word for each key between locating and probing: the key's pattern, or in cache-line blocks the product from which
+/// the key's mask is made. The words are computed in vectors and used one by one.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct PatternRing([u64; RING_KEYS]);
@@ -164,7 +165,7 @@ impl PatternRing {
         Self([0; RING_KEYS])
     }
 
-    /// The patterns of the eight keys of a group.
+    /// The words of the eight keys of a group.
     #[inline(always)]
     pub(super) fn group(&self, group: usize) -> &[u64; 8] {
         let (groups, _) = self.0.as_chunks::<8>();

@@ -101,7 +101,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
-    /// The exact false-positive rate of a table with these words of 64 bits: the mean over its units.
+    /// The exact false-positive rate of a table with these words of 64 bits. In a blocked layout, it is the mean over
+    /// the units of the table.
     #[doc(hidden)]
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64;
 
@@ -220,8 +221,8 @@ fn geometry_for_fpr<L: Layout>(
 
 /// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
 ///
-/// A number of hashes whose rate at the best load so far exceeds `fpr` reaches `fpr` only at a lower load. So its rate
-/// is evaluated there first, which mostly saves the search for its load.
+/// A number of hashes whose rate at the best load so far exceeds `fpr` reaches `fpr` only at a lower load. So the rate
+/// at the best load so far is evaluated first, which mostly saves the search for the load of this number of hashes.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {

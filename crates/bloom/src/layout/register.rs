@@ -15,7 +15,7 @@ use trommel_simd::Isa;
 ///
 /// Bits: `word = h · words >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; the position of the key's bit
 /// number `j`, counted from 0, is the number in the six bits of `g` from bit `8 + 6j` on. Bits may coincide: at 12 bits
-/// per key the false-positive rate is 1.03 %. With distinct bits it would be 0.97 %, but drawing those costs more than
+/// per key the false-positive rate is 1.03 %. With distinct bits it would be 0.96 %, but drawing those costs more than
 /// it saves.
 ///
 /// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.

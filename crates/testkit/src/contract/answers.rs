@@ -82,7 +82,7 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
     assert_all_found(&filter, first, "inserted");
     let empty = built::<S>(&spec(700, 0.01, Isa::Portable));
     let range = S::len_range(&empty, first);
-    assert!(range.contains(&filter.len()), "{} keys, {range:?} expected", filter.len());
+    assert!(range.contains(&filter.len()), "len is {}, expected in {range:?}", filter.len());
 }
 
 /// On this instruction set, single lookups, and batches of many lengths that start at several positions in the list of
@@ -162,13 +162,20 @@ pub fn an_insert_says_whether_it_changed_the_filter<S: Subject>(isa: Isa) {
         let (before, len, known) = (table(&filter), filter.len(), filter.contains_hash(hash));
         let outcome = filter.insert_hash(hash);
         let changed = outcome == Ok(true);
-        assert_eq!(changed, table(&filter) != before, "{hash:?} after {len} keys on {isa}");
+        assert_eq!(
+            changed,
+            table(&filter) != before,
+            "{isa}: an insert of {hash:?} after {len} keys does not say whether it changed the table"
+        );
         match outcome {
             Ok(_) => {
                 assert!(changed || known, "{hash:?} was not there and changed nothing");
                 assert!(filter.contains_hash(hash) && filter.len() >= len);
             }
-            Err(full) => assert!(S::ROOM != Room::Endless && filter.len() == len, "{full}"),
+            Err(full) => assert!(
+                S::ROOM != Room::Endless && filter.len() == len,
+                "a filter without slots is full, or a failed insert changed len: {full}"
+            ),
         }
     }
 }

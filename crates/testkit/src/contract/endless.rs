@@ -32,7 +32,7 @@ pub fn every_insert_is_counted<S: Subject>(isa: Isa) {
             filter.insert_hash(*hash).unwrap();
         }
         fill::<S>(&mut filter, &hashes);
-        assert_eq!(filter.len(), 600, "{stream}");
+        assert_eq!(filter.len(), 600, "{stream}: len after 600 inserts");
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn listed(held: &BTreeMap<u64, u64>) -> Vec<u64> {
 #[track_caller]
 pub(super) fn assert_holds<S: Exact>(filter: &S::Filter, held: &BTreeMap<u64, u64>, what: &str) {
     let listed = listed(held);
-    assert_eq!(filter.len(), listed.len(), "{what}");
+    assert_eq!(filter.len(), listed.len(), "{what}: len");
     assert!(
         S::fingerprints(filter) == listed,
         "{what}: the filter does not hold the expected fingerprints"
@@ -55,12 +55,20 @@ pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
             let hash = hashes[random.below(universe) as usize];
             let f = S::fingerprint(&filter, hash);
             let copies = held.get(&f).copied().unwrap_or(0);
-            assert_eq!(filter.count_hash(hash), copies, "step {step}");
-            assert_eq!(filter.contains_hash(hash), copies > 0, "step {step}");
+            assert_eq!(filter.count_hash(hash), copies, "step {step}: the count of {hash:?}");
+            assert_eq!(
+                filter.contains_hash(hash),
+                copies > 0,
+                "step {step}: whether {hash:?} is found"
+            );
             if random.below(100) < inserts {
                 match filter.insert_hash(hash) {
                     Ok(new) => {
-                        assert_eq!(new, copies < S::copies(), "step {step}");
+                        assert_eq!(
+                            new,
+                            copies < S::copies(),
+                            "step {step}: whether an insert adds a copy"
+                        );
                         assert!(new || S::copies() == 1);
                         held.insert(f, S::copies().min(copies + 1));
                     }
@@ -77,7 +85,11 @@ pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
                     }
                 }
             } else {
-                assert_eq!(filter.remove_hash(hash), copies > 0, "step {step}");
+                assert_eq!(
+                    filter.remove_hash(hash),
+                    copies > 0,
+                    "step {step}: whether {hash:?} is removed"
+                );
                 match copies {
                     0 => {}
                     1 => drop(held.remove(&f)),
@@ -94,8 +106,8 @@ pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
     }
 }
 
-/// `len` is the number of fingerprints, copies included, for every stream. Each fingerprint is found by a hash that has
-/// it, as often as it was inserted.
+/// `len` is the number of fingerprints, copies included, for every stream. The count of a hash is the number of held
+/// copies of its fingerprint.
 pub fn len_is_the_number_of_fingerprints<S: Exact>() {
     for stream in Stream::ALL {
         for fpr in [0.5, 0.01] {

@@ -73,7 +73,11 @@ pub fn forged_parameters_never_panic_hang_or_allocate<S: Subject>() {
             let (header, payload) = forge(&mut random, parsed.header(), parsed.payload());
             let forged = header.to_bytes(&[&payload]);
             let owned = S::from_bytes(&forged);
-            assert_eq!(owned.is_ok(), S::view(&forged).is_ok(), "{header:?}");
+            assert_eq!(
+                owned.is_ok(),
+                S::view(&forged).is_ok(),
+                "a filter and a view disagree on {header:?}"
+            );
             if owned.is_ok() {
                 accepted += 1;
                 exercise::<S>(&forged);

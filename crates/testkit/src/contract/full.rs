@@ -23,7 +23,7 @@ fn too_many(planned: usize) -> usize {
 fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> Option<Full> {
     hashes.iter().enumerate().find_map(|(i, hash)| {
         let full = filter.insert_hash(*hash).err()?;
-        assert_eq!(full.inserted, 0, "a single insert that failed");
+        assert_eq!(full.inserted, 0, "inserted keys in the error of a single insert");
         Some(after(i, full))
     })
 }
@@ -31,7 +31,7 @@ fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> 
 /// Fails unless the error has the filter's `len` and a capacity that is not below it, and its message has all three
 /// numbers of the error.
 fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
-    assert_eq!(full.len, filter.len(), "{full}");
+    assert_eq!(full.len, filter.len(), "len in the error and in the filter: {full}");
     assert!(full.capacity >= full.len, "more keys than capacity: {full}");
     let message = full.to_string();
     for number in [full.inserted, full.len, full.capacity] {
@@ -75,11 +75,12 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
     }
 }
 
-/// Fails unless a filter holds these keys and no others.
+/// Fails unless a filter, also after it was frozen and read back, finds these keys, and unless its `len` is possible
+/// for exactly these keys.
 fn assert_takes_first<S: Subject>(empty: &S::Filter, filter: &S::Filter, hashes: &[KeyHash]) {
     assert_all_found(filter, hashes, "the first of a batch");
     let range = S::len_range(empty, hashes);
-    assert!(range.contains(&filter.len()), "{} keys, {range:?} expected", filter.len());
+    assert!(range.contains(&filter.len()), "len is {}, expected in {range:?}", filter.len());
     let bytes = S::to_bytes(filter);
     let read = S::from_bytes(&bytes).expect("our own bytes are refused");
     assert_all_found(&read, hashes, "the first of a batch, read back");
@@ -152,7 +153,11 @@ pub fn a_batch_fails_where_single_inserts_do<S: Subject>(isa: Isa) {
                     singly.insert_batch(&batch).err()
                 };
                 failures += usize::from(expected.is_some());
-                assert_eq!(filter.insert_batch(&batch).err(), expected, "{planned} keys planned");
+                assert_eq!(
+                    filter.insert_batch(&batch).err(),
+                    expected,
+                    "the error of a batch, {planned} keys planned"
+                );
                 assert!(
                     S::to_bytes(&filter) == S::to_bytes(&singly),
                     "other bytes than expected: {planned} keys planned, {} held, a batch of {}",

@@ -47,14 +47,15 @@ where
     }
 }
 
-/// Fails unless the merged filter holds these keys and no others.
+/// Fails unless the merged filter finds these keys, and its `len` is possible for exactly these keys.
 fn assert_union<S: Subject>(merged: &S::Filter, hashes: &[KeyHash]) {
     assert_all_found(merged, hashes, "merged");
     let range = S::len_range(&filled::<S>(&[]), hashes);
-    assert!(range.contains(&merged.len()), "{} keys, {range:?} expected", merged.len());
+    assert!(range.contains(&merged.len()), "len is {}, expected in {range:?}", merged.len());
 }
 
-/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c).
+/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c): bit for bit, or if filters are not [canonical](Subject::CANONICAL), in
+/// that both sides hold all keys.
 pub fn merging_commutes<S: Subject>()
 where
     S::Filter: Merge,

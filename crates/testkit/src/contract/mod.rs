@@ -104,8 +104,9 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
 }
 
 /// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
-/// in adjacent slots, and a stream of few distinct hashes makes long clusters. The slots that it needs depend on where
-/// these clusters are in the table, so twelve times the most copies of a key are added.
+/// in adjacent slots, and a stream of few distinct hashes makes long clusters. The slots that such a stream needs
+/// depend on where these clusters are in the table, so twelve times the most copies of a key, of which there are at
+/// most `count`, are added.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -153,7 +154,8 @@ pub(crate) fn after(inserted: usize, full: Full) -> Full {
     Full::new(inserted, full.len, full.capacity).because(full.why)
 }
 
-/// Inserts as many keys of a batch as fit, and returns their number: all of them if room is endless.
+/// Inserts the keys of a batch before the first that does not fit, and returns their number: that of all keys if room
+/// is endless.
 #[track_caller]
 pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> usize {
     match filter.insert_batch(hashes) {

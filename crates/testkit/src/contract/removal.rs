@@ -11,8 +11,8 @@ use trommel_simd::Isa;
 /// Inserts and removes a few keys at random, so that counters are shared, run high and fall to zero.
 ///
 /// Only keys that are there are removed, as the contract of [`Remove`] requires. Then every key with
-/// a copy left is found, a count is never below the truth or 15 (the ceiling of a counter), whichever is
-/// less, and removing a key that is there always succeeds.
+/// a copy left is found, a count is never below the truth or 15 (the ceiling of a four-bit counter),
+/// whichever is less, and removing a key that is there always succeeds.
 pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -53,7 +53,7 @@ where
     assert_all_found(filter, &held, &format!("step {step}"));
     for (hash, count) in entries {
         let reported = filter.count_hash(hash);
-        // A counter stays at its ceiling of 15.
+        // A four-bit counter stays at its ceiling of 15.
         assert!(
             reported >= count.min(15),
             "step {step}: {count} copies of {hash:?}, {reported} reported"
@@ -108,7 +108,7 @@ where
     assert!(S::to_bytes(&filter) == full, "the same keys made another filter");
 }
 
-/// After every copy of every key is removed, the filter is the empty one, bit for bit. (A counter that
+/// After every copy of every key is removed, the filter is the empty one, bit for bit. (A four-bit counter that
 /// reached its ceiling would stay there and cause false positives, but no false negatives.)
 pub fn removing_all_leaves_an_empty_filter<S: Subject>(isa: Isa)
 where
@@ -153,7 +153,7 @@ where
 }
 
 /// A key is found as long as a copy is left, even if it had more copies than a counter of four bits can count. A key
-/// that never had 15 copies, the ceiling of a counter, is not found after its last copy was removed.
+/// that never had 15 copies, the ceiling of a four-bit counter, is not found after its last copy was removed.
 pub fn many_copies_of_a_key_are_never_lost<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,

@@ -36,11 +36,11 @@ impl<S: Resize> Sample<S> {
         assert_holds::<S>(resized, &self.held, what);
         assert_all_found(resized, &self.members, what);
         let expected = answers_singly(&self.filter, &self.absent);
-        assert_eq!(answers(resized, &self.absent), expected, "{what}");
-        assert_eq!(answers_singly(resized, &self.absent), expected, "{what}");
+        assert_eq!(answers(resized, &self.absent), expected, "{what}: a batch of absent keys");
+        assert_eq!(answers_singly(resized, &self.absent), expected, "{what}: single absent keys");
         for hash in self.members.iter().chain(&self.absent[..100]) {
             let copies = self.held.get(&S::fingerprint(resized, *hash)).copied().unwrap_or(0);
-            assert_eq!(resized.count_hash(*hash), copies, "{what}");
+            assert_eq!(resized.count_hash(*hash), copies, "{what}: the count of {hash:?}");
         }
         assert_eq!(resized.expected_fpr().to_bits(), self.filter.expected_fpr().to_bits());
         let bytes = S::to_bytes(resized);
@@ -63,8 +63,8 @@ pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     }
 }
 
-/// A filter that is resized several times keeps every fingerprint. Some sizes are larger than the one before, some are
-/// smaller, and none is a multiple of the one before.
+/// A filter that is resized several times keeps every fingerprint. The filter gets room for more keys than before or
+/// for fewer, and never for a multiple of the number before.
 pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();

@@ -21,7 +21,10 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
             // The error is the same if bytes are given in addition to the rate.
             let mut bounded = spec(keys, fpr, Isa::Portable);
             bounded.memory_bytes = Some(1 << 20);
-            assert!(matches!(S::build(&bounded), Err(SpecError::FprOutOfRange { .. })), "{fpr}");
+            assert!(
+                matches!(S::build(&bounded), Err(SpecError::FprOutOfRange { .. })),
+                "a rate of {fpr} with bytes"
+            );
         }
     }
     for fpr in [1e-300, f64::MIN_POSITIVE, 5e-324, 1e-20] {
@@ -45,14 +48,17 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
 }
 
 /// Tries key counts for which a careless computation overflows and makes a tiny filter, or aborts. The largest are
-/// refused before any memory is requested. A count that a machine could in principle hold is at worst refused by the
-/// system, and never gives a small filter.
+/// refused before any memory is requested. A lower count, whose filter a machine could in principle hold, is refused
+/// too or gives a filter that is not small.
 pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     for fpr in [0.9, 0.63, 0.5, 0.3, 0.01, 1e-5] {
         for keys in [usize::MAX, usize::MAX - 1, 1 << 63, 1 << 60] {
             match S::build(&spec(keys, fpr, Isa::Portable)) {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {
-                    assert!(bytes > u128::from(max_bytes), "{bytes} bytes of {max_bytes}");
+                    assert!(
+                        bytes > u128::from(max_bytes),
+                        "{bytes} bytes are too large, and {max_bytes} are the limit"
+                    );
                 }
                 // With this number of keys, 64-bit hashes collide more often than `fpr`.
                 Err(SpecError::FprUnreachable { floor, .. }) => assert!(floor > 0.0),
@@ -152,7 +158,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
                 if let Some(bits) = any.bits_per_key {
                     assert!(
                         bits <= Spec::MOST_BITS_PER_KEY && any.memory_bytes.is_none(),
-                        "{any:?}"
+                        "bits per key that must be refused were accepted: {any:?}"
                     );
                     let limit = any.keys as f64 * bits / 8.0;
                     let units = (256 * any.foldable_by) as f64;
@@ -217,7 +223,10 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
         match S::build(&both) {
             Err(error @ SpecError::Exclusive { .. }) => {
                 let text = error.to_string();
-                assert!(text.contains("bits_per_key") && text.contains("memory_bytes"), "{text}");
+                assert!(
+                    text.contains("bits_per_key") && text.contains("memory_bytes"),
+                    "an option is not named: {text}"
+                );
             }
             other => panic!("bits and bytes gave {other:?}"),
         }
@@ -226,7 +235,10 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
         for bits in [0.5, 10.0, 100.0, most] {
             match S::build(&spec_of_bits(keys, bits)) {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {
-                    assert!(bytes > u128::from(max_bytes), "{bytes} bytes of {max_bytes}");
+                    assert!(
+                        bytes > u128::from(max_bytes),
+                        "{bytes} bytes are too large, and {max_bytes} are the limit"
+                    );
                 }
                 other => panic!("{keys} keys with {bits} bits gave {other:?}"),
             }
@@ -235,7 +247,10 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     for keys in [0, 1, 1 << 20, usize::MAX] {
         for bits in [5e-324, 1e-300, 1e-12] {
             match S::build(&spec_of_bits(keys, bits)) {
-                Ok(filter) => assert!(filter.memory_bytes() <= 1 << 22, "{keys} keys, {bits} bits"),
+                Ok(filter) => assert!(
+                    filter.memory_bytes() <= 1 << 22,
+                    "more than 4 MiB for {keys} keys with {bits} bits"
+                ),
                 Err(SpecError::TooSmall { bytes, min_bytes }) => {
                     assert!(S::ROOM != Room::Endless && bytes < min_bytes);
                 }
@@ -263,7 +278,10 @@ pub fn bits_per_key_are_bytes<S: Subject>() {
                         "{memory} bytes for {keys} keys of {bits} bits"
                     );
                 }
-                Ok(filter) => assert!(filter.memory_bytes() <= bytes, "{keys} keys, {bits} bits"),
+                Ok(filter) => assert!(
+                    filter.memory_bytes() <= bytes,
+                    "more bytes than allowed: {keys} keys with {bits} bits"
+                ),
                 Err(SpecError::TooSmall { bytes: allowed, min_bytes }) => {
                     assert!(S::ROOM != Room::Endless);
                     assert_eq!(allowed, bytes as u64);

@@ -44,7 +44,7 @@ struct Chunk {
     survivors: [u64; CHUNK + GROUP],
     /// For each pass, its answers, one bit for each hash of its list, and a word that is always zero.
     answers: [[u64; WORDS + 1]; MAX_HASHES as usize],
-    /// The indices of the words of the keys between locating and probing; see [`Lines`].
+    /// The indices of the words to be read for the keys between locating and probing; see [`Lines`].
     lines: Lines,
 }
 
@@ -253,7 +253,8 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
     }
 }
 
-/// Clears the answers of a pass that the next pass, over the survivors of the first, did not confirm.
+/// Clears those answers of a pass (`outer`) that the next pass (`inner`), over the survivors of that pass, did not
+/// confirm.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn spread(outer: &mut [u64; WORDS + 1], inner: &[u64; WORDS + 1]) {

@@ -27,7 +27,7 @@ pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     all == 1
 }
 
-/// Prefetches the cache lines of the first bits of a key, after which most lookups of absent keys end.
+/// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits of a key: most lookups of absent keys read no more.
 #[inline(always)]
 pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
     let positions = positions_below(bits_of(table), count, hash.raw());
