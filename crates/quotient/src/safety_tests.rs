@@ -1,7 +1,8 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
-//! these tests must then fail.
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one
+//! at a time, and a test must then fail.
 //!
-//! The hashes are 0, whose home is the first slot. So without a check, the accesses stay within the table.
+//! The tests that pass arguments of a wrong length use hash 0, whose home is the first slot. So without a check, the
+//! accesses stay within the table. The tests of accesses beyond the table have memory of their own behind it.
 
 use crate::filter::Quotient;
 use crate::geometry::Geometry;
@@ -22,7 +23,7 @@ fn geometry<L: Layout>(slots: u64) -> Geometry {
     Geometry { slots, blocks, remainder_bits, copies: 1, fingerprints: slots << remainder_bits }
 }
 
-/// 256 keys, for which every instruction set has kernels for batches.
+/// The number of keys of a batch: enough that every instruction set uses its kernels for batches.
 const KEYS: usize = 256;
 
 fn kernels_refuse_a_table_of_another_length<L: Layout>() {
@@ -162,7 +163,8 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     for isa in Isa::available() {
         let kernels = Kernels::of::<LineBlock>(isa);
         for hash in [0, u64::MAX] {
-            // Behind the table is a line that ends the run, with one remainder in all slots. It is the key's once.
+            // Behind the table is a line that ends the run, with the same remainder in all slots. In one of the 255
+            // iterations, this is the key's remainder.
             let mut answers = (1..=u8::MAX).map(|remainder| {
                 memory[len..len + 50].fill(remainder);
                 let table = &memory[..len];
@@ -247,7 +249,7 @@ fn small_tables_keep_their_keys() {
     }
 }
 
-/// Kernels read the line or the block after a key's.
+/// Kernels of [`LineBlock`] read the line after a key's, so the table must have that line.
 #[test]
 fn the_overhang_is_at_least_a_line() {
     for slots in (1u64..5_000).chain([1 << 20, 1 << 30]) {
