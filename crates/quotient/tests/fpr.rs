@@ -5,7 +5,8 @@ use trommel_quotient::{CacheLineQuotient, Layout, LineBlock, Quotient, QuotientF
 use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::Disjoint;
 
-/// Fills a filter to a load, and looks absent keys up. Returns the filter, the false positives and the lookups.
+/// Fills a filter to a load, and looks absent keys up. Returns the filter, the number of false positives and the number
+/// of lookups.
 fn measure<L: Layout>(
     bits: Option<u32>,
     load: f64,
@@ -105,7 +106,7 @@ fn a_slot_takes_its_remainder_and_little_more() {
     assert!(line.memory_bytes() as f64 * 8.0 / line.geometry().slots as f64 <= 10.25);
 }
 
-/// One more remainder bit would take more bytes.
+/// With one more remainder bit, the filter would take more bytes than were given.
 #[test]
 fn a_size_in_bytes_gives_the_lowest_false_positive_rate_that_fits() {
     for bytes in [1 << 12, 100_000, 1 << 20] {

@@ -114,7 +114,10 @@ fn a_forged_size_of_a_cache_line_filter_is_refused() {
 #[test]
 fn fingerprints_too_short_for_the_slots_are_a_typed_error() {
     let refused = QuotientFilter::builder().keys(1000).fingerprint_bits(4).build().unwrap_err();
-    assert!(matches!(refused, SpecError::Parameter { name: "fingerprint_bits", .. }), "{refused}");
+    assert!(
+        matches!(refused, SpecError::Parameter { name: "fingerprint_bits", .. }),
+        "wrong error: {refused}"
+    );
 }
 
 #[test]
