@@ -72,7 +72,11 @@ fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
 fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {
         let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
-        assert_eq!(filter.geometry().remainder_bits, bits, "{fpr}");
+        assert_eq!(
+            filter.geometry().remainder_bits,
+            bits,
+            "remainder bits for a false-positive rate of {fpr}"
+        );
         assert!(filter.fpr_with(1_000_000) <= fpr);
         let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
         let expected = (f64::from(bits) + 2.125) / 0.95;

@@ -170,7 +170,11 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
             };
             let room = blocks * 64 - (slots - 1);
             for remainder in 0..room {
-                assert_eq!(filter.insert_hash(hash_of(2 * remainder)), Ok(true), "{isa}");
+                assert_eq!(
+                    filter.insert_hash(hash_of(2 * remainder)),
+                    Ok(true),
+                    "{isa}: a remainder that has room"
+                );
             }
             let before = filter.to_bytes();
             for remainder in [2 * room, 2 * room - 1, 1] {
