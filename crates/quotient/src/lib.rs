@@ -22,7 +22,7 @@
 //! have any false-positive rate.
 //!
 //! At 95 % load, batches of lookups took at most 1.8 times as long as at 75 %, on the same core. The cost of an insert
-//! grows faster with the load: on average, an insert moves 7 stored remainders at 75 % load, 50 at 90 %, and 200 at
+//! grows faster with the load: on average, an insert moves 6 stored remainders at 75 % load, 45 at 90 %, and 190 at
 //! 95 %. A filter that is built from all its keys at once moves none to make room. Such a build is an
 //! [`insert_batch`](trommel_base::Insert::insert_batch) of 1024 keys or more into an empty filter that does not grow by
 //! itself. For a filter that changes all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
