@@ -1,9 +1,10 @@
 //! Fills a table from fingerprints in ascending order: each is stored at its home or, if that slot is taken, in the
 //! slot after the last fingerprint. No stored remainder is ever moved.
 //!
-//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so appending takes
-//! no branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words when it
-//! is full. Rejected: setting the bits of the words one by one (a build took 18.5 ns per key instead of 9).
+//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so the appender
+//! takes no branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words
+//! when the next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one (a build took
+//! 18.5 ns per key instead of 9).
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -89,8 +90,8 @@ impl<'t, L: Layout> Appender<'t, L> {
     }
 
     /// Appends fingerprints, each a quotient and a stored remainder. The caller must ensure that no fingerprint is
-    /// below the one before it, including the last one appended. A set drops repeated fingerprints. Fails if a multiset
-    /// would get too many copies of a fingerprint, or if the table has no slot left.
+    /// below the one before it, and the first not below the last one of the previous call. A set drops repeated
+    /// fingerprints. Fails if a multiset would get too many copies of a fingerprint, or if the table has no slot left.
     #[inline(always)]
     pub(crate) fn extend(
         &mut self,

@@ -29,8 +29,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(fitting.unwrap_or(narrowest) as u8)
     }
 
-    /// Bytes of a table that holds `keys` keys at 95 % load. Bits per key that are too few for a wider remainder stay
-    /// unused.
+    /// Bytes of a table that holds `keys` keys at 95 % load. If some of the bits per key are left over, but too few to
+    /// make every remainder one bit wider, they stay unused.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
         let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
         if slots > MAX_SLOTS {
@@ -54,9 +54,9 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(())
     }
 
-    /// Safe for any bytes of the right length: whatever the metadata are, a single lookup reads only from the key's
-    /// block and the next one, from further blocks that it has checked to lie in the table, or through slices, which
-    /// check their bounds.
+    /// Safe for any bytes. If no table has this parameter and their length, the answer is true. Otherwise, a single
+    /// lookup reads only from the key's block and the next one, from further blocks that it has checked to lie in the
+    /// table, or through slices, which check their bounds. This holds whatever the metadata are.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         assert!(isa.is_available());

@@ -1,9 +1,10 @@
 //! Inserts of many keys at once.
 //!
-//! **Into an empty filter.** If there are enough keys, the table is built ([`build`]), on several threads if the caller
-//! has them. A build does not move stored remainders to insert a key, so its time per key does not grow with the load.
+//! **Into an empty filter that does not grow by itself.** If there are enough keys, the table is built ([`build`]), on
+//! several threads if the caller has them. A build does not move stored remainders to insert a key, so its time per key
+//! does not grow with the load.
 //!
-//! **Into any other filter.** Hashes are partitioned by region of the table, and inserted region by region. They are
+//! **In all other cases.** Hashes are partitioned by region of the table, and inserted region by region. They are
 //! inserted in their own order if the table or the batch is small, if not all keys are sure to fit, or if there is too
 //! little scratch memory.
 
@@ -41,19 +42,20 @@ const FEWEST_KEYS_PER_GROUP: usize = 8;
 
 impl<L: Layout> InsertBulk for Quotient<L> {
     /// Inserts a batch. If the filter is empty and does not grow by itself, and the batch has at least 1024 keys, and
-    /// at least one for every eight slots, the table is built on all workers. Otherwise, or if the keys do not fit or
-    /// the scratch memory does not suffice for a build, the keys are inserted on the caller's thread.
+    /// at least one for every eight slots, the table is built on all workers. Otherwise, the keys are inserted on the
+    /// caller's thread. This is also done if a build fails because the keys do not fit, a key has too many copies, or
+    /// the scratch memory does not suffice.
     ///
     /// Scratch memory of a build:
     /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
-    ///   (remainders of 20 bits and more, and narrower ones in large tables), plus 5 to 50 %, which is more if regions
-    ///   have fewer keys;
+    ///   (remainders of 20 bits and more, and narrower ones in large tables). In addition 5 to 60 % of that: the fewer
+    ///   keys a region has, the more. If the table has only two or three regions, 60 to 130 % are added instead;
     /// - 1100 bytes for each thread and each of up to 4096 regions;
     /// - 0.5 to 2 MB for each thread, and more if the table is so large that its 4096 regions have more than 8192 slots
     ///   each.
     ///
-    /// Grouped inserts take up to 14 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows less, keys are
-    /// inserted one by one.
+    /// Inserts by region of the table take up to 15 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows
+    /// less, keys are inserted one by one.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -135,8 +137,8 @@ impl<L: Layout> Quotient<L> {
         Ok(())
     }
 
-    /// Inserts keys in `groups` groups, a power of two. Returns false, and changes nothing, if a key does not fit or if
-    /// there is no memory to group them in.
+    /// Inserts keys in `groups` groups, a power of two. Returns false if a key does not fit or if there is no memory to
+    /// group the keys in. The filter then holds the same keys as before.
     fn insert_grouped(
         &mut self,
         hashes: &[KeyHash],

@@ -21,7 +21,7 @@ use trommel_base::{
 use trommel_simd::{Hint, Isa, prefetch};
 
 /// A quotient filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
-/// (`&[u8]`, any alignment), in which case it is a zero-copy view.
+/// (`&[u8]`, any alignment). A filter over borrowed bytes is a zero-copy view.
 ///
 /// The filter keeps a fingerprint of every key: the quotient names a slot, and the remainder is stored there or
 /// soon after. So the filter can list the fingerprints in order, and merges, grows and shrinks without the keys.
@@ -65,9 +65,9 @@ pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {
-    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. At 95 % load, it has the fewest remainder
-    /// bits that suffice. A [`CacheLineQuotient`], whose remainders have 8 bits, is filled less for an `fpr` below
-    /// 0.37 %.
+    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. These keys fill a [`QuotientFilter`] to
+    /// 95 %, and its remainders have the fewest bits that suffice. A new [`CacheLineQuotient`] always has remainders
+    /// of 8 bits, so for an `fpr` below 0.37 %, it has more slots and is filled less.
     ///
     /// ```
     /// use trommel::{Filter, QuotientFilter};
@@ -357,11 +357,11 @@ pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: 
 impl<L: Layout> Insert for Quotient<L> {
     /// Inserts a key's fingerprint; returns false if a set holds it already.
     ///
-    /// Cost at 95 % load: moves of some 200 stored remainders, which take about four cache lines in a
+    /// Cost at 95 % load: moves of some 190 stored remainders, which take about four cache lines in a
     /// [`CacheLineQuotient`].
     ///
     /// # Errors
-    /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself may
+    /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself can
     /// have doubled before it refuses one copy too many.)
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
@@ -385,7 +385,8 @@ impl<L: Layout> Insert for Quotient<L> {
     /// stored remainders for each key. The resulting filter is the same as if the keys were inserted one by one.
     ///
     /// # Errors
-    /// [`Full`] if not all keys fit; the first `inserted` keys of the batch were inserted.
+    /// [`Full`] with the reason if a key of the batch is refused. The first `inserted` keys of the batch, those before
+    /// the refused key, were inserted.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }

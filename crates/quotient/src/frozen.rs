@@ -118,10 +118,10 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
         Self::from_container(container::parse(bytes)?)
     }
 
-    /// A zero-copy view of bytes that were verified before. It does not compute the table's checksum and does not check
-    /// the remainders. It does check occupieds, runends and offsets in full, because lookups rest on them. With
-    /// remainders of 4 to 8 bits, they are a third to a fifth of the table. So even on damaged bytes, a lookup stays
-    /// within the table and ends. See [`container::parse_trusted`].
+    /// A zero-copy view of bytes that were verified before. The table's checksum is not computed, and the remainders
+    /// are not checked. Occupieds, runends, offsets and padding are checked in full. So even on damaged bytes, a lookup
+    /// stays within the table and ends. With remainders of 4 to 8 bits, a third to a fifth of the table is checked. See
+    /// [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -134,7 +134,7 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if header, length, occupieds, runends or offsets are not those of a frozen filter of
+    /// [`FormatError`] if header, length, occupieds, runends, offsets or padding are not those of a frozen filter of
     /// this kind.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
@@ -155,6 +155,7 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     ///
     /// # Errors
     /// [`FormatError`] if the container has another kind of filter, or bytes that this library would not have written.
+    /// The remainders are not checked if [`container::parse_trusted`] parsed the container.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, table) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != L::KIND {

@@ -8,9 +8,9 @@ use trommel_base::range::reduce;
 pub struct Geometry {
     /// The number of quotients. Each has a slot. The number need not be a power of two.
     pub slots: u64,
-    /// The number of blocks in the table. They have room for `slots` slots, and for `32 + 4 · ⌊√slots⌋` more, but at
-    /// most 320 more, for remainders that are pushed beyond the last quotient's slot. So remainders need not wrap
-    /// around to the first slots.
+    /// The number of blocks in the table. They have room for `slots` slots, and for at least
+    /// `min(320, 32 + 4 · ⌊√slots⌋)` more slots, for remainders that are pushed beyond the last quotient's slot. So
+    /// remainders need not wrap around to the first slots.
     pub blocks: u64,
     /// The number of bits of a remainder.
     pub remainder_bits: u32,
@@ -21,8 +21,8 @@ pub struct Geometry {
     pub fingerprints: u64,
 }
 
-/// The most copies of one key that a multiset keeps. The time of an insert grows with the number of copies of the key
-/// that the filter holds already, and this maximum bounds that growth.
+/// The most copies of one fingerprint that a multiset keeps. The time of an insert grows with the number of copies that
+/// the filter holds already, and this maximum bounds that growth.
 pub const MAX_COPIES: u32 = 255;
 /// The most slots of a filter.
 pub(crate) const MAX_SLOTS: u64 = 1 << 42;
@@ -35,10 +35,10 @@ pub const GUARANTEED_LOAD: f64 = 0.95;
 
 impl Geometry {
     /// The number of slots after the last quotient's slot, called the overhang. At 95 % load, runs extend `x` slots or
-    /// more beyond the last quotient with probability `e^(−0.105 x)`, so 320 slots are too few in less than one of
-    /// 10^14 filters. In a small filter, runs extend less far, since they have fewer keys. The standard deviation of
-    /// the number of keys that hash to a range of slots is at most `√slots`, and 32 slots and four times that are
-    /// enough.
+    /// more beyond the last quotient with a probability of about `e^(−0.102 x)`, so 320 slots are too few in less than
+    /// one of 10^14 filters. In a small filter, runs extend less far, since the filter has fewer keys: the standard
+    /// deviation of the number of keys that hash to a range of slots is at most `√slots`. An overhang of 32 slots and
+    /// four times this bound is enough.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }

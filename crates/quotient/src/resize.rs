@@ -32,7 +32,8 @@ pub enum ResizeError {
         /// The number of possible fingerprints.
         fingerprints: u64,
     },
-    /// The keys do not fit into this number of slots.
+    /// The fingerprints held do not fit into this number of slots, or are more than the number of keys that
+    /// [`Quotient::resize`] was to make room for.
     TooSmall {
         /// The number of slots asked for.
         slots: u64,
@@ -138,7 +139,8 @@ impl<L: Layout> Quotient<L> {
             return slots;
         }
         // One remainder is reserved if all eight bits are in use. Then only the original number of slots tells all
-        // fingerprints apart; the next possible number is twice that.
+        // fingerprints apart. With any other number, remainders have at most seven bits, so at least twice the original
+        // number is needed.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
         if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
@@ -362,9 +364,9 @@ impl<L: Layout> Quotient<L> {
     /// all three are in memory meanwhile.
     ///
     /// # Errors
-    /// [`MergeError`] if the filters differ in hash function, seed, fingerprints or maximum of copies, if there are too
-    /// few free slots or too many copies of a key, if the system refuses the memory, or if `other` is a trusted view of
-    /// damaged bytes. This filter is unchanged then.
+    /// [`MergeError`] if the filters differ in hash function, seed, number of possible fingerprints or maximum of
+    /// copies, if there are too few free slots or too many copies of a key, if the system refuses the memory, or if
+    /// `other` is a trusted view of damaged bytes. This filter is unchanged then.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Quotient<L, T>) -> Result<(), MergeError> {
         let (mine, theirs) = (self.hasher, other.hasher);
         Incompatible::check("hash function", mine.id() as u64, theirs.id() as u64)?;

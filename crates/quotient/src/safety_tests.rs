@@ -1,7 +1,8 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
-//! these tests must then fail.
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one
+//! at a time, and a test must then fail.
 //!
-//! The hashes are 0, whose home is the first slot. So without a check, the accesses stay within the table.
+//! The tests that pass arguments of a wrong length use hash 0, whose home is the first slot. So without a check, the
+//! accesses stay within the table. The tests of accesses beyond the table have memory of their own behind it.
 
 use crate::filter::Quotient;
 use crate::geometry::Geometry;
@@ -22,7 +23,7 @@ fn geometry<L: Layout>(slots: u64) -> Geometry {
     Geometry { slots, blocks, remainder_bits, copies: 1, fingerprints: slots << remainder_bits }
 }
 
-/// 256 keys, for which every instruction set has kernels for batches.
+/// The number of keys of a batch: enough that every instruction set uses its kernels for batches.
 const KEYS: usize = 256;
 
 fn kernels_refuse_a_table_of_another_length<L: Layout>() {
@@ -35,17 +36,33 @@ fn kernels_refuse_a_table_of_another_length<L: Layout>() {
             let refused = table_len != len;
             let table = &mut memory[..table_len];
             let mut words = [0; KEYS / 64];
-            assert_eq!(panics(|| kernels.contains(&geometry, table, 0)), refused, "{isa}");
+            assert_eq!(
+                panics(|| kernels.contains(&geometry, table, 0)),
+                refused,
+                "{isa}: whether a lookup in {table_len} of {len} bytes panics"
+            );
             let batch = || kernels.contains_batch(&geometry, table, &[0; KEYS], &mut words);
-            assert_eq!(panics(batch), refused, "{isa}");
+            assert_eq!(
+                panics(batch),
+                refused,
+                "{isa}: whether a batch of lookups in {table_len} of {len} bytes panics"
+            );
         }
         for table_len in [len - 1, len + 64, len] {
             let refused = table_len != len;
             let table = &mut memory[..table_len];
-            assert_eq!(panics(|| kernels.insert(&geometry, table, 0)), refused, "{isa}");
+            assert_eq!(
+                panics(|| kernels.insert(&geometry, table, 0)),
+                refused,
+                "{isa}: whether an insert into {table_len} bytes instead of {len} panics"
+            );
             let mut words = [0; KEYS / 64];
             let batch = || kernels.insert_batch(&geometry, table, &[0; KEYS], &mut words);
-            assert_eq!(panics(batch), refused, "{isa}");
+            assert_eq!(
+                panics(batch),
+                refused,
+                "{isa}: whether a batch of inserts into {table_len} bytes instead of {len} panics"
+            );
         }
     }
 }
@@ -94,7 +111,11 @@ fn a_filter_refuses_another_length<L: Layout>() {
         for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
             let table = &memory[..len];
             let made = || Quotient::<L, _>::assemble(geometry, Hasher::default(), 0, isa, table);
-            assert_eq!(panics(made), len != memory.len() - 1, "{isa}, {len} bytes");
+            assert_eq!(
+                panics(made),
+                len != memory.len() - 1,
+                "{isa}: whether a table of {len} bytes is refused"
+            );
         }
     }
 }
@@ -111,9 +132,9 @@ fn a_block_refuses_missing_sets<L: Layout>() {
         let mut table = vec![0; Quotient::<L>::table_len(&spec, 1_000).unwrap()];
         let hash = KeyHash::from_raw(0);
         let answered = panics(|| Quotient::<L>::may_match(isa, 8, &table, hash));
-        assert_eq!(answered, !isa.is_available(), "{isa}");
+        assert_eq!(answered, !isa.is_available(), "whether a lookup with {isa} panics");
         let filled = panics(|| Quotient::<L>::fill(&spec, &[hash], &mut table));
-        assert_eq!(filled, !isa.is_available(), "{isa}");
+        assert_eq!(filled, !isa.is_available(), "whether filling a block with {isa} panics");
     }
 }
 
@@ -139,7 +160,11 @@ impl Job for Seven {
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
         let refused = cfg!(target_arch = "x86_64") && isa >= Isa::Avx2 && !Isa::Avx2.is_available();
-        assert_eq!(panics(|| assert_eq!(run(isa, Seven), 7)), refused, "{isa}");
+        assert_eq!(
+            panics(|| assert_eq!(run(isa, Seven), 7)),
+            refused,
+            "whether a job for {isa} panics"
+        );
     }
 }
 
@@ -162,7 +187,8 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     for isa in Isa::available() {
         let kernels = Kernels::of::<LineBlock>(isa);
         for hash in [0, u64::MAX] {
-            // Behind the table is a line that ends the run, with one remainder in all slots. It is the key's once.
+            // Behind the table is a line that ends the run, with the same remainder in all slots. In one of the 255
+            // iterations, this is the key's remainder.
             let mut answers = (1..=u8::MAX).map(|remainder| {
                 memory[len..len + 50].fill(remainder);
                 let table = &memory[..len];
@@ -173,7 +199,10 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
                 (one.ok(), panics(batch), words)
             });
             let first = answers.next().unwrap();
-            assert!(answers.all(|answer| answer == first), "{isa}, {hash:x}");
+            assert!(
+                answers.all(|answer| answer == first),
+                "{isa}: the answer about hash {hash:x} depends on the memory behind the table"
+            );
         }
     }
 }
@@ -193,8 +222,11 @@ fn inserts_find_no_free_slot_beyond_the_table() {
             let table = &mut memory[..len];
             let inserted =
                 catch_unwind(AssertUnwindSafe(|| kernels.insert(&geometry, table, hash)));
-            assert!(!matches!(inserted, Ok(Ok(true))), "{isa}");
-            assert!(memory[len..].iter().all(|byte| *byte == 0), "{isa}");
+            assert!(!matches!(inserted, Ok(Ok(true))), "{isa}: a full table took a key");
+            assert!(
+                memory[len..].iter().all(|byte| *byte == 0),
+                "{isa}: memory behind the table changed"
+            );
         }
     }
 }
@@ -215,7 +247,7 @@ fn a_table_without_a_free_slot_is_full() {
             let before = table.clone();
             let inserted = Kernels::of::<WideBlock>(isa).insert(&geometry, &mut table, hash);
             assert_eq!(inserted, Err(WhyFull::Slots), "{isa}");
-            assert!(table == before, "{isa}");
+            assert!(table == before, "{isa}: a refused insert changed the table");
         }
     }
 }
@@ -234,25 +266,34 @@ fn small_tables_keep_their_keys() {
                 let mut known = vec![u64::MAX, u64::MAX - 1];
                 known.extend(hashes(slots * 19 / 20));
                 for hash in &known {
-                    assert!(kernels.insert(&geometry, &mut table, *hash).is_ok(), "{isa}, {slots}");
+                    assert!(
+                        kernels.insert(&geometry, &mut table, *hash).is_ok(),
+                        "{isa}: an insert into {slots} slots failed"
+                    );
                 }
                 let mut found = vec![0; known.len().div_ceil(64)];
                 kernels.contains_batch(&geometry, &table, &known, &mut found);
                 for (i, hash) in known.iter().enumerate() {
-                    assert!(kernels.contains(&geometry, &table, *hash), "{isa}, {slots}, {hash:x}");
-                    assert!(found[i / 64] >> (i % 64) & 1 == 1, "{isa}, {slots}, {hash:x}");
+                    assert!(
+                        kernels.contains(&geometry, &table, *hash),
+                        "{isa}, {slots} slots: a single lookup does not find {hash:x}"
+                    );
+                    assert!(
+                        found[i / 64] >> (i % 64) & 1 == 1,
+                        "{isa}, {slots} slots: a batch lookup does not find {hash:x}"
+                    );
                 }
             }
         }
     }
 }
 
-/// Kernels read the line or the block after a key's.
+/// Kernels of [`LineBlock`] read the line after a key's, so the table must have that line.
 #[test]
 fn the_overhang_is_at_least_a_line() {
     for slots in (1u64..5_000).chain([1 << 20, 1 << 30]) {
         let lines =
             Geometry::blocks_for::<LineBlock>(slots.next_multiple_of(LineBlock::SLOTS_STEP));
-        assert!(lines > slots.div_ceil(50), "{slots}");
+        assert!(lines > slots.div_ceil(50), "{slots} slots have only {lines} lines");
     }
 }

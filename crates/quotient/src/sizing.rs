@@ -182,8 +182,8 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     if fewest > MAX_SLOTS {
         return checked::<L>(spec, fewest, bits);
     }
-    // Searches for the most slots that fit, between the fewest slots, which fit, and a number of slots that does not
-    // fit.
+    // Searches for the most slots that fit into the bytes, between `fewest`, which fit, and `MAX_SLOTS`. A table of
+    // `least · SLOTS_STEP` slots fits. One of `most · SLOTS_STEP` slots does not fit, or has more than `MAX_SLOTS`.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {
         let middle = least + (most - least) / 2;

@@ -324,9 +324,10 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
     }
 
     /// Decrements the offsets of the blocks after block `home` up to block `last`, after runs have moved down by a
-    /// slot. An offset that was too large to be stored is computed again: for the first such block from the blocks
-    /// before, for those that follow it from the end of runs that was computed last. (Reading the blocks before each of
-    /// them would make a removal quadratic in the length of its cluster.)
+    /// slot. An offset that was too large to be stored is computed again. Among adjacent blocks with such offsets, the
+    /// offset of the first is computed from the blocks before it, and each further one from the end of runs that was
+    /// computed for the block before. (If each were computed from all blocks before it, the time of a removal would be
+    /// quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
         // The end of runs that the last iteration computed for its own block, which is the one before `block`; `None`

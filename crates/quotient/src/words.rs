@@ -62,9 +62,9 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
 pub(crate) struct Plain;
 
 impl Words for Plain {
-    /// Comparing remainders takes longer here than with AVX2. With small blocks, the cache lines of some keys are being
-    /// fetched while the remainders of others are compared. Compared with blocks of 64 keys, lookups took 0.75 to 0.9
-    /// times as long at 2^20 slots, on a Zen 3 core.
+    /// Comparing remainders takes longer in portable code than with AVX2. With small blocks, the cache lines of some
+    /// keys are being fetched while the remainders of others are compared. Compared with blocks of 64 keys, lookups
+    /// took 0.75 to 0.9 times as long at 2^20 slots, on a Zen 3 core.
     const BLOCK: usize = 8;
 
     #[inline(always)]

@@ -40,8 +40,12 @@ impl<L: Layout> Maker<L> {
         for isa in Isa::available() {
             let mut filter = self.make(isa);
             insert_singly(&mut filter, held).unwrap();
-            assert_eq!(filter.insert_batch(batch), expected, "{what} on {isa}");
-            assert_eq!(filter.len(), singly.len(), "{what} on {isa}");
+            assert_eq!(
+                filter.insert_batch(batch),
+                expected,
+                "{what} on {isa}: outcome of the batch"
+            );
+            assert_eq!(filter.len(), singly.len(), "{what} on {isa}: number of fingerprints");
             assert!(
                 filter.to_bytes() == bytes,
                 "{what}, {} held, on {isa}: other bytes than single inserts make",
@@ -111,7 +115,8 @@ fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
     }
 }
 
-/// Resized filters replace each hash by a number that its fingerprint determines.
+/// Resized filters replace hashes by numbers that the hashes' fingerprints determine, except those that were doubled in
+/// blocks of 64 slots.
 #[test]
 fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {
@@ -154,8 +159,9 @@ fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
     }
 }
 
-/// All keys belong to a third of the table, so they are one cluster, and one key in twenty repeats another. The build
-/// allows that many copies, but moving the rest of the cluster for each of them would take too long.
+/// All keys belong to a third of the table, which has fewer slots than there are keys. So the keys are one cluster. One
+/// key in twenty repeats another. The build allows this number of copies, but moving the rest of the cluster for each
+/// copy would take too long.
 #[test]
 fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     fn dropped<L: Layout>(bits: u32) {

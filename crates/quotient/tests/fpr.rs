@@ -5,7 +5,8 @@ use trommel_quotient::{CacheLineQuotient, Layout, LineBlock, Quotient, QuotientF
 use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::Disjoint;
 
-/// Fills a filter to a load, and looks absent keys up. Returns the filter, the false positives and the lookups.
+/// Fills a filter to a load, and looks absent keys up. Returns the filter, the number of false positives and the number
+/// of lookups.
 fn measure<L: Layout>(
     bits: Option<u32>,
     load: f64,
@@ -71,7 +72,11 @@ fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
 fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {
         let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, fpr).unwrap();
-        assert_eq!(filter.geometry().remainder_bits, bits, "{fpr}");
+        assert_eq!(
+            filter.geometry().remainder_bits,
+            bits,
+            "remainder bits for a false-positive rate of {fpr}"
+        );
         assert!(filter.fpr_with(1_000_000) <= fpr);
         let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
         let expected = (f64::from(bits) + 2.125) / 0.95;
@@ -105,7 +110,7 @@ fn a_slot_takes_its_remainder_and_little_more() {
     assert!(line.memory_bytes() as f64 * 8.0 / line.geometry().slots as f64 <= 10.25);
 }
 
-/// One more remainder bit would take more bytes.
+/// With one more remainder bit, the filter would take more bytes than were given.
 #[test]
 fn a_size_in_bytes_gives_the_lowest_false_positive_rate_that_fits() {
     for bytes in [1 << 12, 100_000, 1 << 20] {

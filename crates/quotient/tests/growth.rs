@@ -51,8 +51,8 @@ fn doubling_ends_with_the_last_remainder_bit() {
     }
 }
 
-/// A resize is refused if there would be more slots than fingerprints, or if there would be so few slots that 32
-/// remainder bits cannot tell the fingerprints apart.
+/// A resize is refused if there would be at least as many slots as fingerprints, or if there would be so few slots that
+/// 32 remainder bits cannot tell the fingerprints apart.
 #[test]
 fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     let mut short = filter::<WideBlock>(1000, Some(3));
@@ -69,7 +69,7 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
         let error = short.resize(keys).unwrap_err();
         assert!(
             matches!(error, ResizeError::TooLarge { .. } | ResizeError::Fingerprint { .. }),
-            "{keys}: {error}"
+            "a resize to {keys} keys: wrong error: {error}"
         );
         assert!(short.to_bytes() == before);
     }
@@ -98,7 +98,11 @@ fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
             let mut singly = Quotient::<L>::from_spec(&spec).unwrap();
             for hash in &hashes {
                 singly.insert_hash(*hash).unwrap();
-                assert!(singly.load_factor() <= load, "{} on {isa}", singly.load_factor());
+                assert!(
+                    singly.load_factor() <= load,
+                    "the load is {} on {isa}",
+                    singly.load_factor()
+                );
             }
             assert!(singly.load_factor() > load / 2.1, "the filter grew before it had to");
             assert!(hashes.iter().all(|hash| singly.contains_hash(*hash)));
@@ -372,7 +376,10 @@ fn impossible_options_are_typed_errors() {
     }
     for bits in [0, 63, u32::MAX] {
         let error = wide().fingerprint_bits(bits).build().unwrap_err();
-        assert!(matches!(error, SpecError::Parameter { name: "fingerprint_bits", .. }), "{error}");
+        assert!(
+            matches!(error, SpecError::Parameter { name: "fingerprint_bits", .. }),
+            "wrong error: {error}"
+        );
     }
     // With 1053 slots, 32 remainder bits suffice for fingerprints of 42 bits, but not of 43. Fingerprints of 11 bits
     // are the shortest of which there are more than slots.
@@ -391,17 +398,23 @@ fn impossible_options_are_typed_errors() {
         let error = wide().fingerprint_bits(bits).fpr(0.01).build().unwrap_err();
         assert!(
             matches!(error, SpecError::FprUnreachable { floor, .. } if floor > 0.01),
-            "{bits}: {error}"
+            "{bits} bits: wrong error: {error}"
         );
     }
     assert!(wide().fingerprint_bits(17).fpr(0.01).build().is_ok());
     for bits in [1, 7, 9, 32] {
         let error =
             CacheLineQuotient::builder().keys(1000).remainder_bits(bits).build().unwrap_err();
-        assert!(matches!(error, SpecError::Parameter { name: "remainder_bits", .. }), "{error}");
+        assert!(
+            matches!(error, SpecError::Parameter { name: "remainder_bits", .. }),
+            "wrong error: {error}"
+        );
     }
     let error = wide().remainder_bits(3).fpr(0.01).build().unwrap_err();
-    assert!(matches!(error, SpecError::FprUnreachable { floor, .. } if floor > 0.1), "{error}");
+    assert!(
+        matches!(error, SpecError::FprUnreachable { floor, .. } if floor > 0.1),
+        "wrong error: {error}"
+    );
 }
 
 /// The bytes of resized filters are as stable as those of other filters.

@@ -114,7 +114,10 @@ fn a_forged_size_of_a_cache_line_filter_is_refused() {
 #[test]
 fn fingerprints_too_short_for_the_slots_are_a_typed_error() {
     let refused = QuotientFilter::builder().keys(1000).fingerprint_bits(4).build().unwrap_err();
-    assert!(matches!(refused, SpecError::Parameter { name: "fingerprint_bits", .. }), "{refused}");
+    assert!(
+        matches!(refused, SpecError::Parameter { name: "fingerprint_bits", .. }),
+        "wrong error: {refused}"
+    );
 }
 
 #[test]
@@ -167,7 +170,11 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
             };
             let room = blocks * 64 - (slots - 1);
             for remainder in 0..room {
-                assert_eq!(filter.insert_hash(hash_of(2 * remainder)), Ok(true), "{isa}");
+                assert_eq!(
+                    filter.insert_hash(hash_of(2 * remainder)),
+                    Ok(true),
+                    "{isa}: a remainder that has room"
+                );
             }
             let before = filter.to_bytes();
             for remainder in [2 * room, 2 * room - 1, 1] {

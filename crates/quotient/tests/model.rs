@@ -1,4 +1,4 @@
-//! Compares filters with a sorted multiset of fingerprints, over millions of mixed operations at every load.
+//! Compares filters with a sorted multiset of fingerprints, over millions of mixed operations at low and high loads.
 
 use std::collections::BTreeMap;
 use trommel_base::{Bitmap, Count, Filter, FromSpec, Insert, KeyHash, Remove, Spec, WhyFull};
@@ -276,7 +276,7 @@ fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent
     );
 }
 
-/// Inserts batches of random lengths, with removals in between, into filters of every load up to the last slot.
+/// Inserts batches of random lengths, with removals in between, into filters of random loads. Some batches do not fit.
 #[test]
 fn batches_agree_with_a_sorted_multiset() {
     fn batches<L: Layout>(spec: &Spec, seed: u64) {
@@ -316,8 +316,8 @@ fn batches_agree_with_a_sorted_multiset() {
     }
 }
 
-/// Resized filters replace each hash by a number that its fingerprint determines. They can have more pairs of quotient
-/// and remainder than fingerprints.
+/// Resized filters replace hashes by numbers that the hashes' fingerprints determine, except those that were doubled in
+/// blocks of 64 slots. Resized filters can have more pairs of quotient and remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

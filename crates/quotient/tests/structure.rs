@@ -1,5 +1,5 @@
 //! Hard cases of runs and clusters: over many blocks, with offsets too large to be stored, at the end of the table, and
-//! at 95 % load of every size.
+//! at 95 % load in tables of many sizes.
 
 use trommel_base::{Bitmap, Count, Filter, FromSpec, Full, Insert, KeyHash, Remove, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -70,7 +70,7 @@ impl Cluster {
 
 /// Fails if the filter does not hold exactly the fingerprints of these hashes, a copy for each hash.
 fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str) {
-    assert_eq!(filter.len(), hashes.len(), "{what}");
+    assert_eq!(filter.len(), hashes.len(), "{what}: wrong number of fingerprints");
     let fingerprints = u128::from(filter.geometry().fingerprints);
     let mut expected: Vec<u64> =
         hashes.iter().map(|hash| ((u128::from(hash.raw()) * fingerprints) >> 64) as u64).collect();
@@ -127,19 +127,23 @@ fn assert_inserts_and_removes<L: Layout>(
             assert!(batches.to_bytes() == states[i], "{what}: batches make other bytes");
             let held = &hashes[..singly.len()];
             singly.contains_batch(held, &mut found);
-            assert_eq!(found.count_ones(), held.len(), "{what}");
+            assert_eq!(
+                found.count_ones(),
+                held.len(),
+                "{what}: held keys that a batch lookup finds"
+            );
             assert!(
                 held.iter().all(|hash| singly.contains_hash(*hash)),
                 "{what}: a single lookup does not find a held key"
             );
             singly.contains_batch(&absent, &mut found);
-            assert_eq!(found.count_ones(), 0, "{what}");
+            assert_eq!(found.count_ones(), 0, "{what}: absent keys that a batch lookup finds");
             assert!(
                 absent.iter().all(|hash| !singly.contains_hash(*hash)),
                 "{what}: a single lookup finds an absent key"
             );
         }
-        assert_holds(&singly, &hashes, "built");
+        assert_holds(&singly, &hashes, "after all inserts");
         let mut whole = empty.clone();
         whole.insert_batch(&hashes).unwrap();
         assert!(
@@ -159,7 +163,7 @@ fn assert_inserts_and_removes<L: Layout>(
                 assert!(!absent.is_empty() && !singly.remove_hash(absent[0]));
                 assert!(singly.remove_hash(hash));
             }
-            assert_holds(&singly, &left, "partly removed");
+            assert_holds(&singly, &left, "after some removals");
             singly.contains_batch(&left, &mut found);
             assert_eq!(found.count_ones(), left.len());
             let mut fresh = empty.clone();
@@ -295,7 +299,7 @@ fn a_cluster_can_reach_the_end_of_the_table() {
             "{} keys fitted, not {room} to {expected}",
             held.len()
         );
-        assert_holds(&singly, &held, "the end");
+        assert_holds(&singly, &held, "single inserts at the end");
         assert!(
             held.iter().all(|hash| singly.contains_hash(*hash) && singly.count_hash(*hash) == 1)
         );
@@ -382,7 +386,7 @@ fn assert_fills_to_95_percent<L: Layout>(
 }
 
 #[test]
-fn every_size_can_be_filled_to_95_percent() {
+fn tables_of_many_sizes_can_be_filled_to_95_percent() {
     for keys in 1..=64 {
         assert_fills_to_95_percent::<WideBlock>(keys, Some(9), 0..400);
         assert_fills_to_95_percent::<LineBlock>(keys, None, 0..100);

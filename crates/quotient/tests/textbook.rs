@@ -43,7 +43,7 @@ fn of_width(keys: usize, bits: u32, multiset: bool, isa: Isa) -> QuotientFilter 
 }
 
 fn assert_same(ours: &QuotientFilter, taught: &TextbookQuotientFilter, what: &str) {
-    assert_eq!(ours.len(), taught.len(), "{what}");
+    assert_eq!(ours.len(), taught.len(), "{what}: different numbers of fingerprints");
     assert!(ours.fingerprints().eq(taught.fingerprints()), "{what}: different fingerprints");
 }
 
@@ -62,21 +62,33 @@ fn compare(mut ours: QuotientFilter, mut taught: TextbookQuotientFilter, load: f
         let full = ours.len() as f64 >= most;
         if !full && random.below(100) < 60 {
             let (one, other) = (ours.insert_hash(hash), taught.insert_hash(hash));
-            assert_eq!(one.ok(), other.ok(), "{what}: step {step}");
+            assert_eq!(one.ok(), other.ok(), "{what}: insert of step {step}");
             held.push(hash);
         } else {
             let hash = known.filter(|_| random.below(8) > 0).unwrap_or(hash);
-            assert_eq!(ours.remove_hash(hash), taught.remove_hash(hash), "{what}: step {step}");
+            assert_eq!(
+                ours.remove_hash(hash),
+                taught.remove_hash(hash),
+                "{what}: removal of step {step}"
+            );
         }
-        assert_eq!(ours.contains_hash(hash), taught.contains_hash(hash), "{what}: step {step}");
-        assert_eq!(ours.count_hash(hash), taught.count_hash(hash), "{what}: step {step}");
+        assert_eq!(
+            ours.contains_hash(hash),
+            taught.contains_hash(hash),
+            "{what}: lookup of step {step}"
+        );
+        assert_eq!(ours.count_hash(hash), taught.count_hash(hash), "{what}: count of step {step}");
         if step % 900 == 0 {
             assert_same(&ours, &taught, &what);
         }
     }
     assert_same(&ours, &taught, &what);
     for hash in distinct(seed, 0..5000) {
-        assert_eq!(ours.contains_hash(hash), taught.contains_hash(hash), "{what}");
+        assert_eq!(
+            ours.contains_hash(hash),
+            taught.contains_hash(hash),
+            "{what}: lookup at the end"
+        );
     }
 }
 

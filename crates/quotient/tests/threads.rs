@@ -68,7 +68,7 @@ fn any_number_of_threads_makes_the_same_line_blocks() {
     }
 }
 
-/// Resized filters replace each hash by a number that its fingerprint determines.
+/// These resized filters replace hashes by numbers that the hashes' fingerprints determine.
 #[test]
 fn any_number_of_threads_makes_the_same_resized_filter() {
     let hashes = distinct(3, 0..500_000);

@@ -1,8 +1,9 @@
 //! Sorts runs in place.
 //!
-//! At 95 % load, nine runs in ten have one remainder or two. So a round compares and swaps neighbours in all runs of a
-//! region at once, with vector minima and maxima, and a region takes as many rounds as its longest run has remainders.
-//! (Runs of more than five remainders are sorted one by one before that, and take no further rounds.)
+//! All runs of a region are sorted together, in rounds. A round compares and swaps neighbours in all runs, with vector
+//! minima and maxima. A region takes as many rounds as its longest run has remainders, or none if no run has more than
+//! one. At 95 % load, nine runs in ten have one remainder or two. Runs of more than five remainders are sorted one by
+//! one before the rounds, so a region takes at most five rounds.
 //!
 //! Source: Knuth, "The art of computer programming", volume 3, section 5.3.4: odd-even
 //! transposition sort. `n` rounds of swapping neighbours, at even and at odd indices in alternation, sort `n` elements.

@@ -110,7 +110,7 @@ macro_rules! local_fingerprint {
 local_fingerprint!(u32);
 local_fingerprint!(u64);
 
-/// The content of a slot, in the fewest bytes that hold it.
+/// The content of a slot, in an integer of 8, 16 or 32 bits: the smallest type that holds it.
 pub(super) trait Stored:
     Copy
     + Default

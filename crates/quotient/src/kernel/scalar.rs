@@ -91,8 +91,8 @@ pub(super) fn remove<L: Layout, W: Words>(
 
 /// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes and the [`Words`] that
 /// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert` beside it.
-/// They pass these modules a closure `rest`, which handles the keys that the modules' inlined code cannot decide, in a
-/// function that is not inlined. Removals use the algorithms of [`Table`], and checks those of `check.rs`.
+/// The kernels pass these modules a closure `rest`, which handles the keys that the modules' inlined code cannot
+/// decide, in a function that is not inlined. Removals use the algorithms of [`Table`], and checks those of `check.rs`.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {

@@ -31,8 +31,8 @@ struct Slots {
 impl Compare for Slots {
     #[inline(always)]
     unsafe fn compare(&self, line: usize, slots: u64) -> (u64, u32) {
-        // SAFETY: only `insert_key` makes this value, which is compiled for AVX-512F and AVX-512BW; the caller
-        // guarantees the line.
+        // SAFETY: only `insert_key`, which is compiled for AVX-512F and AVX-512BW, makes a value of this type. The
+        // caller guarantees that the line lies in the table.
         unsafe { compare(self.table, line, self.remainder, slots) }
     }
 }

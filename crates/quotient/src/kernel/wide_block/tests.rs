@@ -56,13 +56,21 @@ impl Sample {
         for isa in Isa::available() {
             let kernels = kernels(isa);
             for (hash, expected) in hashes.iter().zip(&expected) {
-                assert_eq!(kernels.contains(geometry, table, *hash), *expected, "{isa:?}");
+                assert_eq!(
+                    kernels.contains(geometry, table, *hash),
+                    *expected,
+                    "a single lookup of {hash:x} with {isa}"
+                );
             }
             let check = |hashes: &[u64], expected: &[bool]| {
                 let mut found = vec![0; hashes.len().div_ceil(64)];
                 kernels.contains_batch(geometry, table, hashes, &mut found);
                 for (i, expected) in expected.iter().enumerate() {
-                    assert_eq!(found[i / 64] >> (i % 64) & 1 == 1, *expected, "{isa:?} {i}");
+                    assert_eq!(
+                        found[i / 64] >> (i % 64) & 1 == 1,
+                        *expected,
+                        "key {i} of a batch with {isa}"
+                    );
                 }
                 assert!(
                     hashes.len().is_multiple_of(64)
