@@ -8,10 +8,11 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{FilterKind, Spec, SpecError};
 
-/// The loads that small tables are planned for, as pairs of the most buckets and the load. In a table of few buckets,
-/// chance fills a key's two buckets and the overflow area long before the last slot is taken.
+/// The loads that small tables are planned for. In each pair, the load is for tables of up to the given number of
+/// buckets. In a table of few buckets, chance fills a key's two buckets and the overflow area long before the last slot
+/// is taken.
 ///
-/// How many filters failed to take the keys, as sums over fingerprints of 8, 12 and 16 bits:
+/// How many filters failed to take all keys up to a load, as sums over fingerprints of 8, 12 and 16 bits:
 ///
 /// | buckets | filters | failed |
 /// |---|---|---|
