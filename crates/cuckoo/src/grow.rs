@@ -80,8 +80,8 @@ impl From<GrowError> for WhyFull {
 impl CuckooFilter {
     /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
     /// inserted. Once the load is as high as before, the rate is about twice the rate before, since lookups compare one
-    /// bit less, and since both halves of a bucket keep its flags. [`fpr_with`](CuckooFilter::fpr_with) returns the
-    /// rate of lookups that always search two buckets. Both tables are in memory until this returns.
+    /// bit less, and since both halves of a bucket keep its flags. [`fpr_with`](CuckooFilter::fpr_with) returns an
+    /// upper bound on the rate. Both tables are in memory until this returns.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
