@@ -52,7 +52,7 @@ impl EmptyPair {
     }
 }
 
-/// The flags of both classes: whether keys of the class may be in their alternate bucket.
+/// The flags of both classes: whether keys of the class can be in their alternate bucket.
 pub(crate) type Flags = [bool; 2];
 
 /// The class of a fingerprint, 0 or 1: its lowest bit.
@@ -155,7 +155,7 @@ pub(crate) fn remove<W: Width>(
     (W::word(slots), is_encoded)
 }
 
-/// [`remove`] from a bucket in which the removal may leave a pair empty.
+/// [`remove`] from a bucket in which the removal can leave a pair empty.
 fn remove_and_arrange(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
     let flags = flags(&slots, empty);
     let mut pending = u32::MAX;

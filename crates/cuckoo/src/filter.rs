@@ -24,10 +24,10 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads at most two buckets, at
 /// any load, and the overflow area, which is nearly always empty. A lookup of a single key reads both buckets, since a
 /// branch on whether the second is needed would take longer. Batches in large tables read the second bucket only for
-/// keys that may be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the bytes.
+/// keys that can be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the bytes.
 ///
 /// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
-/// that it already finds. So it may store only one fingerprint for two keys that it cannot tell apart, and
+/// that it already finds. So it can store only one fingerprint for two keys that it cannot tell apart, and
 /// removing either removes both: **from a set, remove only keys that cannot be mistaken for others, or use a
 /// multiset**. Copies of a key share its two buckets, so a multiset has room for eight copies of it, and for
 /// more as long as the overflow area has room: up to 64 fingerprints for all keys together. If two keys with
@@ -323,10 +323,10 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.table.as_ref()
     }
 
-    /// An upper bound on the false-positive rate of a filter of this geometry with `keys` distinct keys: the rate if
-    /// every lookup searches two buckets. Filters are sized by this bound. The overflow flags exclude the second bucket
-    /// of some lookups, so the false-positive rate at 95 % load is about a sixth lower if keys were inserted in
-    /// batches, and a fifth lower if they were inserted one by one.
+    /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
+    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. The overflow flags exclude the
+    /// second bucket of some lookups, so the filter's own false-positive rate at 95 % load is about a sixth lower if
+    /// keys were inserted in batches, and a fifth lower if they were inserted one by one.
     ///
     /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
     /// rises to about this bound: in sets with fingerprints of 8 bits, it was measured at up to 0.3 % of the rate above
@@ -503,7 +503,7 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
 }
 
 /// Filters are equal if their frozen bytes are. The load at which a filter grows and the filter's instruction set do
-/// not count. Filters of the same keys may hold them in different slots, and are then not equal.
+/// not count. Two filters of the same keys are not equal if they hold the keys in different slots.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CuckooFilter<T>> for CuckooFilter<S> {
     fn eq(&self, other: &CuckooFilter<T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

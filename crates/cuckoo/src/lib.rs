@@ -22,7 +22,7 @@
 //! full too, the insert fails, and the filter holds the same fingerprints as before.
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. If a set cannot tell two keys
-//! apart, it may store one fingerprint for both; see [`CuckooFilter`].
+//! apart, it stores one fingerprint for both or one for each; see [`CuckooFilter`].
 //!
 //! # The modules
 //!

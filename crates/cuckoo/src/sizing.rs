@@ -34,7 +34,7 @@ const ALLOWED_WIDTHS: [u64; 4] = {
 /// The false-positive rate with `keys` fingerprints, if every lookup searches two buckets.
 pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     let Geometry { fingerprint_bits, doublings, .. } = *geometry;
-    // In floating point, since a geometry that is too large for a table may have too many slots for `u64`.
+    // In floating point, since a geometry that is too large for a table can have too many slots for `u64`.
     let slots = geometry.buckets as f64 * SLOTS as f64;
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
 }

@@ -16,7 +16,7 @@ pub(crate) trait Width: Copy + Debug + 'static {
     /// bucket.
     fn load(bytes: &[u8]) -> Self::Word;
     /// Converts a word that was read from memory in the byte order of the machine to the bucket in its first bytes. The
-    /// word may have more bytes than a bucket.
+    /// word can have more bytes than a bucket.
     fn first(bytes: Self::Word) -> Self::Word;
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;

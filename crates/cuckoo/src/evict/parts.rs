@@ -145,7 +145,9 @@ impl<'a> Parts<'a> {
 
     /// Makes room for a fingerprint whose two buckets are full, or puts it into the overflow area.
     ///
-    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses vectors.
+    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses vectors. For
+    /// callers that are not inlined into a kernel, such as unions and `end_long_chains`, the search is compiled for
+    /// the instruction set that the whole crate is compiled for.
     #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
         let roots = [key.bucket, key.alternate(self.geometry).bucket];

@@ -150,7 +150,7 @@ fn pipelined<W: Width, F: Fetch>(
     };
     let mut kept = [Chunk::NONE; KEPT];
     let mut words = [W::word([0; 4]); KEYS];
-    // The alternates of the last chunk, and a bit for each key, set if the key may be in its alternate.
+    // The alternates of the last chunk, and a bit for each key, set if the key can be in its alternate.
     let mut alternates: Column<u32> = [0; KEYS];
     let mut open = 0;
     for step in 0..chunks.len() + AHEAD + 1 {
