@@ -1,16 +1,16 @@
 //! A bucket: four slots, and two overflow flags that are encoded by the order of the slots.
 //!
-//! A key whose primary bucket is full is stored in its alternate bucket. A lookup that does not find a key in the
+//! A key whose primary bucket is full can be stored in its alternate bucket. A lookup that does not find a key in the
 //! primary bucket must read the alternate, unless it knows that the key cannot be there. So each bucket has an
-//! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. The flag tells whether a key with this
-//! primary bucket and this class was ever placed in its alternate. If the flag is clear, a lookup of an absent key
-//! needs only one bucket, and cannot find a false positive in the alternate. Not every lookup saves the read: single
-//! lookups read both buckets and then disregard the alternate, which takes less time than a branch on the flag.
+//! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. If the flag is clear, no key with this
+//! primary bucket and this class is in its alternate bucket. Then a lookup of an absent key needs only one bucket, and
+//! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups read both buckets and
+//! then disregard the alternate, which takes less time than a branch on the flag.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean
 //! something: slots 0 and 1 are the pair of class 0, slots 2 and 3 that of class 1. A pair in strictly
-//! ascending order encodes *clear*, any other order *set*. A pair may hold any fingerprints, not only those of
-//! its class.
+//! ascending order encodes *clear*, any other order *set*; a free slot counts as 0. A pair can hold any fingerprints,
+//! not only those of its class.
 //!
 //! | pair | flag |
 //! |---|---|
@@ -37,7 +37,7 @@ use crate::width::{Slots, Width};
 pub(crate) enum EmptyPair {
     /// Clear: no key of the class was placed in its alternate.
     Clear,
-    /// A key of the class may have been placed in its alternate, so lookups treat the flag as set.
+    /// A key of the class is possibly in its alternate, so lookups treat the flag as set.
     Unknown,
 }
 
@@ -52,7 +52,7 @@ impl EmptyPair {
     }
 }
 
-/// The flags of both classes: whether keys of the class may be in their alternate bucket.
+/// The flags of both classes: whether keys of the class can be in their alternate bucket.
 pub(crate) type Flags = [bool; 2];
 
 /// The class of a fingerprint, 0 or 1: its lowest bit.
@@ -155,7 +155,7 @@ pub(crate) fn remove<W: Width>(
     (W::word(slots), is_encoded)
 }
 
-/// [`remove`] from a bucket in which the removal may leave a pair empty.
+/// [`remove`] from a bucket in which the removal can leave a pair empty.
 fn remove_and_arrange(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
     let flags = flags(&slots, empty);
     let mut pending = u32::MAX;
@@ -304,7 +304,10 @@ mod tests {
                 assert_eq!(held(&after), held(&expected));
                 assert_eq!(is_encoded, at_least(flags(&after, empty), before), "{slots:?} {slot}");
                 assert!(at_least(flags(&after, EmptyPair::Unknown), before), "{slots:?} {slot}");
-                assert!(is_encoded || count(&after) < 2, "buckets of two or more encode any flags");
+                assert!(
+                    is_encoded || count(&after) < 2,
+                    "buckets with two or more fingerprints must encode any flags"
+                );
             }
             for class in 0..2 {
                 let (after, is_encoded) = set_flag(slots, class, empty);

@@ -24,14 +24,14 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads at most two buckets, at
 /// any load, and the overflow area, which is nearly always empty. A lookup of a single key reads both buckets, since a
 /// branch on whether the second is needed would take longer. Batches in large tables read the second bucket only for
-/// keys that may be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the bytes.
+/// keys that can be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the bytes.
 ///
 /// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
-/// that it already finds. So it may store only one fingerprint for two keys that it cannot tell apart, and
+/// that it already finds. So it can store only one fingerprint for two keys that it cannot tell apart, and
 /// removing either removes both: **from a set, remove only keys that cannot be mistaken for others, or use a
 /// multiset**. Copies of a key share its two buckets, so a multiset has room for eight copies of it, and for
-/// more as long as the overflow area has room: up to 64 fingerprints for all keys together. Two keys with
-/// many copies may share a bucket, and then have room for fewer.
+/// more as long as the overflow area has room: up to 64 fingerprints for all keys together. If two keys with
+/// many copies share a bucket, there is room for fewer copies of each.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -61,9 +61,9 @@ pub struct CuckooFilter<S = Storage> {
 }
 
 impl CuckooFilter {
-    /// The smallest filter whose false-positive rate with `keys` keys is at most `fpr`. Its fingerprints have
-    /// the least width of 8, 12, 16 and 32 bits that reaches `fpr`. With `keys` keys it is 95 % full, or less
-    /// if it has no more than 1024 buckets.
+    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys it is 95 % full, or
+    /// less if it has no more than about 1024 buckets. Its fingerprints have the least width of 8, 12, 16 and 32 bits
+    /// that reaches `fpr` at this load.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -278,7 +278,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.multiset
     }
 
-    /// The number of fingerprints in the overflow area. They are there because the table had no room for them.
+    /// The number of fingerprints in the overflow area. No room was found for them in the table, or the system refused
+    /// the memory for the search.
     ///
     /// ```
     /// use trommel::{Count, CuckooFilter, Insert};
@@ -322,15 +323,15 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.table.as_ref()
     }
 
-    /// An upper bound on the false-positive rate of a filter of this geometry with `keys` distinct keys. Filters
-    /// are sized by it. It assumes that every lookup searches two buckets. The overflow flags exclude the second
-    /// bucket of some lookups, so the false-positive rate at 95 % load is about a sixth lower if keys were inserted in
-    /// batches, and a fifth lower if they were inserted one by one.
+    /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
+    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. The overflow flags exclude the
+    /// second bucket of some lookups, so the filter's own false-positive rate at 95 % load is about a sixth lower if
+    /// keys were inserted in batches, and a fifth lower if they were inserted one by one.
     ///
     /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
-    /// rises to this bound, and above it by a share of `2 / 2^f` for fingerprints of `f` bits (0.8 % of the rate for 8
-    /// bits): fingerprints 0 and 1 of hashes are both stored as 1, which the bound leaves out. The bound assumes a
-    /// fingerprint for each of the `keys` keys. A set can hold fewer, since it may store one for keys that share it.
+    /// rises to about this bound: in sets with fingerprints of 8 bits, it was measured at up to 0.3 % of the rate above
+    /// the bound. `keys` counts all keys that were inserted, even those for which a set stores no fingerprint of their
+    /// own, since it finds them already.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -365,7 +366,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 }
 
-/// Prefetches the cache lines of both buckets of a key: a single lookup reads both.
+/// Prefetches the cache lines in which both buckets of a key begin: a single lookup reads both buckets.
 #[inline(always)]
 pub(crate) fn prefetch_buckets(geometry: &Geometry, table: &[u8], hash: u64) {
     let key = Entry::of_hash(geometry, hash);
@@ -385,7 +386,7 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
                     .contains(&self.geometry, Entry::of_hash(&self.geometry, hash.raw())))
     }
 
-    /// Prefetches the cache lines of both buckets of a key.
+    /// Prefetches the cache lines in which both buckets of a key begin.
     fn prefetch_hash(&self, hash: KeyHash) {
         prefetch_buckets(&self.geometry, self.table.as_ref(), hash.raw());
     }
@@ -417,8 +418,9 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
     }
 
     /// The share of all pairs of a bucket and a fingerprint that a lookup would find, counted from the table.
-    /// Exact up to a million slots. In a larger table only every n-th bucket is counted, with a relative error
-    /// of 0.2 %. Fingerprints in the overflow area are not counted.
+    /// Exact up to 2^20 slots. In a larger table only every n-th bucket is counted. From half load on, the relative
+    /// standard deviation is then at most about 0.2 %; at lower loads it is higher. Fingerprints in the overflow area
+    /// are not counted.
     ///
     /// Cost: one pass over the buckets that are counted, and a read of the other bucket of each fingerprint.
     fn expected_fpr(&self) -> f64 {
@@ -434,7 +436,7 @@ impl Insert for CuckooFilter {
     ///
     /// # Errors
     /// [`Full`] with the reason, if there is no room for the key, or if the filter has to grow for it and cannot. The
-    /// filter is then unchanged, except that it may have been doubled before.
+    /// filter is then unchanged, except if it was doubled for this key and still had no room.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
             // A key that a set finds already is no reason to grow.
@@ -467,7 +469,8 @@ impl Insert for CuckooFilter {
     /// Inserts a batch. The filter then holds the same keys as after single inserts, but perhaps in other slots.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys. The first `inserted` keys of the batch are then in the filter.
+    /// [`Full`] if there is no room for all keys, or if the filter has to grow for them and cannot. The first
+    /// `inserted` keys of the batch are then in the filter.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }
@@ -499,8 +502,8 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
     }
 }
 
-/// Filters are equal if their frozen bytes are. The load at which a filter grows and its instruction set do not count.
-/// Filters of the same keys may hold them in different slots, and are then not equal.
+/// Filters are equal if their frozen bytes are. The load at which a filter grows and the filter's instruction set do
+/// not count. Two filters of the same keys are not equal if they hold the keys in different slots.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CuckooFilter<T>> for CuckooFilter<S> {
     fn eq(&self, other: &CuckooFilter<T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

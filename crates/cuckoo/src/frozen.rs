@@ -139,14 +139,16 @@ impl<'a> CuckooFilter<&'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter.
+    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter, or if the system refuses the memory for
+    /// the copy of the overflow area.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse(bytes)?)
     }
 
     /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the table
-    /// nor checks the fingerprints. The buckets that a lookup reads depend only on the key, so a lookup relies only on
-    /// the length of the table, which is checked. See [`container::parse_trusted`].
+    /// nor checks the fingerprints of the table. The hash of the key and the header determine the two buckets that a
+    /// lookup can read, so a lookup relies only on the length of the table, which is checked. See
+    /// [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -159,7 +161,8 @@ impl<'a> CuckooFilter<&'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if header, length or overflow area are not those of a frozen cuckoo filter.
+    /// [`FormatError`] if header, length or overflow area are not those of a frozen cuckoo filter, or if the system
+    /// refuses the memory for the copy of the overflow area.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
     }
@@ -178,9 +181,10 @@ impl<B: FrozenBytes> CuckooFilter<B> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the container has another kind of filter, invalid parameters or an invalid overflow area, or
-    /// if [`check_structure`](Self::check_structure) fails; the last is not checked if the container was parsed as
-    /// trusted.
+    /// [`FormatError`] if the container has another kind of filter, invalid parameters, an invalid overflow area or
+    /// more keys than fit, if the system refuses the memory for the overflow area, or if
+    /// [`check_structure`](Self::check_structure) fails. A container that was parsed as trusted skips this last
+    /// check.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != FilterKind::Cuckoo {

@@ -22,8 +22,9 @@ pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 /// The number of bits of a fingerprint that doublings must leave to tell keys apart. With fewer bits, more than half of
 /// all absent keys would be found at high loads.
 pub(crate) const FEWEST_BITS: u32 = 4;
-/// In a filter that has not grown, a bucket and its alternate are less than this number of buckets apart. So inserting
-/// the keys of a region of the table reads and writes only buckets in the region or near it.
+/// In a filter that has not grown, a bucket and its alternate are less than this number of buckets apart, modulo the
+/// number of buckets. So inserting the keys of a region of the table reads and writes only buckets in the region or
+/// near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
 /// The number of bytes after the last bucket, if buckets have six bytes. With these bytes, eight bytes can be read from
 /// the start of any bucket.
@@ -35,10 +36,10 @@ const PADDING_BYTES: u64 = 2;
 /// after it. Since 0 marks a free slot, fingerprint 0 becomes 1.
 ///
 /// The *alternate bucket* is `bucket + offset` for an even bucket and `bucket − offset` for an odd one, modulo
-/// the number of buckets, where `offset` is an odd number that depends on the fingerprint alone. Since the number
-/// of buckets is even, the alternate of an even bucket is odd, and the other way round. So the alternate of the
-/// alternate is the bucket itself, and the two always differ. The cuckoo filter of the paper uses an exclusive or
-/// instead, for which the number of buckets must be a power of two.
+/// the number of buckets, where `offset` is an odd number that depends on the fingerprint and the size of the table,
+/// but not on the bucket. Since the number of buckets is even, the alternate of an even bucket is odd, and the other
+/// way round. So the alternate of the alternate is the bucket itself, and the two always differ. The cuckoo filter of
+/// the paper uses an exclusive or instead, for which the number of buckets must be a power of two.
 ///
 /// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. Its
 /// fingerprints begin `doublings` bits before the binary point. These first `doublings` bits of a fingerprint are the
@@ -128,7 +129,8 @@ impl Geometry {
     #[inline(always)]
     pub(crate) fn fixed_point(&self, hash: u64) -> u64 {
         let (high, low) = (hash >> 32, hash & u64::from(u32::MAX));
-        // The cast shows the compiler that the factor has 32 bits, so that one instruction multiplies the lanes.
+        // The cast shows the compiler that the factor has 32 bits. Then one instruction multiplies all lanes of a
+        // vector.
         let buckets = u64::from(self.buckets as u32);
         high * buckets + ((low * buckets) >> 32)
     }

@@ -1,9 +1,10 @@
 //! Doubling a filter without the keys.
 //!
-//! In the hash, the bits of a fingerprint follow those of its primary bucket. Each doubling appends the next bit
-//! of the fingerprint to the numbers of both its buckets, so bucket `i` is split into buckets `2i` and `2i + 1`.
-//! The bit is still stored, but it is the same in all fingerprints of a bucket and no longer tells keys apart:
-//! with twice the keys, the false-positive rate is about twice as high.
+//! In the product of hash and number of buckets (see [`Geometry`]), the bits of a fingerprint follow those of its
+//! primary bucket. Each doubling appends the next bit of the fingerprint to the numbers of both its buckets, so
+//! bucket `i` is split into buckets `2i` and `2i + 1`. The bit is still stored, but it is the same in all
+//! fingerprints of a bucket and no longer tells keys apart: with twice the keys, the false-positive rate is about
+//! twice as high.
 
 use crate::bucket::{self, EmptyPair};
 use crate::filter::CuckooFilter;
@@ -93,7 +94,7 @@ impl CuckooFilter {
     ///
     /// # Errors
     /// [`GrowError`] if fewer than four bits of a fingerprint would be left to tell keys apart, if the table would
-    /// be too large, or if there is no memory for it.
+    /// be too large, or if the system refuses the memory for the table.
     pub fn grow(&mut self) -> Result<(), GrowError> {
         let Geometry { fingerprint_bits, doublings, .. } = self.geometry;
         if doublings + FEWEST_BITS >= fingerprint_bits {
@@ -130,7 +131,7 @@ impl CuckooFilter {
         to.empty
     }
 
-    /// How many keys may be inserted before the filter has to grow. 1 if it has to grow for the next key.
+    /// How many keys can be inserted before the filter has to grow. 1 if it has to grow for the next key.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;

@@ -11,18 +11,18 @@
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
 //! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; 8.4 bits per key for a false-positive rate below 3 %, 12.6 for one below 0.2 % |
-//! | a false-positive rate between these steps, or the fewest bits for a given one | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` |
+//! | a false-positive rate between these steps, or the fewest bits for a given rate | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` until it grows |
 //! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
 //! | fingerprints in order, or growth to other sizes than twice the present one | a quotient filter |
 //!
-//! Lookups cost the same at any load. Inserts do not: below half load nearly every key finds room in its primary
-//! bucket; at 95 %, a search looks at some thirty buckets for room. Tables of more than 1024 buckets are
-//! [guaranteed](GUARANTEED_LOAD) to take distinct keys up to a load of 95 %; smaller tables are sized for lower loads.
-//! A key for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is full too, the
-//! insert fails and changes nothing.
+//! Lookups cost nearly the same at any load. Inserts do not: until the table is half full, 96 % of the keys find room
+//! in their primary bucket; at 95 % load, a search looks at some thirty buckets for room. Tables of more than 1024
+//! buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys up to a load of 95 %; smaller tables are sized for
+//! lower loads. A key for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is
+//! full too, the insert fails, and the filter holds the same fingerprints as before.
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. If a set cannot tell two keys
-//! apart, it may store one fingerprint for both; see [`CuckooFilter`].
+//! apart, it stores one fingerprint for both or one for each; see [`CuckooFilter`].
 //!
 //! # The modules
 //!

@@ -4,7 +4,7 @@
 //! other filter, the flags record from which buckets lookups must find the fingerprint. The union has the flags of both
 //! filters, so lookups find a fingerprint that stays in its bucket. If a fingerprint goes to its other bucket, the flag
 //! of the first bucket is set. In the other filter, lookups find a fingerprint of the overflow area without a flag. In
-//! the union, such a fingerprint may be in the table, so the flags of both its buckets are set.
+//! the union, such a fingerprint can be in the table, so the flags of both its buckets are set.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -55,8 +55,9 @@ impl CuckooFilter {
     ///
     /// # Errors
     /// [`MergeError`] if the filters differ in buckets, fingerprints, doublings, hash or handling of copies, if there
-    /// is no room for all keys, if there is no memory for the copy, or if the other filter is a trusted view of damaged
-    /// bytes. This filter is then unchanged.
+    /// is no room for all keys, if the system refuses the memory for the copy or for the inserts, or if the other
+    /// filter is a trusted view whose [`check_structure`](Self::check_structure) fails. This filter is then
+    /// unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &CuckooFilter<T>) -> Result<(), MergeError> {
         for ((what, left), (_, right)) in
             shared_numbers(self).into_iter().zip(shared_numbers(other))
@@ -99,7 +100,7 @@ impl CuckooFilter {
                 self.parts().set_flags::<W>(bucket, theirs);
             }
         }
-        // No flag leads to the other filter's overflow area, and either bucket of an entry may be the primary one.
+        // No flag leads to the other filter's overflow area, and either bucket of an entry can be the primary one.
         for entry in other.overflow.iter() {
             self.parts().set_both_flags::<W>(entry);
         }
@@ -134,7 +135,7 @@ impl Parts<'_> {
             let has = |entry: Entry| W::has(table.word(entry.bucket), entry.fingerprint);
             let other = if has(entry) { Some(alternate) } else { has(alternate).then_some(entry) };
             if let Some(other) = other {
-                // The other bucket may be the primary one, so its flag must lead to the fingerprint.
+                // The other bucket can be the primary one, so its flag must lead to the fingerprint.
                 table.set_flag(other);
                 *self.empty = table.empty;
                 return Placed::Known;

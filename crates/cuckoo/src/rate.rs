@@ -1,9 +1,10 @@
 //! The false-positive rate of a table, counted from its buckets.
 //!
 //! An absent key has a random primary bucket and a random fingerprint. The key is found if the fingerprint is in that
-//! bucket, or if the fingerprint is in the alternate and the flag is set. Flags are set where keys are in their
-//! alternate, so a formula that only knows the load and the share of set flags gives too low a rate, by 13 % at 95 %
-//! load. Hence this module counts which fingerprints are found, and from which buckets.
+//! bucket, or if the fingerprint is in the alternate and the primary bucket has the flag of the fingerprint's class set
+//! (see `bucket`). Flags are set where keys are in their alternate, so a formula that only knows the load and the share
+//! of set flags gives too low a rate, by 13 % at 95 % load. Hence this module counts which fingerprints are found, and
+//! from which buckets.
 
 use crate::bucket::{class, flag};
 use crate::table::{Entry, Table};

@@ -1,8 +1,9 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks, and
-//! these tests must then fail.
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks,
+//! and these tests must then fail.
 //!
-//! The hashes are 0, whose primary bucket is the first. Lookups of them read the alternate too, which is in a table that
-//! is a byte too short, but not in one of half the length.
+//! Nearly all hashes are 0. Their primary bucket is the first. Lookups also read their alternate bucket. It is in a
+//! table that is a byte too short, but not in one of half the length, so the tests use tables that are a byte too
+//! short.
 
 use crate::bucket::EmptyPair;
 use crate::evict::full_buckets::FullBuckets;
@@ -143,7 +144,7 @@ fn batches_refuse_answers_that_are_too_short() {
     }
 }
 
-/// The vector kernels are those for widths of at most 16 bits.
+/// The instruction sets of this machine for which there are vector kernels, for fingerprints of at most 16 bits.
 fn vector_sets() -> impl Iterator<Item = Isa> {
     Isa::available().filter(|isa| *isa >= Isa::Avx2)
 }
@@ -169,12 +170,12 @@ fn vector_inserts_refuse_a_table_of_another_length_or_width() {
         let refusal = panic_of(|| {
             kernels.insert_batch(&mut filter.parts(), &[0; KEYS], &mut [0; KEYS / 64]).is_ok()
         });
-        let refusal = refusal.expect("a table of another width is refused");
+        let refusal = refusal.expect("a table of another width must be refused");
         assert!(refusal.contains("left: 16\n right: 12"), "{isa}: {refusal}");
     }
 }
 
-/// A bitmap of another length is replaced before a chain reads it. The kernel asserts this once more.
+/// A bitmap of another length is replaced before a chain reads it. The kernel asserts the length once more.
 #[test]
 fn chains_use_no_bitmap_of_another_length() {
     let geometry = shape(1_000, 8);
@@ -194,7 +195,8 @@ fn chains_use_no_bitmap_of_another_length() {
     }
 }
 
-/// Inserts a key of bucket `bucket` into a window of eight buckets from bucket 100 on.
+/// Inserts a key of bucket `bucket` into a window of `buckets` buckets from bucket 100 on, with `words` words of bits
+/// for them. Returns the message of the panic, if there is one.
 fn insert_within(
     kernels: &Kernels,
     geometry: &Geometry,
@@ -257,7 +259,7 @@ fn the_last_bucket_can_be_read_as_a_word() {
     }
 }
 
-/// Vector inserts read the bits of alternates before anything compares their number with the table's.
+/// Vector inserts read the bits of alternates before anything checks that there is a bit for each bucket of the table.
 #[test]
 fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
     let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);

@@ -8,10 +8,11 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{FilterKind, Spec, SpecError};
 
-/// The loads that small tables are planned for, as pairs of the most buckets and the load. In a table of few buckets,
-/// chance fills a key's two buckets and the overflow area long before the last slot is taken.
+/// The loads that small tables are planned for. In each pair, the load is for tables of up to the given number of
+/// buckets. In a table of few buckets, chance fills a key's two buckets and the overflow area long before the last slot
+/// is taken.
 ///
-/// How many filters failed to take the keys, as sums over fingerprints of 8, 12 and 16 bits:
+/// How many filters failed to take all keys up to a load, as sums over fingerprints of 8, 12 and 16 bits:
 ///
 /// | buckets | filters | failed |
 /// |---|---|---|
@@ -33,7 +34,7 @@ const ALLOWED_WIDTHS: [u64; 4] = {
 /// The false-positive rate with `keys` fingerprints, if every lookup searches two buckets.
 pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     let Geometry { fingerprint_bits, doublings, .. } = *geometry;
-    // In floating point, since a geometry that is too large for a table may have too many slots for `u64`.
+    // In floating point, since a geometry that is too large for a table can have too many slots for `u64`.
     let slots = geometry.buckets as f64 * SLOTS as f64;
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
 }

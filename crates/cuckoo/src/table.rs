@@ -53,7 +53,7 @@ pub(crate) fn bucket_at<W: Width>(bucket: u32) -> usize {
     bucket as usize * W::BUCKET_BYTES
 }
 
-/// Whether a key may be in its alternate bucket, by the flags in `word`, its primary bucket.
+/// Whether a key can be in its alternate bucket, by the flags in `word`, its primary bucket.
 #[inline(always)]
 pub(crate) fn may_be_elsewhere<W: Width>(word: W::Word, key: Entry, empty: EmptyPair) -> bool {
     pair_flag(W::pair(word, class(key.fingerprint) as u32), empty)
@@ -127,7 +127,8 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         !W::has_room(word)
     }
 
-    /// Sets the flag of a fingerprint's class in the bucket of `key`. Changes `empty` if the bucket cannot encode it.
+    /// Sets the flag of a fingerprint's class in the bucket of `key`. Changes `empty` if the bucket cannot encode its
+    /// flags.
     #[inline(always)]
     pub(crate) fn set_flag(&mut self, key: Entry) {
         let (slots, is_encoded) =

@@ -12,10 +12,11 @@ pub(crate) trait Width: Copy + Debug + 'static {
     const BITS: u32;
     const BUCKET_BYTES: usize = Self::BITS as usize / 2;
 
-    /// Reads the bucket at the start of `bytes`, which must have the bytes of one bucket at least.
+    /// Reads the bucket at the start of `bytes`. The caller must ensure that `bytes` has at least the bytes of one
+    /// bucket.
     fn load(bytes: &[u8]) -> Self::Word;
     /// Converts a word that was read from memory in the byte order of the machine to the bucket in its first bytes. The
-    /// word may have more bytes than a bucket.
+    /// word can have more bytes than a bucket.
     fn first(bytes: Self::Word) -> Self::Word;
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
@@ -29,7 +30,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
     /// The number of the first slot that has this value.
     fn find(word: Self::Word, value: u32) -> Option<u32>;
 
-    /// Moves the content of every slot up by one slot, and puts `value` into the first. The last slot must be free.
+    /// Moves the content of every slot up by one slot, and puts `value` into the first slot. The caller must ensure
+    /// that the last slot is free.
     fn shifted_in(word: Self::Word, value: u32) -> Self::Word;
     /// Whether the last slot is taken.
     fn is_last_taken(word: Self::Word) -> bool;

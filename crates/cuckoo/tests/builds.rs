@@ -86,9 +86,10 @@ fn every_instruction_set_builds_the_same_bytes() {
     }
 }
 
-/// Batches of sorted, repeated and skewed keys are built. A set holds a repeated key once.
+/// Batches of sorted, repeated and skewed keys, which are long enough for a build, are inserted. A set holds a repeated
+/// key once.
 #[test]
-fn skewed_batches_can_be_built() {
+fn skewed_batches_are_inserted() {
     let buckets = 200_000;
     let keys = keys_at(buckets, 0.9) as usize;
     let mut sorted = distinct(1, 0..keys as u64);
@@ -120,7 +121,7 @@ fn skewed_batches_can_be_built() {
     }
 }
 
-/// A batch has more copies of a key than a multiset has room for. The keys up to the first that does not fit are
+/// A batch has more copies of a key than a multiset has room for. The keys before the first that does not fit are
 /// inserted, and no others.
 #[test]
 fn copies_that_do_not_fit_are_refused() {
@@ -187,7 +188,7 @@ fn memory_for_fewer_workers_makes_the_same_bytes() {
 }
 
 #[test]
-fn tables_of_all_sizes_are_built_to_95_percent() {
+fn tables_of_many_sizes_are_built_to_95_percent() {
     let mut random = Splitmix::new(0xB1D);
     for seed in 0..40 {
         let bits = WIDTHS[seed as usize % 4];

@@ -1,5 +1,6 @@
-//! Forged tables, with right checksums. Tables that no writer writes are refused. Others are accepted as filters, which
-//! can be looked up, filled, emptied, doubled and merged like unforged ones.
+//! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All others, even those
+//! that no writer writes, are accepted as filters, which can be used for lookups, filled, emptied, doubled and merged
+//! like unforged ones.
 
 mod words;
 
@@ -103,7 +104,7 @@ fn sample(random: &mut Splitmix) -> CuckooFilter {
 }
 
 /// Slots may have any content, as long as the header has the right count, and each fingerprint of a doubled filter is
-/// in the right half.
+/// in a bucket where it belongs.
 #[test]
 fn any_table_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(1);
@@ -301,7 +302,7 @@ fn lookups_follow_forged_flags() {
                 let set = even >= odd && (even > 0 || flags & 2 != 0);
                 let expected = primary.contains(&place.fingerprint)
                     || set && table[place.alternate as usize].contains(&place.fingerprint);
-                assert_eq!(filter.contains_hash(hash), expected, "with {}", Isa::best());
+                assert_eq!(filter.contains_hash(hash), expected, "{hash:?} with {}", Isa::best());
             }
         }
     }

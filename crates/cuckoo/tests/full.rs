@@ -159,7 +159,7 @@ fn large_tables_take_95_percent() {
     }
 }
 
-/// Tables of up to 1024 buckets take the keys that they are planned for, in hundreds to thousands of filters of each
+/// Tables of up to 1026 buckets take the keys that they are planned for, in hundreds to thousands of filters of each
 /// size.
 #[test]
 fn small_tables_take_as_many_keys_as_planned() {

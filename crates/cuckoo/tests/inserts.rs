@@ -72,7 +72,7 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         given += batch.len();
         if at == keys.len() {
             // A set with short fingerprints mistakes many keys for ones that it holds, and so has room for the others.
-            assert!(!filter.is_multiset(), "a multiset takes at most as many keys as slots");
+            assert!(!filter.is_multiset(), "a multiset took more keys than it has room for");
             break;
         }
     }

@@ -34,7 +34,7 @@ fn get<K: std::hash::Hash + Eq>(map: &HashMap<K, u64>, key: &K) -> u64 {
 }
 
 fn subtract<K: std::hash::Hash + Eq>(map: &mut HashMap<K, u64>, key: &K) {
-    let count = map.get_mut(key).expect("counted before");
+    let count = map.get_mut(key).expect("a key must be counted before it is subtracted");
     *count -= 1;
     if *count == 0 {
         map.remove(key);
@@ -69,8 +69,11 @@ impl Model {
         if self.filter.is_multiset() {
             assert!(new);
         } else {
-            assert!(!new || get(&self.at_place, &place) == 0, "a held key is not inserted again");
-            assert!(new || get(&self.copies, &place.pair()) > 0, "the pair of a known key is held");
+            assert!(!new || get(&self.at_place, &place) == 0, "a held key was inserted again");
+            assert!(
+                new || get(&self.copies, &place.pair()) > 0,
+                "the pair of a known key is not held"
+            );
         }
         self.held.push(hash);
         *self.at_place.entry(place).or_default() += 1;
@@ -168,7 +171,7 @@ impl Model {
         assert_eq!(found.count_ones(), self.held.len(), "a batch must find all keys");
         assert!(
             self.held.iter().all(|hash| self.filter.contains_hash(*hash)),
-            "every key is found"
+            "single lookups must find all keys"
         );
 
         let geometry = self.filter.geometry();
@@ -203,7 +206,7 @@ impl Model {
     fn grow(&mut self) {
         let old_pairs: Vec<Pair> = self.held.iter().map(|hash| self.place(*hash).pair()).collect();
         let slots = self.slots();
-        self.filter.grow().expect("there are bits to grow by");
+        self.filter.grow().expect("the filter must have bits to grow by");
         assert_eq!((self.slots(), self.filter.len() as u64), (2 * slots, self.len));
         let mut copies = HashMap::new();
         (self.at_place, self.of_pair) = (HashMap::new(), HashMap::new());

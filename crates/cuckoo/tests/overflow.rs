@@ -151,7 +151,11 @@ fn keys_of_the_overflow_area_are_kept_like_all_others() {
                 let taken =
                     hashes.iter().take_while(|hash| filter.insert_hash(**hash).is_ok()).count();
                 let inside = &hashes[..taken];
-                assert_eq!(filter.overflowing(), capacity(&filter), "the overflow area is full");
+                assert_eq!(
+                    filter.overflowing(),
+                    capacity(&filter),
+                    "the overflow area must be full"
+                );
                 overflowed += filter.overflowing();
                 assert_found(&filter, inside);
                 assert!(inside.iter().all(|hash| filter.count_hash(*hash) > 0));
@@ -180,7 +184,7 @@ fn keys_of_the_overflow_area_are_kept_like_all_others() {
                         let mut fewest = filter.overflowing();
                         for (i, hash) in inside.iter().enumerate() {
                             assert!(filter.remove_hash(*hash));
-                            assert!(filter.overflowing() <= fewest, "a removal adds no overflow");
+                            assert!(filter.overflowing() <= fewest, "a removal added an overflow");
                             fewest = filter.overflowing();
                             if i % (1 + taken / 7) == 0 {
                                 assert_found(filter, &inside[i + 1..]);

@@ -15,8 +15,8 @@ use crate::width::{Slots, Width};
 use alloc::vec::Vec;
 use trommel_base::partition::{Partitioned, Record};
 
-/// The keys of a batch, share by share. Each share is grouped by region. The record of a key has the last bits of its
-/// bucket's number, and its fingerprint.
+/// The keys of a batch, share by share. Each share is grouped by region of the table. The record of a key has the last
+/// bits of its bucket's number, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
     /// For fingerprints of up to 16 bits. A record has at least 16 more bits for the bucket.

@@ -8,8 +8,8 @@
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
 //!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
 //!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
-//! 4. **The last keys.** A few keys near both ends of the table are left, and are inserted with the whole table as
-//!    window.
+//! 4. **The last keys.** A few keys are left, by the windows and near both ends of the table. They are inserted with
+//!    the whole table as window. Keys that are left even then are inserted one by one.
 //!
 //! Units and windows depend on the table alone, and only one thread works on each, so the bytes do not depend on the
 //! number of threads.
@@ -74,18 +74,19 @@ const NEAR_BYTES: u64 = 2 << 20;
 const NEAR_SLOTS_PER_BUILT_KEY: u64 = 2;
 /// A batch into a larger empty table is a bulk build if the table has at most this many slots per key of the batch.
 const FAR_SLOTS_PER_BUILT_KEY: u64 = 8;
-/// The base-2 logarithm of the buckets of a unit, in a filter that has not grown: many times the distance between the
-/// two buckets of a fingerprint.
+/// The base-2 logarithm of the buckets of a unit, in a filter that has not grown. Such a unit is more than eight
+/// times as long as the distance between the two buckets of a fingerprint.
 const UNIT_LOG2: u32 = 19;
-/// The number of steps after which a chain within a unit is given up. It is small, since a chain near a border may need
-/// buckets beyond the unit.
+/// The number of steps after which a chain within a unit is given up. This number is small, since a chain near a border
+/// can need buckets beyond the unit.
 const UNIT_STEPS: u32 = 8;
 /// The number of steps after which a chain in a window around a border is given up.
 const BORDER_STEPS: u32 = 32;
 /// The number of steps after which a chain in the whole table is given up.
 const LAST_STEPS: u32 = 96;
 /// The base-2 logarithm of the bytes that the words of a region (see `fill.rs`) take while it is filled: a quarter of
-/// an L2 cache of 1 MiB, and a smaller part of a larger L2.
+/// an L2 cache of 1 MiB, and a smaller part of a larger L2. Regions are longer if there would be more than
+/// [`MAX_PARTS`].
 const PAIRS_LOG2: u32 = 18;
 /// The base-2 logarithm of the buckets of the longest region: a record of [`Grouped::Narrow`] has at least 16 bits for
 /// the bucket.
@@ -101,7 +102,7 @@ struct Plan {
     units: usize,
 }
 
-/// How many units are worked on at a time, and the memory that they need.
+/// How many units are worked on at a time, and the memory that a build needs then.
 struct Units {
     at_once: usize,
     /// The number of bytes of scratch memory for the whole build, without the memory for the partitioned keys.
@@ -189,8 +190,8 @@ impl Plan {
 
 impl CuckooFilter {
     /// Inserts the keys by a bulk build. Returns false, and inserts nothing, if the filter is not empty, if the keys
-    /// are too few for a build or do not fit, if far more keys share buckets than with uniform hashes, or if there is
-    /// too little memory for a build.
+    /// are too few for a build or do not fit, if the table has too few or too many buckets for a build, if far more
+    /// keys share buckets than with uniform hashes, or if there is too little memory for a build.
     pub(crate) fn try_build<P: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, P>) -> bool {
         let most = self.grow_at.unwrap_or(1.0) * self.geometry.slots() as f64;
         if self.len > 0 || hashes.len() as f64 > most {
@@ -356,8 +357,8 @@ impl CuckooFilter {
         Some(last)
     }
 
-    /// Inserts keys with the whole table as window, then the keys that this leaves one by one, into the table or the
-    /// overflow area.
+    /// Inserts keys with the whole table as window. If keys are left, inserts these one by one, into the table or the
+    /// overflow area. `None` if there is no room or no memory.
     fn insert_last<W: Width>(&mut self, mut full: Vec<u64>, keys: &[u64]) -> Option<()> {
         let (geometry, kernels) = (self.geometry, self.kernels);
         let mut left = room_for(keys.len())?;
@@ -380,7 +381,7 @@ fn pair_bytes_log2(geometry: &Geometry) -> u32 {
     geometry.fingerprint_bits.next_power_of_two().trailing_zeros()
 }
 
-/// The fingerprints that units left and that belong into `buckets`. `None` if there is no memory.
+/// The fingerprints that units left with a bucket in the range `buckets`. `None` if there is no memory.
 fn left_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
     let within = |entry: &&u64| buckets.contains(&(Entry::from_word(**entry).bucket as usize));
     let left = || units.iter().flat_map(|unit| &unit.left).filter(within);

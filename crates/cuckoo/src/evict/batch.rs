@@ -1,19 +1,19 @@
 //! Batches into a highly loaded table: random-walk eviction in lockstep.
 //!
-//! A batch is inserted in blocks of sixteen keys. First every key of a block whose primary bucket has room goes there,
-//! then every key whose alternate bucket has room. The keys that are left have two full buckets, and are queued. Each
-//! of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket where that fingerprint
-//! belongs. If one of the four fingerprints of the bucket can move to a bucket with room, that fingerprint moves, the
-//! fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand takes the slot of one of
-//! the four, and the chain goes on with the evicted fingerprint and its other bucket.
+//! A batch is inserted in blocks of sixteen keys. In each block, the keys whose primary bucket has room go there first.
+//! Then those of the other keys whose alternate bucket has room go there. The keys that are left have two full buckets,
+//! and are queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket
+//! where that fingerprint belongs. If one of the four fingerprints of the bucket can move to a bucket with room, that
+//! fingerprint moves, the fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand
+//! takes the slot of one of the four, and the chain goes on with the evicted fingerprint and its other bucket.
 //!
 //! A step of a chain reads one bucket, and looks up four others in a bitmap
 //! ([`FullBuckets`](super::full_buckets::FullBuckets)); a search for each key ([`Search`](super::search::Search)) would
-//! build a tree. Chains move more fingerprints than searches, but in buckets that are in cache by then. Since a chain
-//! always has a fingerprint in hand, a chain is started only while the overflow area has room for the fingerprints of
-//! all chains. So no key can be lost.
+//! read a tree of buckets. Chains move more fingerprints than searches, but in buckets that are in cache by then.
+//! Since a chain always has a fingerprint in hand, a chain is started only while the overflow area has room for the
+//! fingerprints of all chains. So no key can be lost.
 //!
-//! Sixteen chains make a step together, so that vectors can compute it. All chains plan the step on the table as it was
+//! Sixteen chains make a step together, so that vectors can compute the step. All chains plan it on the table as it was
 //! before the step. If two chains are in one bucket, or chose the last free slot of one bucket, the later one waits for
 //! the next step. So the result does not depend on how a step is computed: `scalar_lanes` does one lane after another,
 //! and `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once. In a
@@ -33,8 +33,8 @@ use trommel_base::batch::Hint;
 
 /// The most keys that the caller passes at a time. The number is large, since lanes are idle at the end of every call.
 pub(crate) const CHUNK_KEYS: usize = 1 << 14;
-/// The number of groups of chains. Their steps are interleaved. So scalar stores have left the store buffer before they
-/// are reloaded as a vector, and buckets that are not in cache can arrive during the steps of the other groups.
+/// The number of groups of chains. The steps of the groups are interleaved. So scalar stores have left the store buffer
+/// before they are reloaded as a vector, and buckets that are not in cache can arrive during the steps of other groups.
 const LANE_GROUPS: usize = 4;
 /// In tables of more bytes than this, the buckets of the next block or step are prefetched. A block or a step has more
 /// instructions than a core looks ahead, so without prefetches the core waits for every bucket that is not in L1.
@@ -49,7 +49,8 @@ const MAX_STEPS: u32 = 112;
 pub(crate) struct NoRoom;
 
 impl Parts<'_> {
-    /// Inserts keys, and sets bit `i` of `new` if key `i` was not in the filter before.
+    /// Inserts keys, and sets bit `i` of `new` if key `i` was inserted: every key of a multiset, and each key that a
+    /// set did not find.
     #[inline(always)]
     pub(crate) fn insert_batch<W: Width, K: EvictionKernel<W>>(
         &mut self,
@@ -135,7 +136,8 @@ impl Parts<'_> {
                 chains.begin(queue, self.overflow.ready_room(self.geometry));
             }
         }
-        // For keys that are still queued, the overflow area has too little room to start chains.
+        // If keys are still queued, the overflow area has too little room to start chains, or there is no memory for
+        // the bitmap that chains read.
         while let Some(key) = queue.waiting().first() {
             if self.make_room::<W>(*key) == Placed::NoRoom {
                 return Err(NoRoom);
@@ -152,7 +154,11 @@ impl Parts<'_> {
             for lane in ones(group.active & group.long_chains(MAX_STEPS)) {
                 let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
                 let placed = self.make_room::<W>(Entry { bucket, fingerprint });
-                assert_eq!(placed, Placed::Inserted, "the overflow area has no room for a chain");
+                assert_eq!(
+                    placed,
+                    Placed::Inserted,
+                    "the overflow area must have room for the fingerprint of a chain"
+                );
                 group.active &= !(1 << lane);
             }
         }

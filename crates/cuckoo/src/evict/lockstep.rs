@@ -100,8 +100,8 @@ impl Queue {
         &self.indices[self.next..self.end]
     }
 
-    /// Whether a key waits already. While it waits, both of its buckets stay full, so an equal key comes to the queue
-    /// too.
+    /// Whether an equal key waits already. While that key waits, both of its buckets stay full, so a second copy of it
+    /// comes to the queue too.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))
@@ -114,15 +114,16 @@ impl Queue {
 
 /// The two operations of a batch on sixteen lanes, scalar or in vectors.
 pub(crate) trait EvictionKernel<W: Width>: Copy {
-    /// Creates the kernel; `parts.empty` must not change while it is in use.
+    /// Creates the kernel. The caller must ensure that `parts.empty` does not change while the kernel is in use.
     fn new(parts: &Parts<'_>) -> Self;
 
     /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
-    /// others. A set does neither with keys that it holds already. Returns a bit per key, set if the key was not in the
-    /// filter before.
+    /// others. A set does neither with keys that it holds already, or that are queued already. Returns a bit per key,
+    /// set if the key was placed or queued.
     fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
-    /// Advances every chain of a group by a step. Does nothing if there is no scratch memory.
+    /// Advances the chains of a group by a step. Chains that conflict with an earlier one wait for the next step. If a
+    /// chain ends, its lane takes a key of `queue`. Does nothing if there is no scratch memory.
     fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
 }
 

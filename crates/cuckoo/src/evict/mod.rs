@@ -1,4 +1,4 @@
-//! Making room for a key whose two buckets are full.
+//! Making room for keys whose buckets are full.
 //!
 //! | module | inserts | how it makes room |
 //! |---|---|---|

@@ -129,8 +129,8 @@ impl<'a> Parts<'a> {
         true
     }
 
-    /// Puts a fingerprint into the alternate of the given bucket, if the alternate has room. The given bucket must be
-    /// full.
+    /// Puts a fingerprint into the alternate of the given bucket, if the alternate has room. The caller must ensure
+    /// that the given bucket is full.
     #[inline(always)]
     pub(crate) fn place_there<W: Width>(&mut self, key: Entry) -> bool {
         let is_placed = self.place_here::<W>(key.alternate(self.geometry));
@@ -145,7 +145,9 @@ impl<'a> Parts<'a> {
 
     /// Makes room for a fingerprint whose two buckets are full, or puts it into the overflow area.
     ///
-    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses vectors.
+    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses vectors. For
+    /// callers that are not inlined into a kernel, such as unions and `end_long_chains`, the search is compiled for
+    /// the instruction set that the whole crate is compiled for.
     #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
         let roots = [key.bucket, key.alternate(self.geometry).bucket];
@@ -187,7 +189,7 @@ impl<'a> Parts<'a> {
     fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
-            // The fingerprint's other bucket may be its primary one. So the flag there is set, and lookups read this
+            // The fingerprint's other bucket can be its primary one. So the flag there is set, and lookups read this
             // bucket too.
             let mut table = self.table::<W>();
             table.set_flag(entry.alternate(&table.geometry));

@@ -57,7 +57,7 @@ impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
             let slots = table.slots(bucket);
             let leaving = Entry { bucket: to, fingerprint: slots[slot] };
             if is_room {
-                // An earlier lane may have filled the bucket; the chain then retries in the next step.
+                // If an earlier lane has filled the bucket, the chain retries in the next step.
                 if full.contains(to) {
                     continue;
                 }

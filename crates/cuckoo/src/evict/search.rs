@@ -68,7 +68,8 @@ impl Search {
         for node in 0..(MAX_NODES - ROOTS) / 4 {
             let bucket = self.buckets[node];
             let (slots, mut children, mut full_children) = (table.slots(bucket), [0; 4], 0);
-            // Loops, since a `map` of the array may not be inlined, and would then lack the kernel's target features.
+            // Loops, since a `map` of the array is not always inlined, and would then lack the kernel's target
+            // features.
             for (child, fingerprint) in children.iter_mut().zip(slots) {
                 *child = table.geometry.alternate(bucket, fingerprint);
             }

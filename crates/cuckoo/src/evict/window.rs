@@ -7,10 +7,10 @@
 //! together, and plan it on the table as it was before the step, like the lanes of `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
-//! another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to a window
-//! that reaches further or, if the window is the whole table, to a single insert.
+//! another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to a later
+//! window of the build or, if the window is the whole table, to a single insert.
 //!
-//! The list of keys is in the order of the table. Keys are taken from many positions of the list in alternation, so
+//! The list of keys is in the order of their buckets. Keys are taken from many positions of the list in alternation, so
 //! the table fills evenly. If they were taken from one end to the other, each stretch of the table would push its
 //! surplus on to the next, and the last stretch would have no room for it.
 
@@ -28,7 +28,7 @@ const LANE_GROUPS: usize = 4;
 /// The number of positions of the list from which keys are taken in alternation. With 64 positions, keys of one bucket
 /// follow each other so soon that chains of a group often wait for each other.
 const STREAMS: usize = 512;
-/// The list is prefetched this number of keys ahead of each of its [`STREAMS`] positions. They fill a cache line.
+/// The list is prefetched this number of keys ahead of each of its [`STREAMS`] positions. Eight keys fill a cache line.
 const AHEAD_KEYS: usize = 8;
 
 /// A stretch of the table that chains do not leave. No key was removed since the build began to fill it, so empty pairs
@@ -79,15 +79,18 @@ impl Window<'_> {
         }
     }
 
-    /// The window as a table. Its buckets are counted from `first`, so it must not be asked for alternate buckets:
-    /// these come from [`Window::alternate`].
+    /// The window as a table. The table's buckets are counted from `first`, so the caller must not use it to compute
+    /// alternate buckets: these come from [`Window::alternate`].
     #[inline(always)]
     fn buckets_of<W: Width>(&mut self) -> Table<W, &mut [u8]> {
         Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
     }
 
     /// Inserts keys within the window. A chain that is given up leaves its fingerprint in `left`, with one of the
-    /// fingerprint's buckets. `left` must have room for one entry per key.
+    /// fingerprint's buckets. The caller must ensure that `left` has room for one entry per key.
+    ///
+    /// # Panics
+    /// If a key's bucket is outside of the window.
     #[inline(always)]
     pub(crate) fn insert_within<W: Width, K: WindowedEviction<W>>(
         &mut self,
@@ -176,7 +179,8 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
     /// Creates the kernel for the window.
     fn new(window: &Window<'_>) -> Self;
 
-    /// Advances every chain of a group by a step. Returns the lanes whose chains have ended, a bit each.
+    /// Advances the chains of a group by a step. Chains that conflict with an earlier one wait for the next step.
+    /// Returns the lanes whose chains have ended, a bit each.
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32;
 }
 

@@ -12,13 +12,13 @@
 //! | Zen 4 | 2^24 | 4.9 / 12.5 | 6.1 / 22 |
 //!
 //! If the table is in cache, both buckets of every key are read. Otherwise every cache line that is read takes time, so
-//! primary buckets are prefetched a few chunks ahead, and only the alternates of keys that need them are prefetched and
-//! read.
+//! primary buckets are prefetched two chunks of 64 keys ahead, and only the alternates of keys that need them are
+//! prefetched and read.
 //!
 //! Rejected, for tables in cache: reading only the alternates of keys that need them, after listing these keys without
-//! a branch (`vpcompressd`, or AVX2 permutations from a lookup table) in chunks of their own. This took 0.84 to 1.03
-//! times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth a
-//! second pass.
+//! a branch (`vpcompressd`, or AVX2 permutations from a table of constants) in chunks of their own. This took 0.84 to
+//! 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth
+//! a second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;
@@ -150,7 +150,7 @@ fn pipelined<W: Width, F: Fetch>(
     };
     let mut kept = [Chunk::NONE; KEPT];
     let mut words = [W::word([0; 4]); KEYS];
-    // The alternates of the last chunk, and a bit for each key, set if the key may be in its alternate.
+    // The alternates of the last chunk, and a bit for each key, set if the key can be in its alternate.
     let mut alternates: Column<u32> = [0; KEYS];
     let mut open = 0;
     for step in 0..chunks.len() + AHEAD + 1 {

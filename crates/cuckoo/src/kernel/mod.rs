@@ -44,7 +44,7 @@ type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 /// The functions for one fingerprint width and one instruction set.
 ///
 /// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's, and
-/// that the table has the geometry's length. The slices for answers must have a word for every 64 hashes.
+/// that the table has the geometry's length, and that a slice for answers has a bit for every hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(&Geometry, *const u8, EmptyPair, u64) -> bool,
@@ -90,7 +90,8 @@ impl Kernels {
     /// of the kernel that [`Kernels::of`] chooses.
     ///
     /// # Panics
-    /// If the table does not have the geometry's length, or if `isa` includes AVX2 and the machine does not have `isa`.
+    /// If the table does not have the geometry's length. On x86-64 also if `isa` includes AVX2 and the machine does not
+    /// have `isa`.
     #[inline(always)]
     pub(crate) fn contains_in(buckets: Buckets<'_>, isa: Isa, hash: u64) -> bool {
         let Buckets { geometry, table, empty } = buckets;
@@ -119,7 +120,11 @@ impl Kernels {
         unsafe { (self.contains)(geometry, table.as_ptr(), empty, hash) }
     }
 
-    /// Sets bit `i` of `found` if hash `i` is in the table. `found` must be zero, and have a bit for every hash.
+    /// Sets bit `i` of `found` if hash `i` is in the table. The caller must ensure that `found` is zero.
+    ///
+    /// # Panics
+    /// If `found` does not have a bit for every hash, or if the length of the table or the width of the kernels is not
+    /// the geometry's.
     #[inline]
     pub(crate) fn contains_batch(&self, buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
         assert!(found.len() >= hashes.len().div_ceil(64));
@@ -134,7 +139,10 @@ impl Kernels {
         unsafe { (self.insert)(parts, hash) }
     }
 
-    /// See [`Parts::insert_batch`]. `new` must be zero, and have a bit for every hash.
+    /// See [`Parts::insert_batch`]. The caller must ensure that `new` is zero.
+    ///
+    /// # Panics
+    /// If `new` does not have a bit for every hash.
     #[inline]
     pub(crate) fn insert_batch(
         &self,

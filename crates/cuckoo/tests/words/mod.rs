@@ -16,8 +16,8 @@ pub(crate) struct Place {
     pub(crate) fingerprint: u64,
 }
 
-/// The lower bucket, the higher bucket and the fingerprint of a key. A filter cannot tell keys that it holds apart if
-/// they have the same pair.
+/// The lower bucket, the higher bucket and the fingerprint of a key. If two keys have the same pair, a filter that
+/// holds them cannot distinguish them.
 pub(crate) type Pair = (u64, u64, u64);
 
 impl Place {

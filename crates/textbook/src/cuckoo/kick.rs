@@ -65,7 +65,7 @@ impl Buckets {
         kicks: &mut Kicks,
         alternate: impl Fn(u64, u32) -> u64,
     ) -> bool {
-        assert!(!self.is_impossible(fingerprint), "{fingerprint:#x} is no fingerprint here");
+        assert!(!self.is_impossible(fingerprint), "fingerprint {fingerprint:#x} is 0 or too long");
         let buckets = [primary, alternate(primary, fingerprint)];
         if let Some(free) = buckets.into_iter().find_map(|bucket| self.free_entry(bucket)) {
             self.swap(free, fingerprint);

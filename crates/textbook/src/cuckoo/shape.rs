@@ -22,8 +22,8 @@ pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
 }
 
 /// Returns a number of bits per fingerprint with which [`full_rate`] is at most `fpr`: `f = ⌈log2(2b / fpr)⌉`, as in
-/// the paper. It comes from the upper bound `2b / 2^f` of the rate, so fewer bits can be enough, above all for a high
-/// `fpr`.
+/// the paper. The formula uses the upper bound `2b / 2^f` of the rate, so fewer bits can be enough, above all for a
+/// high `fpr`.
 ///
 /// ```
 /// use trommel_textbook::cuckoo::fingerprint_bits_for;
@@ -93,7 +93,7 @@ impl Shape {
 
     /// The other bucket of a fingerprint that stands in `bucket`: the exclusive or of `bucket` and a hash of
     /// the fingerprint. Applied twice, this gives `bucket` again. The paper hashes the fingerprint so that
-    /// keys kicked out of one bucket are spread over the table instead of a few nearby buckets.
+    /// fingerprints kicked out of one bucket are spread over the table instead of a few nearby buckets.
     pub(super) fn alternate(self, bucket: u64, fingerprint: u32) -> u64 {
         let hash = Hasher::xxh3(0).hash_u64(fingerprint.into()).raw();
         bucket ^ (hash >> (u64::BITS - self.bucket_bits))

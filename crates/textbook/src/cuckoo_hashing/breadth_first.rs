@@ -1,4 +1,4 @@
-//! The shortest path of displacements in a table whose keys have more than one place to move to.
+//! A shortest path of displacements in a table whose keys can have more than one place to move to.
 //!
 //! The search runs on a graph whose nodes are places. Edges lead from a place to all other places of the key that
 //! stands there. A breadth-first search of this graph finds a shortest path to a free place. No key is moved before the

@@ -10,8 +10,9 @@ use trommel_base::SpecError;
 
 /// Keys per bucket: eight 64-bit keys fill a cache line.
 const BUCKET_KEYS: u64 = 8;
-/// The default number of places that an insert visits before it gives up. It allows two displacements in a
-/// large table: an insert starts with 16 places, one displacement reaches 128 more and two reach 1024 more.
+/// The default number of places that an insert visits before it gives up. The key's two buckets have 16 places. In a
+/// large table, a first displacement leads to 128 more places, and a second one to another 1024. An insert visits only
+/// about 850 of these 1024 before it gives up, so it displaces at most two keys.
 const MAX_VISITED: usize = 1000;
 // The indices of the hash functions that give the first bucket, the second bucket and the hint bits.
 const FIRST: usize = 0;
@@ -21,10 +22,11 @@ const HINT: usize = 2;
 /// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint. The hint records the keys that have this
 /// bucket as their first but stand in their second.
 ///
-/// The hint is a Bloom filter of 64 bits with one or two bits per key, and a count of its keys. When all of these keys
-/// have moved back to their first bucket or have been removed, the Bloom filter is cleared. So a lookup of an absent
-/// key mostly reads one bucket. Displacement is breadth-first and bounded: at any load, an insert gives up after it has
-/// visited a fixed number of places or a few more.
+/// The hint is a Bloom filter of 64 bits with one or two bits per key, and a count of its keys. Few absent keys are in
+/// the Bloom filter of their first bucket. A lookup of any other absent key reads only the first bucket. When all
+/// keys of a hint have moved back to their first bucket or have been removed, the Bloom filter is cleared.
+/// Displacement is breadth-first and bounded: at any load, an insert gives up after it has visited a fixed number of
+/// places or a few more.
 ///
 /// Cost: a lookup reads the first bucket. If the key is not there but the hint contains it, the lookup reads the
 /// second bucket too: for one absent key in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint
@@ -70,7 +72,7 @@ impl HintedCuckooSet {
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless the total number of places is 1 to [`MAX_PLACES`](super::MAX_PLACES);
-    /// [`SpecError::OutOfMemory`] if the system refuses the table.
+    /// [`SpecError::OutOfMemory`] if the system refuses the table or the hints.
     pub fn new(buckets: u64, seed: u64) -> Result<Self, SpecError> {
         let table = Places::new("places", buckets.saturating_mul(BUCKET_KEYS))?;
         let mut hints = Vec::new();

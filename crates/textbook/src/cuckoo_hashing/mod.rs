@@ -15,14 +15,14 @@
 //! | [`SimplifiedCuckooSet`] | both hash functions into one table | refused |
 //! | [`StashCuckooSet`] | a few places beside the tables | into the stash; refused if the stash is full |
 //! | [`DAryCuckooSet`] | `d` places per key | refused |
-//! | [`BucketCuckooSet`] | two buckets of several keys per key | refused |
+//! | [`BucketCuckooSet`] | two buckets per key, each with several places | refused |
 //! | [`HintedCuckooSet`] | buckets with a hint that lets lookups skip the second bucket | refused |
 //! | [`DensityCuckooSet`] | displaces in the denser table; looks ahead on the graph | into an overflow chain |
 //!
 //! Some of the papers rehash when an insert is refused. Here the caller decides, so that the load at
 //! which a table first refuses a key, the subject of these papers, can be measured. A refused insert changes
-//! nothing. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before they know whether
-//! the path ends, as their papers do; the others find the whole path before they move a key.
+//! nothing but the statistics. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before they know
+//! whether the path ends, as their papers do; the others find the whole path before they move a key.
 //!
 //! | file | idea |
 //! |---|---|

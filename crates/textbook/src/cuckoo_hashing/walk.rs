@@ -1,9 +1,10 @@
 //! The path of displacements from a place, if every key has two places.
 //!
-//! A key put at a place sends the key there to its other place, and so on: each place of the path determines the next.
-//! So the path either ends at a free place, or returns to an earlier place and cycles for ever. [`walk`] finds out
-//! which of the two happens, without moving a key and without a set of visited places, by Brent's method: it compares
-//! each place with the place at the last step whose number was a power of two.
+//! If an insert puts a key at a taken place, the key that stood at this place moves to the other of its own two places,
+//! and so on: each place of the path determines the next. So the path either ends at a free place, or returns to an
+//! earlier place and cycles for ever. [`walk`] finds out which of the two happens, without moving a key and without a
+//! set of visited places, by Brent's method: it compares each place with the place at the last step whose number was
+//! a power of two.
 //!
 //! A path from a place cycles if the place's component of the cuckoo graph has as many keys as places. If the
 //! paths from both places of a new key cycle, the key's edge would give a component more keys than places, and

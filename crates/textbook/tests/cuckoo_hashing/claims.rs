@@ -62,7 +62,7 @@ fn a_larger_first_table_holds_more_keys_and_displaces_less() {
         );
         assert!(
             set.statistics().displacements < displacements,
-            "asymmetry {asymmetry} needs as many displacements as less asymmetry, {displacements}"
+            "asymmetry {asymmetry} does not need fewer than the {displacements} displacements of less asymmetry"
         );
         (before, displacements) = (set.held()[0], set.statistics().displacements);
     }
@@ -128,7 +128,7 @@ fn more_places_per_key_need_fewer_displacements() {
     );
 }
 
-/// Le Scouarnec: almost all lookups of absent keys read one bucket, at all loads used in practice.
+/// Le Scouarnec: almost all lookups of absent keys read only one bucket, at all loads used in practice.
 #[test]
 fn most_lookups_of_absent_keys_skip_the_second_bucket() {
     for (load, limit) in [(0.5, 0.001), (0.75, 0.002), (0.9, 0.005)] {

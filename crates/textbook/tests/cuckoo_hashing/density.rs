@@ -65,7 +65,7 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
 
 /// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method. So the
 /// first of two equally large tables is nearly always the denser one, and both methods give each table the same number
-/// of keys, as long as no key overflows. These numbers can differ only if the tables differ in size, or after removals.
+/// of keys, as long as no key overflows and no insert rehashes.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();

@@ -14,7 +14,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Draws one of at most `keys` different keys, including 0 and `u64::MAX`. They are few, so they are drawn
+    /// Draws one of at most `keys` different keys, including 0 and `u64::MAX`. There are few keys, so each is drawn
     /// repeatedly.
     fn key(&mut self, keys: u64) -> u64 {
         match self.random.below(keys) {

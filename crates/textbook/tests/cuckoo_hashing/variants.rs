@@ -5,7 +5,8 @@ use trommel_textbook::cuckoo_hashing::{
     HintedCuckooSet, SimplifiedCuckooSet, StandardCuckooSet, StashCuckooSet,
 };
 
-/// Every variant with about `places` places, at least 8: its name, whether it accepts any number of keys, and the set.
+/// Every variant with about `places` places: its name, whether it accepts any number of keys, and the set. The caller
+/// must ensure that `places` is at least 8.
 pub(crate) fn all(places: u64, seed: u64) -> Vec<(&'static str, bool, Box<dyn CuckooSet>)> {
     let half = places / 2;
     vec![

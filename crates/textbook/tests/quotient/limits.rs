@@ -21,7 +21,7 @@ fn the_error_for_an_impossible_width_names_the_parameter() {
     }
 }
 
-/// The tables take 3.7 TB, 0.5 TB and 0.3 TB. If the system grants one, it allocates pages only when they
+/// The tables take 3.7 TB, 0.55 TB and 0.27 TB. If the system grants one, it allocates pages only when they
 /// are used.
 #[test]
 fn tables_beyond_memory_are_refused_or_allocated_lazily() {

@@ -150,12 +150,13 @@ unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
 }
 
 impl<V: Vector> SimdLanes<V> {
-    /// Puts fingerprints into the buckets that have room and whose sign is set in `wanted`, and marks those that this
-    /// fills as full. Returns the lanes whose fingerprint was put in, a bit each. The buckets of all lanes must differ.
-    /// In the wanted lanes, `slots` are the slots of the bucket; in the others, they can have any value.
+    /// Puts the fingerprints of the lanes whose sign is set in `wanted` into their buckets, if these have room, and
+    /// marks the buckets that this fills as full. Returns the lanes whose fingerprint was put in, a bit each. The
+    /// caller must ensure that the buckets of all lanes differ, and that `slots` are the slots of the buckets in the
+    /// wanted lanes; in the other lanes, `slots` can have any value.
     ///
     /// # Safety
-    /// The caller must ensure that the buckets whose sign is set in `wanted` are in the table.
+    /// The caller must ensure that the buckets of the wanted lanes are in the table.
     #[inline(always)]
     unsafe fn insert<W: Fields>(
         &self,
@@ -203,9 +204,9 @@ impl<V: Vector> SimdLanes<V> {
     }
 
     /// Places those keys of the lanes in `primary_full` whose alternates have room, and sets the flags in their primary
-    /// buckets. The primary buckets of these lanes must be full. The primary buckets of all lanes must differ, and
-    /// `slots` must be their slots. Returns the lanes whose keys were placed. If two alternates agree in their low 16
-    /// bits, changes nothing and returns `None`.
+    /// buckets. The caller must ensure that the primary buckets of these lanes are full, that the primary buckets of
+    /// all lanes differ, and that `slots` are their slots. Returns the lanes whose keys were placed. If two
+    /// alternates agree in their low 16 bits, changes nothing and returns `None`.
     #[inline(always)]
     fn place_there<W: Fields>(
         &self,
@@ -221,8 +222,8 @@ impl<V: Vector> SimdLanes<V> {
         }
         let mut wanted = V::of_signs(primary_full);
         if let Some(scratch) = parts.scratch.as_ref() {
-            // SAFETY: alternates of buckets of the table are in the table. There is a bit for each of its buckets,
-            // since scratch memory is made for a table and is dropped when the table is replaced.
+            // SAFETY: alternates of buckets of the table are in the table. There is a bit for each of the table's
+            // buckets, since scratch memory is made for a table and is dropped when the table is replaced.
             wanted = wanted.and_not(unsafe { full_signs(&scratch.full, there) });
         }
         // SAFETY: alternates of buckets of the table are in the table.
@@ -275,7 +276,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, primary_full);
         let full_lanes = match placed {
             Some(placed) => primary_full & !placed,
-            // Two keys may have the same alternate, so keys are placed one by one.
+            // Two keys possibly have the same alternate, so keys are placed one by one.
             None => ones(primary_full)
                 .filter(|lane| !parts.place_there::<W>(keys.key(first + lane)))
                 .fold(0, |full_lanes, lane| full_lanes | 1 << lane),

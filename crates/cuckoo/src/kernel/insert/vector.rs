@@ -7,8 +7,8 @@ use trommel_simd::{Hint, prefetch};
 /// Sixteen lanes of 32 bits, or of two *fields* of 16 bits each. The *sign* of a lane is its highest bit. Methods
 /// that decide by signs ignore the other bits.
 ///
-/// Although most methods are safe functions, they may only be called in functions that are compiled for the instruction
-/// set of the type.
+/// Although most methods are safe functions, the caller must ensure that they are only called in functions that are
+/// compiled for the instruction set of the type.
 ///
 /// # Safety
 /// The implementor must ensure that every method is inlined into its caller, since methods have no target features of
@@ -28,9 +28,11 @@ pub(super) unsafe trait Vector: Copy + Debug {
     fn min(self, other: Self) -> Self;
     fn left<const BITS: u32>(self) -> Self;
     fn right<const BITS: u32>(self) -> Self;
-    /// Shifts each lane left by the number in the same lane of `counts`, which must be below 32.
+    /// Shifts each lane left by the number in the same lane of `counts`. The caller must ensure that all of these
+    /// numbers are below 32.
     fn left_by(self, counts: Self) -> Self;
-    /// Shifts each lane right by the number in the same lane of `counts`, which must be below 32.
+    /// Shifts each lane right by the number in the same lane of `counts`. The caller must ensure that all of these
+    /// numbers are below 32.
     fn right_by(self, counts: Self) -> Self;
 
     fn min_16(self, other: Self) -> Self;
