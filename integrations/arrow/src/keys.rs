@@ -162,6 +162,9 @@ impl Keys<'_> {
 
     /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies the hashes unless
     /// [`Keys::nulls`] is `None`.
+    ///
+    /// # Errors
+    /// The error of `consume`.
     pub fn for_valid<E>(
         &self,
         mut consume: impl FnMut(&[KeyHash]) -> Result<(), E>,
