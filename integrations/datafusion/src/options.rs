@@ -13,7 +13,8 @@ use trommel::FilterKind;
 pub struct RuntimeFilterOptions {
     /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
-    /// Whether a join gets a filter even if DataFusion's own dynamic filters already filter it, which they do for hash
+    /// Whether joins get filters even if DataFusion's options `prefer_hash_join` and
+    /// `enable_join_dynamic_filter_pushdown` are both on. With both on, DataFusion's own dynamic filters filter the hash
     /// joins within one process. Default: false.
     pub all_joins: bool,
     /// The kind of filter. Default: `split-block-bloom`.
@@ -26,7 +27,7 @@ pub struct RuntimeFilterOptions {
     /// The maximum of the number of rows that are read for the keys, divided by the number of rows that are filtered. A
     /// join is not filtered if its ratio is higher. Default: 0.5.
     pub max_build_share: f64,
-    /// The minimum number of rows of an input. A smaller input is not filtered. Default: 100,000.
+    /// The minimum number of rows of an input that is filtered. A smaller input is not filtered. Default: 100,000.
     pub min_probe_rows: usize,
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
     /// the filter. Default: 65,536.

@@ -55,7 +55,7 @@ async fn one_and_eight_partitions_build_the_same_bytes() {
             one == eight,
             "{keys} keys and {rows} rows: one and eight partitions build different bytes"
         );
-        assert!(eight.len() < 40_000, "{} bytes", eight.len());
+        assert!(eight.len() < 40_000, "the filter has {} bytes", eight.len());
     }
 }
 
@@ -165,7 +165,7 @@ async fn nulls_are_not_inserted_and_any_filter_might_contain_them() {
 #[tokio::test]
 async fn a_filter_that_would_be_useless_is_one_byte() {
     let context = context(4).await;
-    // Far more keys than expected: a Bloom filter with too many false positives, and two full tables with slots.
+    // Far more keys than expected: a Bloom filter has too many false positives, and two filters with slots are full.
     for arguments in
         ["id, 0.01, 'bloom', 10", "id, 0.01, 'cuckoo', 100", "id, 0.01, 'quotient', 100"]
     {
@@ -207,8 +207,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "{error}");
     }
-    // The damage is in the table, so this must be a filter that was not used before: a filter that was verified once is
-    // recognized by its header alone.
+    // The damage is in the table, and a filter that was verified once is recognized by its header alone. So this filter
+    // must not have been used before.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;

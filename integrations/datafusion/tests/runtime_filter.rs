@@ -88,7 +88,7 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items JOIN orders USING (order_id) JOIN customers USING (customer) WHERE segment = 3",
         3,
     ),
-    // The key comes through aliases, projections and groups.
+    // The key comes through aliases, projections and groups, or is computed.
     (
         "SELECT * FROM (SELECT order_id AS o, max(item) FROM items GROUP BY order_id) JOIN (SELECT order_id AS p FROM orders WHERE day = 7) ON o = p",
         1,
@@ -107,7 +107,7 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items JOIN orders ON part IS NOT DISTINCT FROM orders.order_id WHERE day = 7",
         0,
     ),
-    // The build side could return different keys when it is read a second time.
+    // The build side could return different keys when it is read a second time, or can be read only once.
     (
         "SELECT order_id FROM items JOIN orders USING (order_id) WHERE random() < 2.0 AND day = 7 + CAST(random() AS INT) * 0",
         0,
