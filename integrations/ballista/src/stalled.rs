@@ -39,7 +39,8 @@ impl Progress {
 ///
 /// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it, so its client
 /// would wait for ever. A job is also cancelled if its running tasks all take longer than `limit`, or if its tasks wait
-/// longer than `limit` for a free executor. So `limit` must be far above these times.
+/// longer than `limit` for a free executor. So `limit` must be far above the time of the slowest task and the longest
+/// wait for an executor.
 pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
 where
     T: 'static + AsLogicalPlan,

@@ -14,8 +14,8 @@ pub struct RuntimeFilterOptions {
     /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
     /// Whether joins get filters even if DataFusion's options `prefer_hash_join` and
-    /// `enable_join_dynamic_filter_pushdown` are both on. With both on, DataFusion's own dynamic filters filter the hash
-    /// joins within one process. Default: false.
+    /// `enable_join_dynamic_filter_pushdown` are both on. DataFusion's own dynamic filters then apply to the hash joins
+    /// within one process. Default: false.
     pub all_joins: bool,
     /// The kind of filter. Default: `split-block-bloom`.
     pub kind: FilterKind,
