@@ -48,8 +48,8 @@ fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     })
 }
 
-/// The options unless a client sets others: filters are on, for all joins. `all_joins` = false would leave hash joins to
-/// DataFusion's own dynamic filters, which do not cross stages.
+/// The options unless a client sets others: filters are on, for all joins. `all_joins` = false would leave hash joins
+/// to DataFusion's own dynamic filters, which do not cross stages.
 fn default_options() -> RuntimeFilterOptions {
     RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() }
 }

@@ -124,7 +124,7 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
         let ours = built(&values, filter.bitset().len());
         assert!(
             filter.bitset() == ours.parquet_bitset(),
-            "the bitsets differ: {} {group}",
+            "the bitsets differ: column {}, row group {group}",
             column.path()
         );
         // The false-positive rate is estimated from the number of set bits. This number varies, since a filter has only
@@ -220,7 +220,7 @@ fn an_added_filter_that_is_removed_gives_the_old_file_byte_for_byte() {
 }
 
 #[test]
-fn filters_between_row_groups_are_replaced_and_data_moves_up() {
+fn replaced_filters_leave_no_gap_between_row_groups_or_at_the_end() {
     let folder = Folder::new();
     let (input, output) = (folder.path("in"), folder.path("out"));
     for position in POSITIONS {
@@ -315,7 +315,7 @@ fn nothing_moves_in_a_file_with_unaccounted_bytes() {
 }
 
 #[test]
-fn the_output_may_be_the_input_and_keeps_its_permissions() {
+fn the_output_can_be_the_input_and_keeps_its_permissions() {
     let folder = Folder::new();
     let (file, copy) = (folder.path("file"), folder.path("copy"));
     let options = Options::default();
