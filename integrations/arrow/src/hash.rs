@@ -11,7 +11,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of values of a column that are converted to integers and hashed in one step: few enough for the integers
+/// The number of values of a column that are converted to integers and hashed in one step. The integers are few enough
 /// to stay in the L1 cache.
 const CHUNK_KEYS: usize = 1024;
 

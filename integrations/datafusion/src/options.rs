@@ -24,10 +24,11 @@ pub struct RuntimeFilterOptions {
     /// The maximum size of a filter in bytes. A join is not filtered if its filter would be larger. Default: 8 MiB, as
     /// in Spark.
     pub max_bytes: usize,
-    /// The maximum of the number of rows that are read for the keys, divided by the number of rows that are filtered. A
-    /// join is not filtered if its ratio is higher. Default: 0.5.
+    /// The maximum ratio of two numbers of rows: of the tables that are read for the keys, and of the tables of the
+    /// filtered input. Rows that predicates drop are counted too. A join is not filtered if its ratio is higher.
+    /// Default: 0.5.
     pub max_build_share: f64,
-    /// The minimum number of rows of an input that is filtered. A smaller input is not filtered. Default: 100,000.
+    /// The minimum number of rows of the tables of an input. An input of fewer rows is not filtered. Default: 100,000.
     pub min_probe_rows: usize,
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
     /// the filter. Default: 65,536.

@@ -109,7 +109,7 @@ impl TrommelFilterPolicy {
     }
 
     /// Sets whether whole keys are in the filter. Without whole keys, the filter is smaller, and a get looks up only
-    /// the key's prefix.
+    /// the key's prefix. Without whole keys and without a prefix extractor, the filter excludes nothing.
     ///
     /// ```
     /// use slatedb::FilterPolicy as _;
