@@ -148,7 +148,8 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
 /// The number at the beginning of a text, in DataFusion's form with three digits and a suffix: `12.3 K`.
 fn rounded(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"));
+    let number: f64 =
+        text[..end].parse().unwrap_or_else(|_| panic!("no number at the beginning of: {text:.40}"));
     let scale = match text[end..].trim_start().chars().next() {
         Some('K') => 1e3,
         Some('M') => 1e6,
@@ -161,5 +162,5 @@ fn rounded(text: &str) -> u64 {
 /// The whole number at the beginning of a text.
 fn number(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"))
+    text[..end].parse().unwrap_or_else(|_| panic!("no number at the beginning of: {text:.40}"))
 }

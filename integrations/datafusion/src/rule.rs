@@ -68,7 +68,7 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-/// Whether the rule can change a plan: it must have neither runtime filters nor recursion. If a plan has runtime
+/// Whether the rule can change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
 /// filters, the rule has already run, and another run would filter by the rows that these filters select. The working
 /// table of a recursive query can be read only once.
 fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {

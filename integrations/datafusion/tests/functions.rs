@@ -205,7 +205,7 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
     ];
     for (bytes, message) in cases {
         let error = refused(&context, &ask(bytes)).await;
-        assert!(error.contains(message), "{error}");
+        assert!(error.contains(message), "no {message:?} in: {error}");
     }
     // The damage is in the table, and a filter that was verified once is recognized by its header alone. So this filter
     // must not have been used before.
@@ -213,7 +213,7 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;
     let error = refused(&context, &ask(&damaged)).await;
-    assert!(error.contains("checksum"), "{error}");
+    assert!(error.contains("checksum"), "another error: {error}");
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn wrong_arguments_are_refused() {
     ];
     for (call, message) in cases {
         let error = refused(&context, &format!("SELECT {call} FROM numbers")).await;
-        assert!(error.contains(message), "{call}: {error}");
+        assert!(error.contains(message), "{call}: no {message:?} in: {error}");
     }
 }
 
@@ -248,7 +248,10 @@ async fn memory_is_counted_and_exceeding_the_pool_is_an_error() {
     // 20,000 groups with 50 hashes of 8 bytes each take 8 MB.
     let sql = "SELECT id, trommel_filter(id + x, 0.01, 'bloom', 1000000) FROM numbers, (SELECT id AS x FROM numbers LIMIT 50) GROUP BY id";
     let error = refused(&context, sql).await;
-    assert!(error.contains("Resources exhausted") || error.contains("memory"), "{error}");
+    assert!(
+        error.contains("Resources exhausted") || error.contains("memory"),
+        "another error: {error}"
+    );
 }
 
 #[tokio::test]
@@ -264,7 +267,7 @@ async fn dataframes_have_the_functions_too() {
         .filter(might_contain(lit(bytes), col("id")))
         .unwrap();
     let found = probed.count().await.unwrap();
-    assert!((100..=100 + 199 + 84).contains(&found), "{found}");
+    assert!((100..=100 + 199 + 84).contains(&found), "{found} rows pass");
 }
 
 #[tokio::test]

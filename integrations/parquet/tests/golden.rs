@@ -176,11 +176,14 @@ fn text_becomes_literals_of_the_column() {
         let column = file.column(path).unwrap();
         let literals = Literals::parse(column, [text]).unwrap();
         let read = file.row_groups_to_read(column, &literals).unwrap();
-        assert!(read.get(0) && read.count_ones() < GROUPS, "{path} {text}");
+        assert!(read.get(0) && read.count_ones() < GROUPS, "{path} = {text}: the wrong row groups");
     }
     for (path, text) in [("id", "1.5"), ("day", "2026-02-30"), ("amount", "1.234"), ("key", "00")] {
         let refused = Literals::parse(file.column(path).unwrap(), [text]).unwrap_err();
-        assert!(refused.to_string().starts_with(&format!("{text:?} is not")), "{refused}");
+        assert!(
+            refused.to_string().starts_with(&format!("{text:?} is not")),
+            "another error: {refused}"
+        );
     }
 }
 

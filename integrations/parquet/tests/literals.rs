@@ -52,7 +52,7 @@ fn a_literal_of_another_type_is_an_error() {
             let made = Literals::new(column, [*value]);
             let asked = file.row_groups_to_read(column, slice);
             if *literal == physical {
-                assert!(made.is_ok() && asked.is_ok(), "{path} {literal}");
+                assert!(made.is_ok() && asked.is_ok(), "{path}: literals of {literal} are refused");
                 continue;
             }
             let column = column.physical_type();

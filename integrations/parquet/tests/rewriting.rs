@@ -29,7 +29,7 @@ fn metadata(path: &Path) -> ParquetMetaData {
 }
 
 /// Checks that two files have the same content except for filters: metadata, bytes of the chunks, page indexes, and the
-/// pages that they point to.
+/// pages to which the page indexes point.
 fn assert_same_except_filters(old: &Path, new: &Path) {
     let (old_bytes, new_bytes) = (fs::read(old).unwrap(), fs::read(new).unwrap());
     let (old, new) = (metadata(old), metadata(new));
@@ -156,7 +156,11 @@ fn a_rewriting_without_operations_copies_the_file() {
     }
     for input in &inputs {
         let report = Rewrite::new(input).write(&output).unwrap();
-        assert!(fs::read(input).unwrap() == fs::read(&output).unwrap(), "{}", input.display());
+        assert!(
+            fs::read(input).unwrap() == fs::read(&output).unwrap(),
+            "{}: the copy differs",
+            input.display()
+        );
         assert_eq!(report.file_bytes_before, report.file_bytes_after);
         assert!(report.filters.is_empty());
     }

@@ -107,7 +107,7 @@ fn incompatible_policies_have_different_names() {
     let n = names.len();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), n, "{names:?}");
+    assert_eq!(names.len(), n, "two policies have the same name: {names:?}");
     // The order of the calls and the bits per key are not in the name.
     let other = TrommelFilterPolicy::with_bits_per_key(20.0).unwrap();
     let other = other.with_whole_key_filtering(false).with_prefix_extractor(fixed(3));
@@ -318,8 +318,8 @@ fn an_extractor_can_return_more_than_the_length_of_the_key() {
             let keys = ["", "a", "ab", "abc", "abcd"];
             let filter = build(&policy, keys);
             for key in keys {
-                assert!(filter.might_match(&point(key)), "{key}");
-                assert!(filter.might_match(&prefix(key)), "{key}");
+                assert!(filter.might_match(&point(key)), "key {key:?} is missing");
+                assert!(filter.might_match(&prefix(key)), "prefix {key:?} is missing");
             }
             assert!(filter.might_match(&prefix("x")));
             assert_eq!(filter.might_match(&prefix("xyz")), len != 3);
