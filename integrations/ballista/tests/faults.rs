@@ -174,8 +174,8 @@ async fn concurrent_queries_do_not_mix_their_filters() {
     }
 }
 
-/// A message of Ballista has at most 16 MiB. The first filter of this test is slightly smaller, and the second filter
-/// would be larger.
+/// By default, a message of Ballista has at most 16 MiB. The first filter of this test is slightly smaller, and the
+/// second filter would be larger.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_near_the_message_limit_do_not_hang_a_query() {
     let (folder, _, _) = tables().await;

@@ -7,8 +7,8 @@ use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
-/// The size limit of a planned filter in frozen form, in bytes: 16 MiB. Impala and Doris have the same limit, and a
-/// message between Ballista's executors cannot be larger.
+/// The size limit of a planned filter in frozen form, in bytes: 16 MiB. Impala and Doris have the same limit, and by
+/// default a message between Ballista's executors cannot be larger.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate if the argument is missing.
