@@ -93,7 +93,8 @@ void a_million_keys_are_found_and_absent_ones_excluded(const TemporaryDirectory 
     Require(policy.maybe >= n, "every key goes through a filter");
     policy.Reset();
     RequireNoneFound(*db, n, n);
-    // Some absent keys are not excluded: LevelDB checks no filter for a key that falls between two tables.
+    // Not all absent keys are excluded. Some are false positives, and LevelDB checks no filter for a key that falls
+    // between two tables.
     Require(policy.excluded >= n / 10 * 9,
             "filters exclude nine tenths of the absent keys, not only " + std::to_string(policy.excluded));
 }
@@ -138,14 +139,15 @@ void a_policy_of_another_name_ignores_filters(const TemporaryDirectory &scratch)
             RequireAllFound(*db, n);
             RequireNoneFound(*db, n, n);
             Require((policy.Asked() > 0) == (reader == writer),
-                    "policy " + std::to_string(reader) + " on filters of policy " + std::to_string(writer));
+                    "policy " + std::to_string(reader) + " reads only its own filters, here written by policy " +
+                        std::to_string(writer));
         }
         const Database without = Open(OptionsWith(nullptr), path);
         RequireAllFound(*without, n);
     }
 }
 
-// Old filters stay in use when only bits per key change.
+// Old filters stay in use when only the bits per key change.
 void bits_per_key_may_change(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 5'000;
     const std::string path = scratch / "bits";
@@ -191,7 +193,8 @@ void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
         for (const std::string &key : Keys(0, 30)) {
             versions.insert(versions.end(), 50, key);
         }
-        Require(FilterOf(*policy, versions) == FilterOf(*policy, Keys(0, 30)), std::string(kind.name) + ": versions");
+        Require(FilterOf(*policy, versions) == FilterOf(*policy, Keys(0, 30)),
+                std::string(kind.name) + ": versions of a key do not change the filter");
     }
     CountingPolicy policy(Ours("cuckoo", 12));
     const Database db = Open(OptionsWith(&policy), scratch / "versions");
@@ -256,8 +259,8 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     Require(!FilterOf(*other, keys).empty(), "keys fit under a seed for which they were not chosen");
 }
 
-// Bytes that a policy of this name cannot have written exclude no key. A lookup never reads past the ends of the bytes
-// that it is given; a build with -fsanitize=address detects such reads.
+// An empty filter, a block of another kind and bytes with a reserved code exclude no key. A lookup never reads past the
+// ends of the bytes that it is given; a build with -fsanitize=address detects such reads.
 void foreign_bytes_exclude_nothing() {
     const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
     std::mt19937_64 random(1);
@@ -300,8 +303,8 @@ void foreign_bytes_exclude_nothing() {
 }
 
 // In a database whose filters have one key each, overwrites the filters in the table files with zeros, except for their
-// two-byte trailers, so that they exclude every key. With paranoid_checks, LevelDB's checksum detects the damage, and
-// LevelDB does not use the filters.
+// two-byte trailers. The overwritten filters exclude every key. With paranoid_checks, LevelDB's checksum detects the
+// damage, and LevelDB does not use the filters.
 void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
     constexpr std::uint64_t n = 2'000;
     const std::string path = scratch / "damaged";
@@ -360,7 +363,8 @@ void impossible_policies_are_nullptr() {
         Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "an impossible policy is refused");
         Require(*trommel_last_error() != '\0' && trommel_last_error() != before, "a refusal has a new message");
     }
-    Require(std::strcmp(Ours("bloom", 10, 255)->Name(), "trommel.1.bloom.xxh3.00000000000000ff") == 0, "name");
+    Require(std::strcmp(Ours("bloom", 10, 255)->Name(), "trommel.1.bloom.xxh3.00000000000000ff") == 0,
+            "the name has the version, the kind, the hash function and the seed");
 }
 
 void step(const char *name) {

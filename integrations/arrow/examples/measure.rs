@@ -23,7 +23,7 @@ use trommel_arrow::ColumnHasher;
 
 /// The number of rows per batch. It is DataFusion's default.
 const ROWS: usize = 8_192;
-/// The number of times that a repetition hashes the batch, so that it takes at least some microseconds.
+/// The number of times that a repetition hashes the batch, so that the repetition takes at least some microseconds.
 const BATCHES: usize = 16;
 /// The number of distinct values in a column.
 const VALUES: i64 = 2_000;

@@ -86,7 +86,7 @@ mod tests {
                     let power = 10i128.pow(more);
                     let Some(unscaled) = i128::checked_mul(number, power) else { continue };
                     let scale = scale + more as i8;
-                    assert_eq!(hash(unscaled, scale), expected, "{number} {scale}");
+                    assert_eq!(hash(unscaled, scale), expected, "{unscaled} with scale {scale}");
                     assert_eq!(hash_i256(&hasher, i256::from_i128(unscaled), scale), expected);
                 }
             }
@@ -112,7 +112,7 @@ mod tests {
         // No digits end in zero, so different digits or scales are different numbers.
         for digits in [1i128, 5, 15, 25, -15, 123_456_789, i128::MAX, i128::MIN + 1] {
             for scale in [-30, -1, 0, 1, 2, 10, 38] {
-                assert!(hashes.insert(hash(digits, scale)), "{digits} {scale}");
+                assert!(hashes.insert(hash(digits, scale)), "{digits} with scale {scale}");
             }
         }
         assert!(hashes.insert(hash_i256(&Hasher::default(), i256::MAX, 0)));

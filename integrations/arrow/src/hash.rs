@@ -11,7 +11,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of values of a column that are converted to integers and hashed in one step: few enough for the integers
+/// The number of values of a column that are converted to integers and hashed in one step. The integers are few enough
 /// to stay in the L1 cache.
 const CHUNK_KEYS: usize = 1024;
 
@@ -46,7 +46,7 @@ pub(crate) fn hash_column(
             )
         };
     }
-    // `$each` is the number of nanoseconds of the unit. The product wraps modulo 2^64. Equal instants have equal
+    // `$each` is the number of nanoseconds in one unit. The product wraps modulo 2^64. Equal instants have equal
     // products in every unit. Different instants have equal products only if they are centuries apart.
     macro_rules! nanoseconds {
         ($type:ty, $each:expr) => {

@@ -6,8 +6,8 @@ use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use trommel::{Bitmap, Filter, Full, Hasher, Insert, Key, KeyHash};
 
-/// The number of rows whose hashes are combined with the hashes of the next column at a time: few enough for the pairs
-/// of hashes to stay in the L1 cache.
+/// The number of rows in a chunk. The hashes of rows are combined with the hashes of the next column chunk by chunk. A
+/// chunk has few enough rows for the pairs of hashes to stay in the L1 cache.
 const CHUNK_ROWS: usize = 512;
 
 /// What a NULL means.
@@ -162,6 +162,9 @@ impl Keys<'_> {
 
     /// Calls `consume` once with the hashes of the rows that have a key, in order. Copies the hashes unless
     /// [`Keys::nulls`] is `None`.
+    ///
+    /// # Errors
+    /// The error of `consume`.
     pub fn for_valid<E>(
         &self,
         mut consume: impl FnMut(&[KeyHash]) -> Result<(), E>,

@@ -27,15 +27,15 @@
 //! | columns | key |
 //! |---|---|
 //! | integers of all widths, booleans as 0 and 1 | the value as 8 bytes, little-endian |
-//! | decimals of all widths and scales | a whole number that fits into 64 bits as an integer; any other number as its digits without trailing zeros, and its scale |
+//! | decimals of all widths and scales | the number as an integer, if it is a whole number that fits into 64 bits; otherwise its digits without trailing zeros, and its scale |
 //! | floats of all widths | the bits of the value as a double; −0.0 is 0.0, and all NaNs are one key |
 //! | timestamps with and without time zone, dates | nanoseconds since 1970 (mod 2⁶⁴) as an integer |
 //! | times of day, durations | nanoseconds (mod 2⁶⁴) as an integer |
 //! | strings and binary of all layouts | the bytes |
 //! | dictionaries and runs | their values; each value is hashed once |
 //!
-//! Intervals cannot be keys, since a month is not a fixed number of days. Nor can lists, structs, maps and unions.
-//! Hashing a column of such a type is a [`ColumnError`].
+//! Intervals cannot be keys, since neither a month nor a day has a fixed length. Nor can lists, structs, maps and
+//! unions. Hashing a column of such a type is a [`ColumnError`].
 //!
 //! Integers, strings and binary have the hashes that [`trommel::Hasher`] gives to `u64` (or `i64`), `str` and `[u8]`.
 //! The Python package has the same hashes.

@@ -180,7 +180,7 @@ fn runs_have_the_hashes_of_their_values() {
             let keys = hasher.hash(&[&slice]).unwrap();
             let valid = |row| keys.nulls().is_none_or(|nulls| nulls.is_valid(row));
             let got: Vec<_> = (0..len).map(|row| valid(row).then(|| keys.hashes()[row])).collect();
-            assert_eq!(got, rows[start..start + len], "{start} {len}");
+            assert_eq!(got, rows[start..start + len], "{len} rows from row {start} on");
         }
     }
 }
@@ -261,7 +261,7 @@ fn several_columns_are_one_key_in_their_order() {
 }
 
 #[test]
-fn columns_without_keys_are_refused_with_type_or_lengths() {
+fn columns_that_cannot_be_keys_are_refused_with_the_reason() {
     let mut hasher = ColumnHasher::new(Hasher::default());
     assert_eq!(hasher.hash(&[]).unwrap_err(), ColumnError::NoColumns);
     let (three, two) = (Int32Array::from(vec![1, 2, 3]), Int32Array::from(vec![1, 2]));
@@ -308,8 +308,8 @@ fn a_bitmap_becomes_a_buffer_without_a_copy() {
     assert!((0..1_000).all(|bit| buffer.value(bit) == expected.get(bit)));
 }
 
-/// Checks those casts between the types below for which `cast_keeps_keys` is true. The values of integers are at the
-/// ends of their ranges.
+/// Checks those casts between the types below for which `cast_keeps_keys` is true. The integers include both
+/// ends of the range of their type.
 #[test]
 fn hashes_are_equal_after_casts_that_keep_keys() {
     let columns: [ArrayRef; 10] = [

@@ -81,15 +81,16 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let options = RuntimeFilterOptions::default();
     let estimated = stages.agreed_keys;
     let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
-    let agreed_bytes = agreed.encoded_len().expect("the executors have built this spec");
+    let agreed_bytes = agreed.encoded_len().expect("a spec that the executors used is valid");
     let parts = stages.parts as u64;
-    // The agreed filter is the filter for the estimated number of keys. A part with few keys consists of a header of 40
-    // bytes and the keys' hashes, 8 bytes each; a part with many keys is a filter of the agreed size. The merged filter
-    // is made for the actual number of keys if the hashes of all parts take no more bytes than the agreed filter.
+    // The agreed filter is the planned filter, which is sized for the estimated number of keys. A part with few keys
+    // takes 40 bytes and the keys' hashes, 8 bytes each; a part with many keys is a filter of the agreed size. The
+    // merged filter is made for the actual number of keys if the hashes of all parts take no more bytes than the agreed
+    // filter.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
     let is_sparse = 8 * keys <= agreed_bytes;
     let filter = if is_sparse { agreed.keys(keys as usize) } else { agreed };
-    let filter_formula = filter.encoded_len().expect("the executors have built this spec");
+    let filter_formula = filter.encoded_len().expect("a spec that the executors used is valid");
     let tasks = (stages.filter_bytes_read as f64 / filter_formula as f64).round();
     println!(
         "| {executors} | {keys} | {parts} | {parts_bytes} | {parts_formula} | {filter_bytes} | {filter_formula} | {tasks} | {} |",
@@ -147,7 +148,8 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
 /// The number at the beginning of a text, in DataFusion's form with three digits and a suffix: `12.3 K`.
 fn rounded(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"));
+    let number: f64 =
+        text[..end].parse().unwrap_or_else(|_| panic!("no number at the beginning of: {text:.40}"));
     let scale = match text[end..].trim_start().chars().next() {
         Some('K') => 1e3,
         Some('M') => 1e6,
@@ -160,5 +162,5 @@ fn rounded(text: &str) -> u64 {
 /// The whole number at the beginning of a text.
 fn number(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().unwrap_or_else(|_| panic!("no number: {text:.40}"))
+    text[..end].parse().unwrap_or_else(|_| panic!("no number at the beginning of: {text:.40}"))
 }

@@ -18,8 +18,8 @@ use trommel_datafusion::{
 
 /// Adds runtime filters and the SQL functions of `trommel_datafusion` to a scheduler.
 ///
-/// Filters are on unless a client turns them off. If the config has its own config producer or session builder, both
-/// are kept: the options of the filters are added to the configs that the producer makes; the functions and the rule
+/// Filters are on unless a client turns them off. A config producer or session builder that the config already has is
+/// kept: the options of the filters are added to the configs that the producer makes; the functions and the rule
 /// that places filters are added to the sessions that the builder makes. The query planner of these sessions is
 /// replaced. If the config has its own physical codec, the codec is kept. The caller must ensure that this codec can
 /// encode and decode all that [`physical_codec`] can.
@@ -48,8 +48,8 @@ fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     })
 }
 
-/// The options unless a client sets others: filters are on, for all joins. DataFusion's own dynamic filters, which
-/// `all_joins` = false relies on, do not cross stages.
+/// The options unless a client sets others: filters are on, for all joins. `all_joins` = false would leave hash joins
+/// to DataFusion's own dynamic filters, which do not cross stages.
 fn default_options() -> RuntimeFilterOptions {
     RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() }
 }
@@ -68,9 +68,9 @@ fn with_filters(state: SessionState) -> Result<SessionState> {
 
 /// Adds the operators of filters, their options and the SQL functions of `trommel_datafusion` to an executor.
 ///
-/// If the config has its own function registry or config producer, the functions and options are added to those. If it
-/// has its own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode all that
-/// [`physical_codec`] can.
+/// If the config has its own function registry or config producer, the functions and options are added to those. If the
+/// config has its own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode
+/// all that [`physical_codec`] can.
 #[must_use]
 pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {
     config.override_physical_codec.get_or_insert_with(physical_codec);

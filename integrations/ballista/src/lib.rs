@@ -17,7 +17,9 @@
 //! scheduler also has an option that cancels queries without progress ([`cancel_stalled_jobs`]).
 //!
 //! Filters are on unless a client turns them off. A client that registers [`RuntimeFilterOptions`] with its session can
-//! set `trommel.runtime_filter.enabled` and all other options for its own queries.
+//! set `trommel.runtime_filter.enabled` and all other options for its own queries. Such a client sends all of these
+//! options with each query. `RuntimeFilterOptions::default()` turns filters off, so a client that wants filters must
+//! set `enabled` and `all_joins` to true.
 
 mod codec;
 mod config;

@@ -22,12 +22,12 @@ use std::sync::Arc;
 ///
 /// Ballista ends a stage where partitions are merged. The merged filter has a single partition, so without this
 /// operator nothing would end its stage: every task that filters rows would fetch all parts of the filter and merge
-/// them again. This operator has two partitions, one of which is empty. The operator above it merges the two
+/// them again. This operator has two partitions, one of which is empty. The operator above this one merges the two
 /// partitions, which ends the stage, and each task fetches only the merged filter.
 #[derive(Debug)]
 pub(crate) struct MergeStageExec {
     /// A leaf of two partitions: the first partition has one row, the second has none. A task gets some of the leaf's
-    /// partitions. If it finds the row, the first partition is among them.
+    /// partitions. If the task finds the row, the first partition is among them.
     marker: Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,

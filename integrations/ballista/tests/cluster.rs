@@ -30,7 +30,7 @@ async fn a_cluster_gives_the_answers_of_one_process() {
     for (name, sql) in QUERIES {
         let expected = rows(&local, sql).await;
         for context in [&without_options, &filtered, &static_planner] {
-            assert_eq!(rows(context, sql).await, expected, "{name}");
+            assert_eq!(rows(context, sql).await, expected, "{name} on the cluster");
         }
     }
 }

@@ -84,7 +84,7 @@ async fn kill_an_executor_after(begun_stages: usize) {
         }
         Err(error) => {
             println!("an executor was killed after {begun_stages} stages: {error}");
-            assert!(error.to_lowercase().contains("cancel"), "{error}");
+            assert!(error.to_lowercase().contains("cancel"), "another error: {error}");
         }
     }
     // The new executor gets two slots, since a task of the cancelled job might still occupy the single slot of the
@@ -94,7 +94,7 @@ async fn kill_an_executor_after(begun_stages: usize) {
     let again = loop {
         match try_rows(&context, sql).await {
             Ok(again) => break again,
-            Err(error) => assert!(begin.elapsed() < 2 * LIMIT, "{error}"),
+            Err(error) => assert!(begin.elapsed() < 2 * LIMIT, "no answer after a kill: {error}"),
         }
     };
     assert_eq!(again, expected);
@@ -128,7 +128,7 @@ async fn an_executor_without_this_crate_fails_with_a_clear_error() {
         tokio::time::timeout(LIMIT, try_rows(&context, sql)).await.expect("the query hangs");
     let error = refused.expect_err("a plan with filters cannot run on such an executor");
     println!("an executor without filters: {error}");
-    assert!(error.contains("could not be prepared"), "{error}");
+    assert!(error.contains("could not be prepared"), "another error: {error}");
     let options =
         [without_broadcast(), vec!["trommel.runtime_filter.enabled = false".to_owned()]].concat();
     let context = remote_with(&cluster, folder.path(), &options).await;
@@ -174,8 +174,8 @@ async fn concurrent_queries_do_not_mix_their_filters() {
     }
 }
 
-/// A message of Ballista has at most 16 MiB. The first filter of this test is slightly smaller, and the second filter
-/// would be larger.
+/// By default, a message of Ballista has at most 16 MiB. The first filter of this test is slightly smaller, and the
+/// second filter would be larger.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_near_the_message_limit_do_not_hang_a_query() {
     let (folder, _, _) = tables().await;
@@ -185,7 +185,7 @@ async fn filters_near_the_message_limit_do_not_hang_a_query() {
     context.register_udaf(trommel_filter_udaf().as_ref().clone());
     let count = "SELECT count(*) FROM lineitem";
     let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
-    // These are 7.5 million keys. Their hashes would take more bytes than the filter, so the filter is sent.
+    // The filter gets 7.5 million keys. Their hashes would take more bytes than the filter, so the filter is sent.
     let key = "(l_orderkey * 8 + l_linenumber) * 32";
     for planned_keys in [12_600_000, 20_000_000] {
         let filter = format!(
@@ -198,7 +198,7 @@ async fn filters_near_the_message_limit_do_not_hang_a_query() {
         println!("a filter for {planned_keys} keys: {counted:?}");
         match counted {
             Ok(counted) => assert_eq!(counted, all),
-            Err(error) => assert!(error.contains("too large"), "{error}"),
+            Err(error) => assert!(error.contains("too large"), "another error: {error}"),
         }
     }
 }

@@ -7,8 +7,8 @@ use datafusion::physical_expr::expressions::Literal;
 use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
-/// The size limit of a planned filter in frozen form, in bytes: 16 MiB. Impala and Doris have the same limit, and a
-/// message between Ballista's executors cannot be larger.
+/// The size limit of a planned filter in frozen form, in bytes: 16 MiB. Impala and Doris have the same limit, and by
+/// default a message between Ballista's executors cannot be larger.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate if the argument is missing.
@@ -29,7 +29,7 @@ const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 pub(crate) struct Agreed {
     spec: FilterSpec,
     /// The maximum number of hashes that a part keeps. A part with more keys inserts them into the planned filter.
-    /// These hashes take no more bytes than that filter, and no more than `MAX_FILTER_BYTES`.
+    /// `max_hashes` hashes take no more bytes than the planned filter, and no more than `MAX_FILTER_BYTES`.
     max_hashes: usize,
     /// Whether the planned filter would be larger than `MAX_FILTER_BYTES`. If so, a part with more than `max_hashes`
     /// keys becomes `ALWAYS_TRUE` instead.

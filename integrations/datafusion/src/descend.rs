@@ -50,7 +50,7 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
 
 /// Returns the plan with a runtime filter at the origin of `column`, as near to the scan as possible. The filter is
 /// built from the single column of `keys`; `join` describes the join that it is for. If a filter of the same column by
-/// the same key column is already there, it is replaced. `None` if that filter already has the same `keys`.
+/// the same key column is already there, the new filter replaces it. `None` if that filter already has the same `keys`.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
@@ -156,8 +156,8 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
     Ok(without?.data)
 }
 
-/// Marks a runtime filter within a chain as one that pays even if its own join is broadcast, because it also determines
-/// the keys of the new filter.
+/// Marks a runtime filter within a chain as one that pays even if the build side of its own join is sent to all
+/// executors, because it also determines the keys of the new filter.
 fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     match RuntimeFilterNode::of(&plan) {
         Some(filter) if !filter.join.pays_if_broadcast => {

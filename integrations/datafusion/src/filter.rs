@@ -13,7 +13,7 @@ use trommel_arrow::ColumnHasher;
 /// A filter whose bytes were verified.
 #[derive(Debug)]
 pub(crate) enum QueryFilter {
-    /// Stands for a filter of all keys: every answer is true.
+    /// Stands for a filter of all keys: the answer for every key is true.
     AlwaysTrue,
     /// A frozen filter.
     View(Box<OwnedView>),
@@ -62,10 +62,9 @@ struct Parsed {
 }
 
 impl Parsed {
-    /// Whether `bytes` are this filter. Compares only length and header. The header contains the table's checksum, so
-    /// two different filters have equal headers only with a probability of 2^-64. If the table in `bytes` was damaged
-    /// after the verification, lookups use the verified table. Comparing the tables would read as much memory as
-    /// parsing.
+    /// Whether `bytes` are this filter. Compares only length and header. The header contains the table's checksum of 64
+    /// bits, so the headers of two different filters are hardly ever equal. If the table in `bytes` is damaged, lookups
+    /// use the verified table. Comparing the tables would read as much memory as parsing.
     fn is(&self, bytes: &[u8]) -> bool {
         self.len == bytes.len() && bytes.starts_with(&self.header)
     }

@@ -16,8 +16,8 @@ pub(crate) struct FilterGroups {
     agreed: Agreed,
     hasher: ColumnHasher,
     sets: Vec<KeySet>,
-    /// The sum of the sets' heap bytes. Every change updates it, since computing the sum for every batch would take
-    /// time for every group.
+    /// The sum of the sets' heap bytes. Every change of a set updates the sum. Computing the sum anew for every batch
+    /// would take time proportional to the number of groups.
     heap_bytes: usize,
 }
 

@@ -26,7 +26,8 @@
 //!   repartitioned, sorted or sent. The rule is off until `SET trommel.runtime_filter.enabled = true`;
 //!   [`RuntimeFilterOptions`] has the options.
 //!
-//! [`trommel_arrow`] documents which values are equal as keys, and what NULL means.
+//! [`trommel_arrow`] documents which values are equal as keys. `trommel_filter` leaves out NULLs. `might_contain` is
+//! true if the key is NULL.
 
 mod aggregate;
 mod arguments;

@@ -22,8 +22,9 @@ use std::sync::{Arc, LazyLock};
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
-/// The function remembers the eight filters that were used last, so that it does not verify them again for the next
-/// batch. If the filters are a column, consecutive rows of a batch with the same filter cost at most one verification.
+/// The function keeps copies of the eight filters that were used last, so that it does not verify them again for the
+/// next batch. If the filters are a column, consecutive rows of a batch with the same filter cost at most one
+/// verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,

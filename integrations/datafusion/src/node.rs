@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub struct FilteredJoin {
     /// The estimated number of bytes per row of the side whose keys build the filter; 0 if unknown.
     pub build_row_bytes: usize,
-    /// Whether the filter pays even if the side whose keys build it is sent to all executors. This is so if the
-    /// filtered rows are grouped before the join, or if they are the keys of another filter.
+    /// Whether the filter pays even if the side whose keys build it is sent to all executors. This is the case if the
+    /// filtered rows are grouped before the join, or if another filter is built from the filtered rows.
     pub pays_if_broadcast: bool,
 }
 

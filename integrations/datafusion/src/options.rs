@@ -13,8 +13,9 @@ use trommel::FilterKind;
 pub struct RuntimeFilterOptions {
     /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
-    /// Whether a join gets a filter even if DataFusion's own dynamic filters already filter it, which they do for hash
-    /// joins within one process. Default: false.
+    /// Whether joins get filters even if DataFusion's options `prefer_hash_join` and
+    /// `enable_join_dynamic_filter_pushdown` are both on. DataFusion's own dynamic filters then apply to the hash joins
+    /// within one process. Default: false.
     pub all_joins: bool,
     /// The kind of filter. Default: `split-block-bloom`.
     pub kind: FilterKind,
@@ -23,10 +24,11 @@ pub struct RuntimeFilterOptions {
     /// The maximum size of a filter in bytes. A join is not filtered if its filter would be larger. Default: 8 MiB, as
     /// in Spark.
     pub max_bytes: usize,
-    /// The maximum of the number of rows that are read for the keys, divided by the number of rows that are filtered. A
-    /// join is not filtered if its ratio is higher. Default: 0.5.
+    /// The maximum ratio of two numbers of rows: of the tables that are read for the keys, and of the tables of the
+    /// filtered input. Rows that predicates drop are counted too. A join is not filtered if its ratio is higher.
+    /// Default: 0.5.
     pub max_build_share: f64,
-    /// The minimum number of rows of an input. A smaller input is not filtered. Default: 100,000.
+    /// The minimum number of rows of the tables of an input. An input of fewer rows is not filtered. Default: 100,000.
     pub min_probe_rows: usize,
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
     /// the filter. Default: 65,536.

@@ -35,8 +35,8 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 
 /// Registers the functions, the options, and the rule with its planner.
 ///
-/// This replaces the session's query planner. A session that has its own planner registers functions, options and rule
-/// one by one, and adds [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to its planner.
+/// This replaces the session's query planner. If the session has its own planner, register functions, options and rule
+/// one by one instead, and add [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to that planner.
 ///
 /// ```
 /// use datafusion::prelude::SessionContext;

@@ -14,13 +14,14 @@ use std::sync::Arc;
 /// can get filters.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// with at least one pair of keys that are columns, and filters an input only if the join has the same result without
-/// the unmatched rows of this input. The keys are read a second time, from the part of the other input in which the key
-/// column originates. This part must be a chain of a scan, filters, projections, aliases and runtime filters, and must
-/// drop rows of its table.
+/// with at least one pair of keys that are columns, perhaps with casts that keep their hashes. It filters an input only
+/// if the join has the same result without the unmatched rows of this input. The keys are read a second time, from the
+/// part of the other input in which the key column originates. This part must be a chain of a scan, filters,
+/// projections, aliases and runtime filters, and must drop rows of its table.
 ///
-/// Within one process, DataFusion's hash joins filter their probe side themselves. The rule does not filter such joins
-/// unless `all_joins` is set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
+/// Within one process, DataFusion's hash joins filter their probe side themselves. So the rule does nothing if
+/// DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on, unless `all_joins` is
+/// set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
 ///
 /// The chain must give the same rows both times. So the rule uses no chain with a volatile predicate, such as
 /// `random() < 0.1`. It cannot detect that a table changes during a query.
@@ -52,9 +53,9 @@ impl OptimizerRule for RuntimeFilterRule {
             LogicalPlan::Join(join) => filter_inputs(join),
             other => Ok(Transformed::no(other)),
         };
-        // A filter is more selective if other filters have already selected its keys. Those can come from joins above
-        // or below the filter's own join, so there are two passes, down and up. The second pass replaces filters of the
-        // first pass by more selective ones.
+        // A filter is more selective if other filters have already selected its keys. The other filters can come from
+        // joins above or below the filter's own join, so there are two passes, down and up. The second pass replaces
+        // filters of the first pass by more selective ones.
         plan.transform_down(filter)?.transform_data(|plan| plan.transform_up(filter))
     }
 }
@@ -67,7 +68,7 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-/// Whether the rule can change a plan: it must have neither runtime filters nor recursion. If a plan has runtime
+/// Whether the rule can change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
 /// filters, the rule has already run, and another run would filter by the rows that these filters select. The working
 /// table of a recursive query can be read only once.
 fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
@@ -116,8 +117,8 @@ fn filter_inputs(join: Join) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::new(LogicalPlan::Join(join), true, TreeNodeRecursion::Continue))
 }
 
-/// The two columns of an equality condition. `None` unless both sides are columns, perhaps with casts, whose values can
-/// be keys of a filter.
+/// The two columns of an equality condition. `None` unless both sides are columns whose values can be keys of a filter,
+/// perhaps with casts that keep the keys.
 fn columns<'a>(
     join: &'a Join,
     (left, right): &'a (Expr, Expr),
@@ -140,7 +141,7 @@ fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     trommel_arrow::cast_keeps_keys(from, cast_to.unwrap_or(from)).then_some(column)
 }
 
-/// Returns the input `probe` with a filter at the origin of its key. `None` if the input cannot be filtered.
+/// Returns the input `probe` with a filter at the origin of its key. `None` if the input gets no new filter.
 fn filter_input(
     drops_unmatched: bool,
     probe: &LogicalPlan,

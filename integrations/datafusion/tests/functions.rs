@@ -55,7 +55,7 @@ async fn one_and_eight_partitions_build_the_same_bytes() {
             one == eight,
             "{keys} keys and {rows} rows: one and eight partitions build different bytes"
         );
-        assert!(eight.len() < 40_000, "{} bytes", eight.len());
+        assert!(eight.len() < 40_000, "the filter has {} bytes", eight.len());
     }
 }
 
@@ -165,7 +165,7 @@ async fn nulls_are_not_inserted_and_any_filter_might_contain_them() {
 #[tokio::test]
 async fn a_filter_that_would_be_useless_is_one_byte() {
     let context = context(4).await;
-    // Far more keys than expected: a Bloom filter with too many false positives, and two full tables with slots.
+    // Far more keys than expected: a Bloom filter has too many false positives, and two filters with slots are full.
     for arguments in
         ["id, 0.01, 'bloom', 10", "id, 0.01, 'cuckoo', 100", "id, 0.01, 'quotient', 100"]
     {
@@ -205,15 +205,15 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
     ];
     for (bytes, message) in cases {
         let error = refused(&context, &ask(bytes)).await;
-        assert!(error.contains(message), "{error}");
+        assert!(error.contains(message), "no {message:?} in: {error}");
     }
-    // The damage is in the table, so this must be a filter that was not used before: a filter that was verified once is
-    // recognized by its header alone.
+    // The damage is in the table, and a filter that was verified once is recognized by its header alone. So this filter
+    // must not have been used before.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;
     let error = refused(&context, &ask(&damaged)).await;
-    assert!(error.contains("checksum"), "{error}");
+    assert!(error.contains("checksum"), "another error: {error}");
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn wrong_arguments_are_refused() {
     ];
     for (call, message) in cases {
         let error = refused(&context, &format!("SELECT {call} FROM numbers")).await;
-        assert!(error.contains(message), "{call}: {error}");
+        assert!(error.contains(message), "{call}: no {message:?} in: {error}");
     }
 }
 
@@ -248,7 +248,10 @@ async fn memory_is_counted_and_exceeding_the_pool_is_an_error() {
     // 20,000 groups with 50 hashes of 8 bytes each take 8 MB.
     let sql = "SELECT id, trommel_filter(id + x, 0.01, 'bloom', 1000000) FROM numbers, (SELECT id AS x FROM numbers LIMIT 50) GROUP BY id";
     let error = refused(&context, sql).await;
-    assert!(error.contains("Resources exhausted") || error.contains("memory"), "{error}");
+    assert!(
+        error.contains("Resources exhausted") || error.contains("memory"),
+        "another error: {error}"
+    );
 }
 
 #[tokio::test]
@@ -264,7 +267,7 @@ async fn dataframes_have_the_functions_too() {
         .filter(might_contain(lit(bytes), col("id")))
         .unwrap();
     let found = probed.count().await.unwrap();
-    assert!((100..=100 + 199 + 84).contains(&found), "{found}");
+    assert!((100..=100 + 199 + 84).contains(&found), "{found} rows pass");
 }
 
 #[tokio::test]

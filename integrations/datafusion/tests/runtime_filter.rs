@@ -88,7 +88,7 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items JOIN orders USING (order_id) JOIN customers USING (customer) WHERE segment = 3",
         3,
     ),
-    // The key comes through aliases, projections and groups.
+    // The key comes through aliases, projections and groups, or is computed.
     (
         "SELECT * FROM (SELECT order_id AS o, max(item) FROM items GROUP BY order_id) JOIN (SELECT order_id AS p FROM orders WHERE day = 7) ON o = p",
         1,
@@ -107,7 +107,7 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items JOIN orders ON part IS NOT DISTINCT FROM orders.order_id WHERE day = 7",
         0,
     ),
-    // The build side could return different keys when it is read a second time.
+    // The build side could return different keys when it is read a second time, or can be read only once.
     (
         "SELECT order_id FROM items JOIN orders USING (order_id) WHERE random() < 2.0 AND day = 7 + CAST(random() AS INT) * 0",
         0,
@@ -128,7 +128,10 @@ async fn every_join_has_the_same_rows_with_and_without_filters() {
     let context = context().await;
     for (sql, filtered) in JOINS {
         switch(&context, "enabled", "false").await;
-        assert!(filters(&plan(&context, sql).await).is_empty(), "{sql}");
+        assert!(
+            filters(&plan(&context, sql).await).is_empty(),
+            "the plan has a filter although filters are off: {sql}"
+        );
         let expected = rows(&query(&context, sql).await);
         switch(&context, "enabled", "true").await;
         for kind in ["split-block-bloom", "cuckoo"] {
@@ -267,7 +270,7 @@ async fn options_are_checked_and_listed() {
     let sql = "SELECT value FROM information_schema.df_settings WHERE name = 'trommel.runtime_filter.fpr'";
     execute(&context, "SET datafusion.catalog.information_schema = true").await;
     let listed = rows(&query(&context, sql).await).concat();
-    assert!(listed.contains("0.05"), "{listed}");
+    assert!(listed.contains("0.05"), "the setting is not listed: {listed}");
     for (option, value) in [
         ("enabled", "perhaps"),
         ("fpr", "0"),
@@ -282,7 +285,10 @@ async fn options_are_checked_and_listed() {
         let error =
             support::refused(&context, &format!("SET trommel.runtime_filter.{option} = {value}"))
                 .await;
-        assert!(error.contains(&format!("runtime_filter.{option}")), "{error}");
+        assert!(
+            error.contains(&format!("runtime_filter.{option}")),
+            "the error does not name the option: {error}"
+        );
     }
 }
 
@@ -322,5 +328,5 @@ async fn the_memory_pool_counts_the_filter() {
         .with_runtime(tiny)
         .with_session_config(context.copied_config());
     let error = collect(plan, Arc::new(task)).await.unwrap_err().to_string();
-    assert!(error.contains("Resources exhausted"), "{error}");
+    assert!(error.contains("Resources exhausted"), "another error: {error}");
 }

@@ -5,7 +5,8 @@
 //!
 //! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
 //! with the lowest time in brackets. The answers of the two subjects are compared, and every present value must be
-//! found. ROUNDS is 15 by default. SCALE, 1 by default, divides all sizes, for a quick trial of the program.
+//! found. ROUNDS is 15 by default. SCALE, 1 by default, is for a quick trial of the program: it divides the numbers of
+//! values per built filter, of row groups, of literals and of files.
 
 use bytes::Bytes;
 use parquet::basic::Compression;

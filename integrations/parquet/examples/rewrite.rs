@@ -1,6 +1,8 @@
 //! Changes the Bloom filters of a Parquet file.
 //!
-//!     rewrite INPUT OUTPUT [add COLUMN FPR | replace COLUMN FPR | fold COLUMN FPR | remove COLUMN | any-size]...
+//!     rewrite INPUT OUTPUT [any-size] [add COLUMN FPR | replace COLUMN FPR | fold COLUMN FPR | remove COLUMN]...
+//!
+//! The option `any-size` allows `add` and `replace` to make filters whose number of blocks is not a power of two.
 
 use std::env;
 use std::error::Error;
@@ -24,8 +26,9 @@ fn main() -> ExitCode {
 }
 
 fn run(mut words: impl Iterator<Item = String>) -> Result<(), Box<dyn Error>> {
-    const USAGE: &str = "usage: rewrite INPUT OUTPUT [add COLUMN FPR | replace COLUMN FPR | \
-        fold COLUMN FPR | remove COLUMN | any-size]...";
+    const USAGE: &str = "usage: rewrite INPUT OUTPUT [any-size] [add COLUMN FPR | \
+        replace COLUMN FPR | fold COLUMN FPR | remove COLUMN]...\n\
+        any-size: add and replace can make filters whose number of blocks is not a power of two";
     let mut rewrite = Rewrite::new(words.next().ok_or(USAGE)?);
     let output = words.next().ok_or(USAGE)?;
     while let Some(verb) = words.next() {

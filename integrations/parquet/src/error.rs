@@ -15,7 +15,7 @@ pub enum FilterError {
         /// The number of bytes given.
         got: u64,
     },
-    /// The header is not in Thrift's compact protocol, or lacks a field.
+    /// The header is not in Thrift's compact protocol, lacks a field, or has a field of the wrong type.
     Header {
         /// Position in the header.
         at: u64,
@@ -34,7 +34,7 @@ pub enum FilterError {
         /// The length of the bitset in bytes, according to the header.
         bytes: i64,
     },
-    /// The filter does not lie between the beginning of the file and its footer.
+    /// The filter does not begin between the first four bytes of the file and its footer.
     OutsideFile {
         /// The offset of the filter according to the footer.
         offset: i64,
@@ -230,7 +230,8 @@ pub enum ProbeError {
     },
     /// Literals for a column of half-precision floats must be made for this column, by
     /// [`Literals::new`](crate::Literals::new). As plain bytes, 0.0 and −0.0 would be different literals, though they
-    /// are equal as floats.
+    /// are equal as floats. The error is the same if literals that were made for such a column are looked up in another
+    /// column of byte arrays.
     NeedsColumn,
     /// A text is not a value of the column's type.
     Text {

@@ -73,7 +73,7 @@ impl<'a> FileFilters<'a> {
     /// The filter of a column chunk. `None` if the chunk has no filter.
     ///
     /// # Errors
-    /// [`FileError`] if the filter is malformed or not in the file, or if there is no such row group or column.
+    /// [`FileError`] if the filter is malformed or not in this file, or if there is no such row group or column.
     pub fn filter(
         &self,
         row_group: usize,
@@ -112,10 +112,12 @@ impl<'a> FileFilters<'a> {
     }
 
     /// The row groups that must be read to find the literals. The bitmap has a bit for each row group. The bit is set
-    /// if the row group has no filter, or if its filter reports one of the literals as present.
+    /// if the row group has no filter, if its filter reports one of the literals as present, or if every row group is
+    /// assumed to have one of the literals ([`Literals`]).
     ///
     /// # Errors
-    /// [`ProbeError`] if the literals are not of the column's type, or a filter of the column is malformed.
+    /// [`ProbeError`] if the literals do not have the column's type or fixed length, or a filter of the column cannot
+    /// be read.
     pub fn row_groups_to_read(
         &self,
         column: &Column,
@@ -137,8 +139,8 @@ impl<'a> FileFilters<'a> {
     /// filter.
     ///
     /// # Errors
-    /// [`ProbeError`] if the literals are not of the column's type, the filter is malformed, or there is no such row
-    /// group.
+    /// [`ProbeError`] if the literals do not have the column's type or fixed length, the filter cannot be read, or
+    /// there is no such row group.
     pub fn might_contain(
         &self,
         row_group: usize,

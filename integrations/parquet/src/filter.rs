@@ -97,8 +97,8 @@ impl<'a> ChunkFilter<'a> {
         self.view.count_ones() as f64 / (self.bitset.len() as f64 * 8.0)
     }
 
-    /// Whether any of the literals might be in the column chunk. The literals must be of the column's physical type.
-    /// This function cannot check the type, since a filter does not contain it.
+    /// Whether any of the literals might be in the column chunk. The caller must ensure that the literals are of the
+    /// column's physical type. This function cannot check the type, since a filter does not contain it.
     /// [`FileFilters::row_groups_to_read`](crate::FileFilters::row_groups_to_read) checks the type.
     ///
     /// ```
@@ -123,8 +123,9 @@ impl<'a> ChunkFilter<'a> {
         literals.any_in(&self.view, &mut Bitmap::new(0))
     }
 
-    /// The literals that might be in the column chunk: a bit for each literal. The literals must be of the column's
-    /// physical type, which is not checked, as in [`might_contain_any`](ChunkFilter::might_contain_any).
+    /// The literals that might be in the column chunk: a bit for each literal. As for
+    /// [`might_contain_any`](ChunkFilter::might_contain_any), the caller must ensure that the literals are of the
+    /// column's physical type.
     #[must_use]
     pub fn might_contain_each(&self, literals: &Literals) -> Bitmap {
         literals.each_in(&self.view)

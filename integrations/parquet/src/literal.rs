@@ -164,7 +164,8 @@ impl Literals {
 
     /// Makes literals from text that a person types: integers, floats, strings, UUIDs with or without dashes, decimals
     /// with a point, dates as `2026-01-31`. Times and timestamps are integers in the column's unit. Byte arrays of
-    /// fixed length that are neither decimals nor UUIDs, such as intervals, are hexadecimal with the prefix `0x`.
+    /// fixed length that are neither decimals nor UUIDs, such as intervals and half-precision floats, are hexadecimal
+    /// with the prefix `0x`.
     ///
     /// # Errors
     /// [`ProbeError::Text`] if a text is not a value of the column, or an error of [`Literals::new`].
@@ -327,7 +328,7 @@ impl Literals {
         self.push_hash(HASHER.hash_bytes(value));
     }
 
-    /// Refuses a column whose type differs from the type of the literals.
+    /// Refuses a column whose type or fixed length differs from that of the literals.
     pub(crate) fn check(&self, column: &Column) -> Result<(), ProbeError> {
         let expected = Self::for_column(column)?;
         if self.physical != expected.physical {
@@ -430,7 +431,8 @@ mod tests {
         assert_eq!(big_endian(i128::MIN, 16), Some(i128::MIN.to_be_bytes().to_vec()));
     }
 
-    /// A schema can state any length of a byte array. No literal may be excluded because its bytes would be too many.
+    /// A schema can state any length of a byte array. A literal must not be excluded because its bytes would be too
+    /// many.
     #[test]
     fn decimals_of_absurd_lengths_are_in_every_row_group() {
         let empty = SplitBlockBloom::builder().keys(100).fpr(1e-4).hasher(HASHER).build().unwrap();
@@ -445,7 +447,7 @@ mod tests {
                 logical: None,
             };
             let literals = Literals::decimals(&column, [1, -1]).unwrap();
-            assert_eq!(literals.each_in(&view).count_ones(), expected, "{len}");
+            assert_eq!(literals.each_in(&view).count_ones(), expected, "{len} bytes");
         }
     }
 

@@ -46,7 +46,7 @@ impl<'a> FilterSet<'a> {
     /// has no filter, every lookup returns the file.
     ///
     /// # Errors
-    /// [`ProbeError`] if there is no such column, if two columns have this path, or if a filter is malformed. The set
+    /// [`ProbeError`] if there is no such column, if two columns have this path, or if a filter cannot be read. The set
     /// is then unchanged.
     pub fn push(&mut self, file: &FileFilters<'a>, column: &str) -> Result<(), ProbeError> {
         let column = file.column(column)?;
@@ -80,10 +80,11 @@ impl<'a> FilterSet<'a> {
     }
 
     /// The files that must be read to find the literals: a bit for each file, in the order in which the files were
-    /// added. The bit is set if one of the literals might be in the file, or if one of its row groups has no filter.
+    /// added. The bit is set if one of the literals might be in the file, or if one of the file's row groups has no
+    /// filter.
     ///
     /// # Errors
-    /// [`ProbeError`] if the type of the column differs from the type of the literals in any of the files.
+    /// [`ProbeError`] if the literals do not have the type or the fixed length that the column has in one of the files.
     pub fn files_to_read(&self, literals: &Literals) -> Result<Bitmap, ProbeError> {
         self.columns.iter().try_for_each(|column| literals.check(column))?;
         let mut read = Bitmap::new(self.files);

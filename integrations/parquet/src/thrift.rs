@@ -12,7 +12,7 @@ pub(crate) struct ThriftError {
     pub(crate) problem: &'static str,
 }
 
-/// The maximum number of levels of nested structs and lists in a value that is skipped.
+/// The maximum number of levels of nested structs, lists and maps in a value that is skipped.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.

@@ -100,8 +100,8 @@ def check_pruning(path, columns):
             groups, _, rows = scanned(path, f"{column} = {literal(column, absent)}")
             assert rows == 0
             asked, read = asked + GROUPS, read + groups
-        # Of 180 row groups that need not be read, 1 % is expected to be read. The probability that 10 or more are read
-        # is below 1 in 10,000.
+        # Of at most 180 row groups that need not be read, at most 1 % are expected to be read. The probability that 10
+        # or more are read is below 1 in 10,000.
         assert read < 10, (column, read, asked)
 
 

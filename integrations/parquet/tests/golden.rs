@@ -34,7 +34,7 @@ fn filters_of_other_writers_are_ours_bit_for_bit() {
             let ours = ours(&filter, column.path(), group);
             assert!(
                 filter.bitset() == ours.parquet_bitset(),
-                "the bitsets differ: {writer} {} {group}",
+                "the bitsets differ: {writer}, column {}, row group {group}",
                 column.path()
             );
             // The bitset is borrowed from the file's bytes.
@@ -99,7 +99,7 @@ fn row_groups_with_a_literal_are_read_and_few_others() {
                     let groups = file.row_groups_to_read(column, &literals).unwrap();
                     assert!(
                         groups.get(group),
-                        "a value is missing: {writer} {} {k}",
+                        "a value is missing: {writer}, column {}, number {k}",
                         column.path()
                     );
                     if has_filter {
@@ -111,8 +111,7 @@ fn row_groups_with_a_literal_are_read_and_few_others() {
                 }
             }
         }
-        // The filters have 13 bits per value (26 in pyarrow's `tags`), so at most 1 % of the absent values are expected
-        // to pass.
+        // The filters have 13 bits per distinct value, so at most 1 % of the absent values are expected to pass.
         assert!(
             read * 25 < asked,
             "{writer}: {read} of {asked} row groups without the value are read"
@@ -177,11 +176,14 @@ fn text_becomes_literals_of_the_column() {
         let column = file.column(path).unwrap();
         let literals = Literals::parse(column, [text]).unwrap();
         let read = file.row_groups_to_read(column, &literals).unwrap();
-        assert!(read.get(0) && read.count_ones() < GROUPS, "{path} {text}");
+        assert!(read.get(0) && read.count_ones() < GROUPS, "{path} = {text}: the wrong row groups");
     }
     for (path, text) in [("id", "1.5"), ("day", "2026-02-30"), ("amount", "1.234"), ("key", "00")] {
         let refused = Literals::parse(file.column(path).unwrap(), [text]).unwrap_err();
-        assert!(refused.to_string().starts_with(&format!("{text:?} is not")), "{refused}");
+        assert!(
+            refused.to_string().starts_with(&format!("{text:?} is not")),
+            "another error: {refused}"
+        );
     }
 }
 

@@ -184,7 +184,7 @@ fn wrong_filter_offsets_and_lengths_are_refused_with_their_numbers() {
         assert!(file.filter(0, file.column("id").unwrap()).unwrap().is_some());
         match error {
             FileError::Filter { row_group: 0, column: 0, source } => source,
-            other => panic!("{other}"),
+            other => panic!("another error: {other}"),
         }
     };
     for at in [-1, i64::MIN, 0, 3, i64::MAX, valid.len() as i64] {
@@ -262,7 +262,7 @@ fn encrypted_and_other_files_are_refused() {
         fs::write(folder.path("bad"), bytes).unwrap();
         match Rewrite::new(folder.path("bad")).add("plain", 0.01).write(folder.path("out")) {
             Err(RewriteError::File(same)) => assert_eq!(same, error),
-            other => panic!("{other:?}"),
+            other => panic!("another result: {other:?}"),
         }
         error
     };

@@ -29,7 +29,7 @@ fn metadata(path: &Path) -> ParquetMetaData {
 }
 
 /// Checks that two files have the same content except for filters: metadata, bytes of the chunks, page indexes, and the
-/// pages that they point to.
+/// pages to which the page indexes point.
 fn assert_same_except_filters(old: &Path, new: &Path) {
     let (old_bytes, new_bytes) = (fs::read(old).unwrap(), fs::read(new).unwrap());
     let (old, new) = (metadata(old), metadata(new));
@@ -124,7 +124,7 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
         let ours = built(&values, filter.bitset().len());
         assert!(
             filter.bitset() == ours.parquet_bitset(),
-            "the bitsets differ: {} {group}",
+            "the bitsets differ: column {}, row group {group}",
             column.path()
         );
         // The false-positive rate is estimated from the number of set bits. This number varies, since a filter has only
@@ -156,7 +156,11 @@ fn a_rewriting_without_operations_copies_the_file() {
     }
     for input in &inputs {
         let report = Rewrite::new(input).write(&output).unwrap();
-        assert!(fs::read(input).unwrap() == fs::read(&output).unwrap(), "{}", input.display());
+        assert!(
+            fs::read(input).unwrap() == fs::read(&output).unwrap(),
+            "{}: the copy differs",
+            input.display()
+        );
         assert_eq!(report.file_bytes_before, report.file_bytes_after);
         assert!(report.filters.is_empty());
     }
@@ -220,7 +224,7 @@ fn an_added_filter_that_is_removed_gives_the_old_file_byte_for_byte() {
 }
 
 #[test]
-fn filters_between_row_groups_are_replaced_and_data_moves_up() {
+fn replaced_filters_leave_no_gap_between_row_groups_or_at_the_end() {
     let folder = Folder::new();
     let (input, output) = (folder.path("in"), folder.path("out"));
     for position in POSITIONS {
@@ -315,7 +319,7 @@ fn nothing_moves_in_a_file_with_unaccounted_bytes() {
 }
 
 #[test]
-fn the_output_may_be_the_input_and_keeps_its_permissions() {
+fn the_output_can_be_the_input_and_keeps_its_permissions() {
     let folder = Folder::new();
     let (file, copy) = (folder.path("file"), folder.path("copy"));
     let options = Options::default();

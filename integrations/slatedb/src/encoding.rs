@@ -6,7 +6,8 @@
 //!
 //! A filter block itself has no checksum, and a flipped bit in the block can hide keys. SlateDB's checksum detects
 //! damage to bytes from the object store. The checksum of this encoding also detects damage to bytes that a cache, a
-//! codec or another program gives to the policy. It is computed with the hash function and the seed of the policy.
+//! codec or another program gives to the policy. This checksum is computed with the hash function and the seed of the
+//! policy.
 
 use trommel::{FilterPolicy, KeyHash};
 

@@ -20,8 +20,8 @@ impl Hashing {
 
     /// The hash of the target's prefix. `None` if the policy has no extractor or the extractor finds no prefix.
     ///
-    /// Also `None` if the extractor returns a length that exceeds the target's length, where SlateDB's own filter panics.
-    /// So such a key is added without a prefix, and the filter does not exclude a query for such a prefix.
+    /// Also `None` if the extractor returns a length that exceeds the target's length. SlateDB's own filter panics in
+    /// this case. Here, the key is added without a prefix, and the filter does not exclude a query for such a prefix.
     pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
         let len = self.extractor.as_ref()?.prefix_len(target)?;
         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;

@@ -109,7 +109,7 @@ impl TrommelFilterPolicy {
     }
 
     /// Sets whether whole keys are in the filter. Without whole keys, the filter is smaller, and a get looks up only
-    /// the key's prefix.
+    /// the key's prefix. Without whole keys and without a prefix extractor, the filter excludes nothing.
     ///
     /// ```
     /// use slatedb::FilterPolicy as _;
@@ -182,8 +182,8 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
 }
 
 /// Returns the policy's name. It contains everything that is needed to read a filter's bytes: kind, hash and seed, and
-/// which parts of keys are added. The name of the extractor comes last, so that two different configurations never have
-/// the same name, whatever their extractors are called.
+/// which parts of keys are added. The name of the extractor comes last. So two configurations that differ in any of
+/// these never have the same name, whatever their extractors are called.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

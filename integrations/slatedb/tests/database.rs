@@ -76,12 +76,15 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
         KEYS,
         "not every key was found through the filter of its table: {answers:?}"
     );
-    assert!(answers.false_positives <= *bounds.end() as u64, "{answers:?}, {bounds:?}");
+    assert!(
+        answers.false_positives <= *bounds.end() as u64,
+        "too many false positives, not {bounds:?}: {answers:?}"
+    );
     // Counts the lookups in filters of tables without the key. A get of an absent key looks in four such filters. A get
     // of a present key looks in 1.5 of them on average before it finds the key, but SlateDB checks some tables ahead,
     // so there can be three. That makes 5.5 to 7 for each pair of a present and an absent key.
     let without_key = answers.no + answers.false_positives;
-    assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "{answers:?}");
+    assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "lookups: {answers:?}");
 }
 
 #[tokio::test]
@@ -202,7 +205,7 @@ async fn prefix_scans_skip_tables_without_the_prefix() {
             }
             let answers = recorder.answers("prefix");
             // Nearly all prefixes are in the range of both tables, and the scan skips one of the two.
-            assert!(answers.no >= 200, "{answers:?}: {policy:?}");
+            assert!(answers.no >= 200, "few tables are skipped: {answers:?}: {policy:?}");
             assert_eq!(answers.maybe - answers.false_positives, 250);
             // A shorter prefix than the extractor's excludes no table.
             assert_eq!(scan(&db, &key(0)[..18]).await, 256);
@@ -243,7 +246,11 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
             require_even_keys(&db, 0..2_000).await;
             let answers = recorder.answers("point");
             let shared = written_by.iter().any(|policy| read_by.contains(policy));
-            assert_eq!(answers.no > 1_500, shared, "{written_by:?} {read_by:?} {answers:?}");
+            assert_eq!(
+                answers.no > 1_500,
+                shared,
+                "written by {written_by:?}, read by {read_by:?}: {answers:?}"
+            );
             assert_eq!(answers.no > 0, shared);
             db.close().await.unwrap();
         }

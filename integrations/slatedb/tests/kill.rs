@@ -93,7 +93,7 @@ fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
     });
     // The writer needs time to open the database. After its first report it does nothing but write.
     let first = batches.recv_timeout(Duration::from_secs(60));
-    let first = first.expect("no writer reported a batch within a minute");
+    let first = first.expect("the writer ended or reported no batch within a minute");
     std::thread::sleep(delay);
     writer.0.kill().unwrap();
     let status = writer.0.wait().unwrap();

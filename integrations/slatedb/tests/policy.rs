@@ -107,7 +107,7 @@ fn incompatible_policies_have_different_names() {
     let n = names.len();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), n, "{names:?}");
+    assert_eq!(names.len(), n, "two policies have the same name: {names:?}");
     // The order of the calls and the bits per key are not in the name.
     let other = TrommelFilterPolicy::with_bits_per_key(20.0).unwrap();
     let other = other.with_whole_key_filtering(false).with_prefix_extractor(fixed(3));
@@ -116,7 +116,7 @@ fn incompatible_policies_have_different_names() {
 }
 
 #[test]
-fn bits_per_key_may_change() {
+fn bits_per_key_can_change() {
     let other = TrommelFilterPolicy::with_bits_per_key(16.0).unwrap();
     let bytes = encoded(&*build(&policy(), (0..1_000).map(key)));
     let filter = other.decode(&bytes);
@@ -210,8 +210,8 @@ fn random_and_foreign_bytes_are_counted_and_exclude_nothing() {
     }
 }
 
-/// The policy hashes the same prefixes and whole keys as SlateDB's own filter, so both give the same answer to every
-/// query that is not a false positive.
+/// The policy hashes the same prefixes and whole keys as SlateDB's own filter. So both give the same answer to a query
+/// unless one of the answers is a false positive.
 #[test]
 fn queries_have_the_answers_of_slatedbs_own_filter() {
     let keys: Vec<Vec<u8>> =
@@ -309,7 +309,7 @@ impl PrefixExtractor for Unchecked {
 }
 
 #[test]
-fn an_extractor_may_return_more_than_the_length_of_the_key() {
+fn an_extractor_can_return_more_than_the_length_of_the_key() {
     for len in [3, usize::MAX] {
         for whole_keys in [true, false] {
             let policy = policy()
@@ -318,8 +318,8 @@ fn an_extractor_may_return_more_than_the_length_of_the_key() {
             let keys = ["", "a", "ab", "abc", "abcd"];
             let filter = build(&policy, keys);
             for key in keys {
-                assert!(filter.might_match(&point(key)), "{key}");
-                assert!(filter.might_match(&prefix(key)), "{key}");
+                assert!(filter.might_match(&point(key)), "key {key:?} is missing");
+                assert!(filter.might_match(&prefix(key)), "prefix {key:?} is missing");
             }
             assert!(filter.might_match(&prefix("x")));
             assert_eq!(filter.might_match(&prefix("xyz")), len != 3);

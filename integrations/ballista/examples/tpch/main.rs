@@ -75,7 +75,7 @@ async fn main() {
     let off = session(&cluster, &tables, &arguments, "false").await;
     let on = session(&cluster, &tables, &arguments, "true").await;
     println!(
-        "| query | shuffled without, MB | with, MB | ratio | seconds without | with | ratio |"
+        "| query | MB shuffled without filters | MB with filters | ratio of MB | seconds without filters | seconds with filters | ratio of seconds |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for (name, sql) in QUERIES {

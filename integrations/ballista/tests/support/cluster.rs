@@ -258,7 +258,7 @@ fn bytes_of(path: &Path) -> u64 {
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < START, "{what}: not within {START:?}");
+        assert!(begin.elapsed() < START, "not within {START:?}: {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

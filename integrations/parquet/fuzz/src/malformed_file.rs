@@ -31,7 +31,7 @@ pub fn around_footer(footer: &[u8]) -> Vec<u8> {
 }
 
 /// Changes some bytes of the real file. Each change takes three bytes of input: two for the position, counted back from
-/// the end, and one that is XORed to the byte there.
+/// the end, and one that is XORed with the byte at this position.
 fn changed(data: &[u8]) -> Vec<u8> {
     let mut file = FILE.to_vec();
     let (changes, _) = data.as_chunks::<3>();

@@ -42,7 +42,7 @@ pub(crate) fn build(
 
 /// Halves a filter as long as its number of blocks is even and its false-positive rate stays at most `fpr`. The result
 /// is bit for bit the filter that would have been built at this size. `None` if the false-positive rate of the filter
-/// is already higher, or if memory runs out.
+/// is already higher than `fpr`, or if memory runs out.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
 }

@@ -56,7 +56,7 @@ pub enum RewriteError {
         fpr: f64,
     },
     /// No filter of the row group's values reaches the requested false-positive rate, or the system refused the memory
-    /// for it.
+    /// for the filter.
     Size {
         /// The column's path.
         column: String,
@@ -85,7 +85,7 @@ pub enum RewriteError {
         /// The error of the `parquet` crate.
         source: ParquetError,
     },
-    /// The new footer would be longer than the format's length field allows.
+    /// The new footer would be longer than 2³¹ − 1 bytes.
     FooterTooLarge {
         /// The length of the new footer in bytes.
         bytes: u64,
@@ -115,7 +115,7 @@ impl fmt::Display for RewriteError {
             ),
             Self::Size { column, distinct, .. } => write!(
                 f,
-                "column {column:?}: no Bloom filter of {distinct} values reaches the requested false-positive rate"
+                "column {column:?}: the requested Bloom filter of {distinct} values cannot be made"
             ),
             Self::TooLarge { column, row_group, bytes, max_bytes } => write!(
                 f,

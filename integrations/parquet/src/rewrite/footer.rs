@@ -188,7 +188,10 @@ mod tests {
             let (rest, tail) = file.split_last_chunk::<8>().unwrap();
             let len = u32::from_le_bytes(*tail.first_chunk().unwrap()) as usize;
             let footer = &rest[rest.len() - len..];
-            assert!(copy_footer(footer, &Unchanged).unwrap() == footer, "{name}");
+            assert!(
+                copy_footer(footer, &Unchanged).unwrap() == footer,
+                "{name}: the footer differs"
+            );
         }
     }
 

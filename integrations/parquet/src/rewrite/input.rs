@@ -59,8 +59,8 @@ impl Input {
     }
 
     /// The range of a chunk's filter, which consists of header and bitset. `None` if there is no filter, or if it is
-    /// malformed: its header cannot be parsed, its length is not the declared length, or it does not end before the
-    /// footer. The bytes of a malformed filter are left in the file.
+    /// malformed: its first 64 bytes do not have a valid header, its length is not the declared length, or it does not
+    /// lie between the first four bytes and the footer. The bytes of a malformed filter are left in the file.
     pub(super) fn filter_range(
         &mut self,
         chunk: &Chunk,

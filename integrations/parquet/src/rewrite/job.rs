@@ -139,8 +139,8 @@ impl Job<'_> {
         self.input.footer.columns[task.column].path.clone()
     }
 
-    /// Returns the folded filter, or the old filter if it cannot be folded: its false-positive rate is too high, or
-    /// memory runs out.
+    /// Returns the folded filter, or the old filter if it cannot be folded, because its false-positive rate is already
+    /// higher than `fpr` or memory runs out.
     fn fold(&mut self, task: &Task, fpr: f64) -> Result<Made, RewriteError> {
         let (row_group, column) = (task.row_group, task.column);
         let Some(old) = &task.old else {

@@ -103,7 +103,8 @@ impl Rewrite {
     }
 
     /// Makes filters for all row groups of a column that has no filters. Each filter has the size that its distinct
-    /// values need for a false-positive rate of at most `fpr`.
+    /// values need for a false-positive rate of at most `fpr`, rounded up to a power of two unless
+    /// [`Rewrite::any_size`] is set.
     #[must_use]
     pub fn add(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Add { fpr })
@@ -116,7 +117,8 @@ impl Rewrite {
     }
 
     /// Halves each filter of a column as long as its number of blocks is even and its false-positive rate stays at most
-    /// `fpr`. Reads no values. A filter whose false-positive rate is already higher is not changed.
+    /// `fpr`. Reads no values. A filter is not changed if its false-positive rate is already higher than `fpr`, or if
+    /// memory runs out.
     #[must_use]
     pub fn fold(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Fold { fpr })
@@ -128,8 +130,9 @@ impl Rewrite {
         self.with(column, Operation::Remove)
     }
 
-    /// Makes filters with any number of blocks, not only a power of two. This reduces the size of a filter by up to
-    /// half. The format and DuckDB allow such a filter; Arrow C++, ClickHouse, Doris and Velox refuse to read it.
+    /// Sets whether the filters that [`Rewrite::add`] and [`Rewrite::replace`] make can have any number of blocks, not
+    /// only a power of two. This reduces the size of a filter by up to half. The format and DuckDB allow such a filter;
+    /// Arrow C++, ClickHouse, Doris and Velox refuse to read it.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }
@@ -142,10 +145,12 @@ impl Rewrite {
 
     /// Writes the new file. The file appears whole or not at all: the bytes are written to a temporary file in the same
     /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. A
-    /// file that is replaced passes on its permissions; a symbolic link stays, and the file that it refers to is
-    /// replaced. If the process is killed, the temporary file remains. It has the name `.NAME.PROCESS-NUMBER.tmp`.
+    /// file that is replaced passes on its permissions. A symbolic link to a file stays, and the file is replaced. If
+    /// the process is killed, the temporary file remains. Its name is `.NAME.PROCESS-NUMBER.tmp`, with the id of the
+    /// process and a number.
     ///
-    /// Memory: the hashes of one column chunk's distinct values, one filter, the footer, and buffers.
+    /// Memory: the footer, buffers and, for one column chunk at a time, the pages that are decoded, the hashes of the
+    /// values, and the filter. At most about 65,536 hashes are kept, or two for each distinct value if that is more.
     ///
     /// # Errors
     /// [`RewriteError`]. The output is unchanged, unless the folder could not be synced after the output was replaced.

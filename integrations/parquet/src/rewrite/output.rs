@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A temporary file in the folder of its target. It is removed unless it is [committed](Output::commit). If the process
-/// is killed, the temporary file stays and the target is unchanged.
+/// is killed before the commit, the temporary file stays and the target is unchanged.
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<BufWriter<File>>,
@@ -82,7 +82,7 @@ impl Drop for Output {
     }
 }
 
-/// Syncs the folder of a file. Does nothing on systems other than Unix, where a folder cannot be opened.
+/// Syncs the folder of a file. On systems other than Unix, a folder cannot be opened, so nothing is synced there.
 fn sync_folder(file: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -11,7 +11,8 @@ use trommel::KeyHash;
 
 /// The number of records that are decoded at a time.
 const BATCH: usize = 8192;
-/// The number of collected hashes from which on repeated hashes are removed. Below it, the memory is not worth a sort.
+/// The minimum number of collected hashes at which repeated hashes are removed. With fewer hashes, the saved memory is
+/// not worth a sort.
 const MIN_SORTED: usize = 1 << 16;
 
 /// Collects distinct hashes. Repeated hashes are removed whenever there are at least [`MIN_SORTED`] hashes and their

@@ -52,7 +52,7 @@ pub(crate) fn plain_encoding(column: &str, k: i64) -> Vec<Vec<u8>> {
         "tags.list.element" => {
             return [k, k + 1000].map(|k| format!("tag-{k}").into_bytes()).to_vec();
         }
-        other => panic!("{other}"),
+        other => panic!("there is no column {other}"),
     };
     vec![value]
 }
@@ -119,8 +119,8 @@ impl Default for Options {
 
 pub(crate) const COLUMNS: [&str; 6] = ["id", "code", "price", "name", "key", "tags.list.element"];
 
-/// The numbers of the rows of a row group. Every row group covers the whole range of numbers, so that minimum and
-/// maximum cannot exclude a row group.
+/// The numbers of the rows of a row group. The numbers of every row group are spread over the whole range, so that
+/// minimum and maximum cannot exclude a row group.
 pub(crate) fn rows(options: &Options, group: usize) -> impl Iterator<Item = i64> + use<> {
     let (groups, rows) = (options.groups as i64, options.rows);
     (0..rows).map(move |row| (row * 7919 % rows) * groups + group as i64)
@@ -241,7 +241,7 @@ pub(crate) fn values(options: &Options, column: &str, group: usize) -> Vec<Vec<u
             .flat_map(|row| (0..[2, 1, 0, 0][row as usize % 4]).map(move |i| tag(row, i)))
             .map(String::into_bytes)
             .collect(),
-        other => panic!("{other}"),
+        other => panic!("there is no column {other}"),
     }
 }
 

@@ -2,7 +2,8 @@
 
     python3 -m venv venv && venv/bin/pip install pyarrow==26.0.1 duckdb==2.0.1 && venv/bin/python make.py
 
-Row i is in row group i // 2048. In each column, row i has the value with number i % 40 + 40 * (i // 2048).
+Row i is in row group i // 2048. In each column, row i has the value with number i % 40 + 40 * (i // 2048). In the
+column `name`, every seventh row is NULL instead.
 """
 import datetime
 import decimal

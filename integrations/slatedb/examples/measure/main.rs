@@ -5,7 +5,7 @@
 //! cargo run --release -p trommel-slatedb --example measure -- 5 --small   # 5 and 2 repetitions, fewer keys
 //! ```
 //!
-//! Every figure is the median of the repetitions, with the lowest value in brackets. Each repetition measures all
+//! Every time is the median of the repetitions, with the lowest value in brackets. Each repetition measures all
 //! policies and starts with a different one. Panics if a present key is not found, or if too many absent keys match.
 
 mod databases;
