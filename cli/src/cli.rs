@@ -11,7 +11,7 @@ Exit codes:
   2  an error; the message names the file, if the error concerns one, and the line, if known
 
 An existing output file is replaced as a whole or not at all. `-o -` writes a filter to standard output; `parquet add`
-has no such output. Progress is shown if standard error is a terminal.";
+has no such output. `build` and `parquet add` show their progress if standard error is a terminal.";
 
 /// Builds and queries approximate-membership filters: a filter tells whether a key is certainly absent or may be
 /// present.
@@ -151,7 +151,7 @@ pub(crate) struct BuildArgs {
     /// How inputs are divided into keys.
     #[arg(long, value_name = "FORMAT", default_value = "lines")]
     pub(crate) input_format: InputFormat,
-    /// How a key is hashed: as bytes, or as an integer written in decimal.
+    /// How a key is hashed: as bytes or, if the keys are decimal numbers, as an integer.
     #[arg(long, value_name = "TYPE", default_value = "bytes")]
     pub(crate) key_type: KeyType,
     /// The seed of the hash function.
