@@ -13,10 +13,11 @@ pub struct Owned {
     filter: AnyFilter,
 }
 
-/// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, which must be above 0 and below 1. `kind`
-/// is a NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
-/// "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for
-/// `keys` keys, unless an adversary has chosen them. If `keys` is 0, the filter has the smallest size.
+/// Makes an empty filter for `keys` keys with an expected false-positive rate of at most `fpr`, which must be above 0
+/// and below 1. `kind` is a NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom",
+/// "cache-line-bloom", "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The
+/// filter has room for `keys` keys, unless an adversary has chosen them. If `keys` is 0, the filter has the smallest
+/// size.
 ///
 /// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 ///
