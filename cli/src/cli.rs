@@ -10,8 +10,8 @@ Exit codes:
   1  query or parquet probe printed no key
   2  an error; the message names the file, if the error concerns one, and the line, if known
 
-An existing output file is replaced as a whole or not at all. `-o -` writes to standard output. Progress is shown
-if standard error is a terminal.";
+An existing output file is replaced as a whole or not at all. `-o -` writes a filter to standard output; `parquet add`
+has no such output. `build` and `parquet add` show their progress if standard error is a terminal.";
 
 /// Builds and queries approximate-membership filters: a filter tells whether a key is certainly absent or may be
 /// present.
@@ -50,7 +50,7 @@ pub(crate) enum Verb {
 const BUILD_HELP: &str = "\
 Keys:
   lines    Each line is a key, without its line feed. A carriage return before the line feed is part of the key.
-           An empty line is the empty key. A line can have any bytes, fewer than 268,435,456.
+           An empty line is the empty key. A line can have any bytes, but must have fewer than 268,435,456.
   csv      One column. The first record has the column names; fields may be quoted.
   tsv      Like csv, but with tabs between fields and without quotes.
   parquet  One column, without its nulls. The key of a string or byte array is its bytes. An INT32 is hashed as with
@@ -63,10 +63,10 @@ Number of keys:
   each. Fewer than 16,777,216 hashes are kept in memory; from this number on, all hashes are kept in an unnamed
   temporary file in TMPDIR. A repeated key counts each time.
 
-  If there are more keys than --keys, a Bloom filter becomes less precise, and a warning gives its expected
-  false-positive rate. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an error
-  then names the line of the first key that does not fit, or the number of its record if the input has no lines
-  or cannot be read again.";
+  If there are more keys than --keys, the false-positive rate of a Bloom filter rises. If the expected rate is then
+  above --fpr, a warning gives it. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an
+  error then names the line of the first key that does not fit, or the number of its record if the input has no
+  lines or is a csv or tsv input that cannot be read again.";
 
 const QUERY_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. The keys that may be
@@ -151,7 +151,7 @@ pub(crate) struct BuildArgs {
     /// How inputs are divided into keys.
     #[arg(long, value_name = "FORMAT", default_value = "lines")]
     pub(crate) input_format: InputFormat,
-    /// How a key is hashed: as bytes, or as an integer written in decimal.
+    /// How a key is hashed: as bytes or, if the keys are decimal numbers, as an integer.
     #[arg(long, value_name = "TYPE", default_value = "bytes")]
     pub(crate) key_type: KeyType,
     /// The seed of the hash function.
@@ -236,9 +236,9 @@ pub(crate) enum ParquetVerb {
 
 #[cfg(feature = "parquet")]
 const ADD_HELP: &str = "\
-Each row group gets a filter, sized for the distinct values of the row group. The file is replaced as a whole or not
-at all. A killed process leaves a temporary file in the folder of the output: `.NAME.PROCESS-NUMBER.tmp`, with the
-output's name, the number of the process, and a counter.";
+Each column gets a filter in each row group, sized for the distinct values of the row group. The file is replaced as
+a whole or not at all. A killed process can leave a temporary file in the folder of the output. Its name is
+`.NAME.PROCESS-NUMBER.tmp`: NAME is the output's name, PROCESS the number of the process, and NUMBER a counter.";
 
 #[cfg(feature = "parquet")]
 const PROBE_HELP: &str = "\

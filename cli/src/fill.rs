@@ -108,6 +108,7 @@ impl Fill {
 
     /// The fill of a quotient table of `slots` slots. The fingerprints that the filter holds are numbers below
     /// `fingerprints`. Each of them counts in the region of its home slot, even if it was shifted out of that region.
+    /// If the home slot is the first one of a region, the fingerprint can count in the region before instead.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();
@@ -181,8 +182,8 @@ mod tests {
                 hashes.iter().map(|hash| KeyHash::from_raw(hash.raw() >> 1)).collect();
             let bytes = spec.build_from(&low).unwrap().to_bytes();
             let fill = Fill::of(&FilterView::parse(&bytes).unwrap()).unwrap();
-            // These kinds spread all keys over the table: standard Bloom filters multiply the hash to get positions,
-            // and each key of a cuckoo filter also has an alternate bucket.
+            // Three kinds spread all keys over the table: standard and counting Bloom filters multiply the hash to get
+            // positions, and each key of a cuckoo filter also has an alternate bucket.
             let is_spread =
                 matches!(kind, FilterKind::Bloom | FilterKind::CountingBloom | FilterKind::Cuckoo);
             let is_second_half_empty = fill.regions[33..].iter().all(|region| *region == 0.0);

@@ -132,7 +132,8 @@ fn replace(
     buffered(temporary.as_file_mut(), write)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|refused| refused.error)?;
-    // Synchronises the rename, which is recorded in the folder. On other systems, `File::open` cannot open a folder.
+    // Synchronises the rename, which is recorded in the folder. On systems other than Unix, `File::open` cannot open a
+    // folder.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         let folder = if folder == Path::new("") { Path::new(".") } else { folder };

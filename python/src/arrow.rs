@@ -214,11 +214,11 @@ impl<'py> Array<'py> {
         if self.array.getattr("null_count")?.extract::<usize>()? == 0 {
             return Ok(());
         }
-        let validity = self.buffer(0)?.ok_or_else(|| damaged("the validity is missing"))?;
+        let validity = self.buffer(0)?.ok_or_else(|| damaged("the validity bitmap is missing"))?;
         let validity = bytes(&validity)?;
         for index in 0..self.len {
             let bit = self.offset + index;
-            let byte = validity.get(bit / 8).ok_or_else(|| damaged("the validity is too short"))?;
+            let byte = validity.get(bit / 8).ok_or_else(|| damaged("too few validity bits"))?;
             if byte >> (bit % 8) & 1 == 0 {
                 out.nulls.push(start + index);
             }

@@ -39,10 +39,10 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 /// BufferError.
 ///
 /// ``kind`` is one of ``trommel.KINDS``. ``keys`` is the number of keys that the filter is made for, and ``fpr`` is its
-/// false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset`` makes a quotient or
-/// cuckoo filter that stores every copy of a key. ``grow_at``, for example 0.9, makes a quotient or cuckoo filter that
-/// doubles its size at this load. Values that no filter can have raise SpecError, a ValueError. Negative ``keys`` raise
-/// OverflowError.
+/// highest expected false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset``
+/// makes a quotient or cuckoo filter that stores every copy of a key. ``grow_at``, for example 0.9, makes a quotient or
+/// cuckoo filter that doubles its size at this load. Values that no filter can have raise SpecError, a ValueError.
+/// Negative ``keys`` raise OverflowError.
 ///
 /// Threads may share a filter. Calls that change it wait for one another. Other threads run during large batches.
 #[pyclass(frozen, module = "trommel", name = "Filter")]
@@ -153,7 +153,9 @@ impl PyFilter {
         Ok(built.map_err(|error| errors::spec(py, &error))?.into())
     }
 
-    /// Adds a key. Returns False if the filter did not change, because it already reported the key as present.
+    /// Adds a key. Returns False if the table did not change. In a counting-bloom filter, this means that all counters
+    /// of the key are stuck at 15. In other filters, it means that the filter already reported the key as present.
+    /// With ``multiset``, every added copy changes the table.
     ///
     /// >>> f = trommel.Filter(keys=100)
     /// >>> f.add("anvil"), f.add("anvil")
@@ -244,7 +246,7 @@ impl PyFilter {
     }
 
     /// The number of copies of a key in the filter, or a larger number. A quotient or cuckoo filter without
-    /// ``multiset`` stores a key once. A counting-bloom filter made in Python counts up to 15.
+    /// ``multiset`` stores a key once. A counting-bloom filter made in Python counts only up to 15.
     ///
     /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
     /// >>> f.update(["anvil"] * 3)

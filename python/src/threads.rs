@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use trommel::Engine;
 use trommel::engine::EngineBuilder;
 
-/// The smallest number of keys in a batch for several threads. A smaller batch takes less time than waking threads.
+/// The smallest number of keys in a batch for several threads. In a smaller batch, several threads would save less time
+/// than it takes to wake them.
 pub(crate) const FEWEST_KEYS: usize = 1 << 15;
 
 /// An engine, and the id of the process to which its threads belong.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trommel::engine::KeyBatch;
 use trommel::{Hasher, KeyHash};
 
-/// A batch of keys for a stream.
+/// A batch of keys for a [`trommel::engine::Stream`].
 pub(crate) enum Keys {
     Lines(LineBlock),
     Column(Column),

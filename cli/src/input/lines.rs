@@ -11,8 +11,8 @@ use trommel::{Hasher, KeyHash};
 /// The size of a buffer, unless a line is longer. A block of this size fits into the caches of the cores that read and
 /// hash it.
 const BLOCK_BYTES: usize = 1 << 18;
-/// Lines of fewer bytes are accepted; a line of this number of bytes or more can be refused. Without this limit, input
-/// without a line feed, such as `/dev/zero`, would take all memory.
+/// Lines of fewer bytes than this are accepted; a line of this number of bytes or more can be refused. Without this
+/// limit, input without a line feed, such as `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
 
 /// The lines of all inputs, in blocks. A block is returned as soon as one read has given it a whole line, so that keys

@@ -217,9 +217,9 @@ pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
 
 impl Progress {
     pub(crate) fn bytes(&self) -> u64 {
-        // All accesses to these counters are relaxed. A progress bar may show an older value. A line number must not be
-        // computed from an older value: it is computed after the stream has ended and its threads are joined, which
-        // makes all their writes visible.
+        // All accesses to these counters are relaxed. A progress bar can show an older value. A line number must not be
+        // computed from an older value: it is computed on the thread that counted the keys, or after the threads of the
+        // stream were joined, which makes all their writes visible.
         self.bytes.load(Ordering::Relaxed)
     }
 

@@ -27,12 +27,13 @@ fn every_kind_has_the_same_bytes_as_from_the_library() {
 }
 
 #[test]
-fn many_lines_give_the_bytes_of_the_library_with_any_number_of_threads() {
+fn many_lines_give_the_bytes_of_the_library_with_one_or_two_threads() {
     let folder = Folder::new();
     let text = lines(150_000);
     folder.write("words", &text);
     let hashes = hashes_of_lines(&text, 0);
     for kind in FilterKind::ALL {
+        // The bytes of a cuckoo filter depend on how keys are divided into batches.
         if *kind == FilterKind::Cuckoo {
             continue;
         }

@@ -22,7 +22,7 @@ fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
 
 const TOO_LARGE: &str = "File too large (os error 27)";
 
-/// A folder with two filters of about 120 KB, which can be folded by 8, the file of their keys, and a file `old`.
+/// A folder with two filters of about 130 KB, which can be folded by 8, the file of their keys, and a file `old`.
 fn with_filters() -> Folder {
     let folder = Folder::new();
     folder.write("words", lines(100_000));

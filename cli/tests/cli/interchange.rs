@@ -1,4 +1,5 @@
-//! Rust, the C interface and the command line read each other's files, and write the same bytes.
+//! Rust, the C interface and the command line read each other's files. They write the same bytes, except that the
+//! command line can write other bytes for a cuckoo filter.
 #![allow(unsafe_code)]
 // Every pointer passed to C points to a value of this test that outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]

@@ -47,7 +47,7 @@ void word_list() {
     for (std::thread &reader : readers) {
         reader.join();
     }
-    require(found[0] && found[1], "a thread did not find the words");
+    require(found[0] && found[1], "a thread got a wrong answer from the view");
     require(trommel::filter::thaw(frozen.data(), frozen.size()).freeze() == frozen, "the thawed filter differs");
     const std::vector<std::uint64_t> hashes{view.hash("anvil"), moved.hash("absent word")};
     require(view.contains_hashes(hashes.data(), 2) == std::vector<std::uint64_t>{1}, "wrong answers from the view");

@@ -4,7 +4,7 @@
 // Handles are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
 // throws trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the standard
 // library throws it. Functions that are noexcept return what the C function returns. So lookups in filter blocks return
-// true ("may match") if an argument is refused or the bytes are not a block of the policy.
+// true ("may match") if an argument is refused, or if the bytes are recognised as no block of the policy.
 //
 // Thread safety is that of the standard library's containers: const member functions of one object may run at once.
 #ifndef TROMMEL_HPP
@@ -153,7 +153,7 @@ public:
         return trommel_hash_bytes(handle_.get(), key.data(), key.size());
     }
 
-    // Throws error if the filter has no room.
+    // Throws error, for example if the filter has no room.
     void insert(std::string_view key) {
         detail::check(trommel_insert_bytes(handle_.get(), key.data(), key.size()));
     }
@@ -209,7 +209,7 @@ private:
     detail::handle<trommel_filter> handle_;
 };
 
-// A view of a frozen filter. It reads the filter's bytes in place. The bytes must stay where they are, unchanged, as
+// A view of a frozen filter. It reads the filter's table in place. The bytes must stay where they are, unchanged, as
 // long as the view exists.
 class view {
 public:

@@ -13,10 +13,11 @@ pub struct Owned {
     filter: AnyFilter,
 }
 
-/// Makes an empty filter for `keys` keys with a false-positive rate of `fpr`, above 0 and below 1. `kind` is a
-/// NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
-/// "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The filter has room for all
-/// `keys`. If `keys` is 0, it has the smallest size.
+/// Makes an empty filter for `keys` keys with an expected false-positive rate of at most `fpr`, which must be above 0
+/// and below 1. `kind` is a NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom",
+/// "cache-line-bloom", "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The
+/// filter has room for `keys` keys, unless an adversary has chosen them. If `keys` is 0, the filter has the smallest
+/// size.
 ///
 /// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 ///
@@ -180,8 +181,8 @@ pub unsafe extern "C" fn trommel_contains_hashes(
 /// Looks up `n` keys by their hashes, in a filter or a view.
 ///
 /// # Safety
-/// If the checks pass, `hashes` points to `n` hashes that nobody changes during the call, and `bitmap_words` to
-/// `n.div_ceil(64)` words that nobody else uses during the call.
+/// The caller must ensure that, if the checks pass, `hashes` points to `n` hashes that nobody changes during the call,
+/// and `bitmap_words` to `n.div_ceil(64)` words that nobody else uses during the call.
 pub(crate) unsafe fn contains_hashes(
     filter: &impl Filter,
     hashes: *const u64,
@@ -285,8 +286,8 @@ pub unsafe extern "C" fn trommel_remove_bytes(
 }
 
 /// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if they have
-/// the same number of possible fingerprints, which filters that `trommel_new` makes for different numbers of keys
-/// generally have not. `other` does not change.
+/// the same number of possible fingerprints. Filters that `trommel_new` makes for different numbers of keys generally
+/// differ in this number. `other` does not change.
 ///
 /// Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 ///
@@ -307,8 +308,9 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
     })
 }
 
-/// Returns the number of keys in the filter. A multiset counts each copy of a key. A Bloom filter counts inserts, minus
-/// removals. Returns 0 if `filter` is refused.
+/// Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; a
+/// multiset stores one for each copy of a key. A Bloom filter counts inserts, minus removals. Returns 0 if `filter` is
+/// refused.
 ///
 /// Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
@@ -318,7 +320,8 @@ pub unsafe extern "C" fn trommel_len(filter: *const Owned) -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later inserts can change the size.
+/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later changes of the filter can
+/// change the size.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]

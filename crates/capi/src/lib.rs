@@ -28,8 +28,8 @@ pub use status::Status;
 pub use version::*;
 pub use view::*;
 
-/// Checks at compile time what the header promises: threads can share policies and views, and pass filters to each
-/// other.
+/// Checks at compile time what the header promises: threads can share policies and views, share filters in calls that
+/// take them as `const`, and pass all three to each other.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Owned>();

@@ -102,7 +102,7 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs,
 /// after any other failure 0. `written` may be NULL.
 ///
-/// After a failure, part of `dst` may have been written. The engine then stores an empty block (0 bytes), for which
+/// After a failure, a part of `dst` can be overwritten. An engine can then store an empty block (0 bytes), for which
 /// every lookup returns true.
 ///
 /// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
@@ -195,10 +195,11 @@ pub unsafe extern "C" fn trommel_policy_hash(
 }
 
 /// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-/// if the bytes are not a block of this policy (no bytes, bytes of another kind), or if an argument is refused. `key`
-/// may be NULL if `key_len` is 0. A damaged block can give a false negative: keep a checksum over it. The block may
-/// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
-/// depends on how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block.
+/// if an argument is refused, or if the end or the length of the bytes shows that they are not a block of this policy
+/// (no bytes, bytes of another kind). A block that is damaged, or that was built with another seed, can give a false
+/// negative: keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The
+/// block may have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it
+/// also depends on how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block.
 /// Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
@@ -263,7 +264,8 @@ pub unsafe extern "C" fn trommel_policy_verify(
     })
 }
 
-/// Returns an error if one block cannot hold this number of keys, or if the buffer is too short. Reads no key.
+/// Returns an error if one block cannot hold this number of keys, or if the buffer is too short. If the
+/// buffer is too short, writes the needed length to `written`. Reads no key.
 fn room_for_block(
     policy: &FilterPolicy,
     keys: usize,
@@ -284,7 +286,8 @@ fn room_for_block(
 /// Returns the hashes of `keys`.
 ///
 /// # Safety
-/// Each key points to `len` bytes that nobody changes during the call.
+/// The caller must ensure that each key whose pointer and length pass the checks points to `len` bytes that nobody
+/// changes during the call.
 unsafe fn hash_all(policy: &FilterPolicy, keys: &[Slice]) -> Result<Vec<KeyHash>, Failure> {
     let mut hashes = Vec::new();
     let refused = Failure::Memory { bytes: keys.len().saturating_mul(size_of::<KeyHash>()) };

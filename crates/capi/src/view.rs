@@ -7,7 +7,7 @@ use crate::status::Status;
 use std::ffi::c_void;
 use trommel::{Filter, FilterView};
 
-/// A view of a frozen filter. It reads the filter's bytes in place, without a copy. A view is immutable, so any number
+/// A view of a frozen filter. It reads the filter's table in place, without a copy. A view is immutable, so any number
 /// of threads can share it.
 #[derive(Debug)]
 pub struct View {
@@ -15,7 +15,7 @@ pub struct View {
     filter: FilterView<'static>,
 }
 
-/// Opens a view of a frozen filter without copying its bytes, which may have any alignment. Checks everything once:
+/// Opens a view of a frozen filter without copying its table. The bytes may have any alignment. Checks everything once:
 /// checksums, parameters and structure, in one to three passes over the bytes.
 ///
 /// Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
@@ -23,7 +23,8 @@ pub struct View {
 ///
 /// Thread safety: any thread, any time.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY. For a
+/// cuckoo filter, at most 512 bytes are copied, so the call can also return TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_open(
     frozen: *const c_void,

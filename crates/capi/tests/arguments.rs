@@ -29,8 +29,8 @@ fn key() -> *const c_void {
     KEY.as_ptr().cast()
 }
 
-/// The arguments of the calls: a policy, a filter and a view, each of one key, and the bytes of the filter and of a
-/// block.
+/// The arguments of the calls: a policy, a filter of one key, the filter's frozen bytes, a view of them, and the
+/// policy's filter block of the same key.
 struct Kit {
     policy: *mut Policy,
     filter: *mut Owned,

@@ -85,7 +85,7 @@ fn link(compile: &mut Command, folder: &Path, shared: bool) {
     compile.args(["-pthread", "-lm", "-ldl"]);
 }
 
-/// The wrapper calls every function of the header that C++ programs need, so these programs need not call C functions.
+/// The wrapper calls every function of the header that C++ programs need, so that they need not call C functions.
 #[test]
 fn the_wrapper_for_cpp_has_every_function() {
     let header = include_str!("../include/trommel.h");

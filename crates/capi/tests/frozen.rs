@@ -245,7 +245,7 @@ fn a_filter_of_a_secret_key_is_refused_by_a_status_of_its_own() {
     }
 }
 
-/// A process reads `TROMMEL_ISA` only once, so the test starts another process in which it is set.
+/// A process reads `TROMMEL_ISA` only once, so the test starts another process, in which the variable is set.
 #[test]
 fn an_unusable_instruction_set_is_never_reported_as_corruption() {
     let done = Command::new(std::env::current_exe().unwrap())

@@ -1,4 +1,4 @@
-//! A call that needs memory reports TROMMEL_MEMORY if the system refuses it.
+//! `trommel_freeze` returns TROMMEL_MEMORY if the system refuses the memory that it needs.
 #![allow(unsafe_code)]
 // Every pointer is to a value of this test, and the value outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]
@@ -15,7 +15,7 @@ use trommel_capi::*;
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Only the bytes of overflowed counters are allocated when a filter is frozen.
+/// Freezing this filter allocates memory once, for the bytes of its overflow table. Other kinds need none.
 #[test]
 fn freezing_reports_refused_memory() {
     let mut filter =

@@ -1,4 +1,4 @@
-//! Reads the footer and the filters of a Parquet file, and nothing else.
+//! Reads the footer, the magic number at the beginning and the filters of a Parquet file, and nothing else.
 
 use crate::failure::{Failure, ParquetFailure, Unreadable};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
