@@ -4,8 +4,9 @@
     filter = read_frozen(open("words.trommel", "rb").read())
     print(filter.kind, b"anvil" in filter, filter.count(b"anvil"))
 
-It makes all checks of the section "What a reader checks", and refuses anything else with a FormatError. It is the
-second opinion on the document, not a fast reader: a quotient table is decoded completely before the first lookup.
+It makes all checks of the section "What a reader checks", and refuses bytes that fail one with a FormatError. It has no
+SipHash, so it also refuses filters with a secret key. It exists to test the document, and is not fast: a quotient table
+is decoded completely before the first lookup.
 """
 
 from collections import Counter
@@ -152,8 +153,8 @@ class Quotient:
         self.kind, self.n, self.r, self.fingerprints = kind, n, r, fingerprints
         self.unit, self.range = 2**64 // fingerprints, n << r
         require(n % 50 == 0 or kind == QUOTIENT, f"{n} slots are no multiple of 50")
-        require(copies in (1, 255), f"{copies} copies")
-        require(self.range <= 2**62, f"{n} slots of {r} bits")
+        require(copies in (1, 255), f"{copies} copies, neither 1 nor 255")
+        require(self.range <= 2**62, f"{n} slots of {r} bits are too many")
         least = self.range * self.unit >= 2**64 > self.range // 2 * self.unit
         right = fingerprints == self.range or (n < fingerprints and least)
         require(right, f"{r} bits are wrong for {n} slots and {fingerprints} fingerprints")
@@ -167,7 +168,7 @@ class Quotient:
         self.places, end, last = Counter(), 0, -1
         for quotient in range(b * size):
             if quotient % size == 0:
-                require(offsets[quotient // size] == min(max(end - quotient, 0), most), "offset")
+                require(offsets[quotient // size] == min(max(end - quotient, 0), most), "an offset is wrong")
             if end <= quotient:
                 # No run has reached this slot: it is free unless its own run begins here.
                 end = quotient
@@ -303,13 +304,13 @@ def read_frozen(data):
     require(data[:8] == b"TROMMEL\0", "not a Trommel filter")
     version, kind, hash_code, reserved = (bits(data, at, 16) for at in (64, 80, 96, 112))
     require(version == VERSION, f"version {version} of the format; this reader reads version {VERSION}")
-    require(u64(data, 120) == xxh3_64(data[:120]), "header checksum")
+    require(u64(data, 120) == xxh3_64(data[:120]), "the header checksum is wrong")
     payload = data[128:]
     require(len(payload) == u64(data, 64), f"{len(payload)} bytes of payload, {u64(data, 64)} by the header")
     require(kind in KINDS, f"kind {kind}; this reader knows {KINDS}")
     require(hash_code in HASHES, f"hash function {hash_code}; this reader knows {list(HASHES)}")
     require(reserved == 0 and not any(data[80:120]), "reserved bytes are not zero")
-    require(u64(data, 72) == xxh3_64(payload), "payload checksum")
+    require(u64(data, 72) == xxh3_64(payload), "the payload checksum is wrong")
     p = [u64(data, at) for at in (32, 40, 48, 56)]
     return Filter(kind, hash_code, u64(data, 16), u64(data, 24), table_of(kind, p, payload, u64(data, 24)))
 
@@ -320,17 +321,17 @@ def read_block(data, policy):
     require(len(parts) == 5 and parts[0] == "trommel", f"{policy} is no name of a policy")
     require(parts[1] == str(VERSION), f"version {parts[1]} of the block form; this reader reads version {VERSION}")
     kind = next((code for code, name in KINDS.items() if name == parts[2]), None)
-    require(kind not in (None, COUNTING), f"kind {parts[2]}")
+    require(kind not in (None, COUNTING), f"kind {parts[2]} is unknown, or has no block form")
     require(parts[3] in POLICY_HASHES, f"hash function {parts[3]}; this reader knows {list(POLICY_HASHES)}")
     hash_code, seed = POLICY_HASHES[parts[3]], int(parts[4], 16)
-    require(len(data) > 0, "no bytes")
+    require(len(data) > 0, "a filter block has no bytes")
     if data == b"\0":
         return Filter(kind, hash_code, seed, None, Everything())
     if kind == BLOOM and hash_code == 1:
-        require(1 <= data[-1] <= 32, f"code {data[-1]}")
+        require(1 <= data[-1] <= 32, f"code {data[-1]} is not one of this policy")
         parameter, table = data[-1], data[:-1]
     else:
-        require(data[-1] == 128 + 32 * hash_code + kind and len(data) > 1, f"code {data[-1]}")
+        require(data[-1] == 128 + 32 * hash_code + kind and len(data) > 1, f"code {data[-1]} is not one of this policy")
         parameter, table = data[-2], data[:-2]
     return Filter(kind, hash_code, seed, None, block_table(kind, parameter, table))
 
@@ -366,7 +367,7 @@ def read_hashes(data):
     require(len(data) >= 40 and data[:8] == b"TrmlHash", "not a list of hashes")
     require(bits(data, 64, 16) == VERSION, f"version {bits(data, 64, 16)} of the list; this reader reads {VERSION}")
     require(len(data) == 40 + 8 * u64(data, 24), f"{len(data)} bytes for {u64(data, 24)} hashes")
-    require(u64(data, len(data) - 8) == xxh3_64(data[:-8]), "checksum")
+    require(u64(data, len(data) - 8) == xxh3_64(data[:-8]), "the checksum is wrong")
     require(not any(data[12:16]), "reserved bytes are not zero")
     hash_code = bits(data, 80, 16)
     require(hash_code in HASHES, f"hash function {hash_code}; this reader knows {list(HASHES)}")
