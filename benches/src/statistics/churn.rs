@@ -5,7 +5,9 @@
 //! key.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
-use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Insert, Isa, KeyHash};
+use trommel::{
+    AnyFilter, Bitmap, CuckooFilter, Filter, FilterKind, FilterSpec, Insert, Isa, KeyHash,
+};
 use trommel_testkit::Splitmix;
 
 /// The number of keys in the filter before and after each round: 95 % of the slots.
@@ -19,8 +21,8 @@ const GUARANTEED: f64 = super::FULL;
 /// keys were replaced. `refused` counts the inserts that failed, and `lost` the keys that were not found or could not
 /// be removed. `hits` is the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and
 /// `deviations` the distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a
-/// filter of the same keys without removals. `bound` is the false-positive rate by which the filter is sized if it is a
-/// cuckoo filter, and otherwise equal to `fresh`. `full` is the load at which the first insert is refused after the
+/// filter of the same keys without removals. `bound` is the rate to which that of a
+/// cuckoo filter rises if its keys are replaced again and again, and otherwise equal to `fresh`. `full` is the load at which the first insert is refused after the
 /// rounds, and `fresh_full` that load of the filter without removals.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
@@ -129,20 +131,29 @@ impl Held {
     }
 }
 
-/// Returns by which share of its value the rate of a cuckoo filter whose keys are replaced can exceed
-/// [`fpr_with`](trommel::CuckooFilter::fpr_with), the equation by which filters are sized. The share is 0 for other
-/// kinds.
+/// Returns the false-positive rate to which that of a cuckoo filter rises if its keys are replaced again and again, so
+/// that every lookup searches two buckets.
 ///
-/// A hash with fingerprint 0 is stored as fingerprint 1. So twice as many lookups find a stored 1 as another
-/// fingerprint, which the equation does not count. With fingerprints of `f` bits, this makes the rate higher by a share
-/// of `2 / 2^f` on average. The number of stored ones is binomial. The result allows for `sigmas` standard deviations
-/// of this number.
-fn reserved_share(subject: Subject, keys: usize, sigmas: f64) -> f64 {
-    match (subject.kind, subject.bits) {
-        (FilterKind::Cuckoo, Some(bits)) => {
-            let share = 2.0 / f64::from(bits).exp2();
-            share + sigmas * (share / keys as f64).sqrt()
+/// A multiset has the rate [`fpr_with`](CuckooFilter::fpr_with) of its keys, the equation by which filters are sized. A
+/// set stores no fingerprint that a lookup of its key finds already. So the fingerprints that a lookup compares with all
+/// differ, and the rate is their number, 8 times the load, times the probability that the fingerprint of an absent key
+/// equals one of them.
+fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
+    match subject.bits {
+        Some(bits) if !multiset => {
+            let one_value = (-f64::from(bits)).exp2();
+            8.0 * filter.load_factor() * one_value * (1.0 + 2.0 * one_value)
         }
+        _ => filter.fpr_with(filter.len()),
+    }
+}
+
+/// Returns the relative standard deviation of the rate of a cuckoo filter with `keys` fingerprints; 0 for other kinds.
+/// The fingerprint of a hash is never 0, but 1 instead. So a stored 1 has twice the probability of others to be equal to
+/// that of an absent key, and the number of stored ones is binomial.
+fn spread_of_ones(subject: Subject, keys: usize) -> f64 {
+    match (subject.kind, subject.bits) {
+        (FilterKind::Cuckoo, Some(bits)) => (2.0 * (-f64::from(bits)).exp2() / keys as f64).sqrt(),
         _ => 0.0,
     }
 }
@@ -164,9 +175,6 @@ fn case(
     let mut held = Held::new(spec, multiset)?;
     let empty = held.filter.to_bytes();
     held.fill_to(KEYS, false);
-    // A set stores one fingerprint for keys that share it, so the filter was offered more than `KEYS` keys. The rate by
-    // which cuckoo filters are sized depends on the number of keys offered.
-    let drawn = held.next as usize;
     for round in 0..effort.rounds {
         held.remove(KEYS / REPLACED, &mut random);
         held.fill_to(KEYS, round % 2 == 1);
@@ -188,7 +196,7 @@ fn case(
     fresh.next = held.next;
     let (expected, fresh_rate) = (held.filter.expected_fpr(), fresh.filter.expected_fpr());
     let bound = match &held.filter {
-        AnyFilter::Cuckoo(filter) => filter.fpr_with(drawn),
+        AnyFilter::Cuckoo(filter) => rate_of_replaced(filter, subject, multiset),
         // The table of a quotient filter is determined by its keys.
         _ => {
             let same = held.filter.to_bytes() == fresh.filter.to_bytes();
@@ -196,7 +204,7 @@ fn case(
             fresh_rate
         }
     };
-    let limit = bound * (1.000_001 + reserved_share(subject, held.hashes.len(), effort.sigmas));
+    let limit = bound * (1.000_001 + effort.sigmas * spread_of_ones(subject, held.hashes.len()));
     outcome.claim(expected <= limit, || what("expected_fpr is above its bound"));
     let counted = Counted {
         hits: false_positives(core::slice::from_ref(&held.filter), effort.probes)[0],

@@ -329,9 +329,10 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// keys were inserted in batches, and a fifth lower if they were inserted one by one.
     ///
     /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
-    /// rises to about this bound: in sets with fingerprints of 8 bits, it was measured at up to 0.3 % of the rate above
-    /// the bound. `keys` counts all keys that were inserted, even those for which a set stores no fingerprint of their
-    /// own, since it finds them already.
+    /// rises to this bound. `keys` counts all keys that the filter holds, even those for which a set stores no
+    /// fingerprint of their own, since it finds them already. In terms of the stored fingerprints, which all differ
+    /// among the two buckets of a lookup, the rate of a set rises to `8 α q`, where `α` is its load and `q` is that of
+    /// [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
     ///
     /// ```
     /// use trommel::CuckooFilter;

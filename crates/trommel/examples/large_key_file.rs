@@ -35,9 +35,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     let keys = parse_bytes(arguments.next().as_deref().unwrap_or("1GB"))? / KEY_BYTES;
     let folder = arguments.next().map_or_else(env::temp_dir, PathBuf::from);
     let path = folder.join(format!("trommel-keys-{}", process::id()));
-    let done = generate(&path, keys).and_then(|()| filter(&path, keys));
-    fs::remove_file(&path)?;
-    done
+    // Only a file that was created here is removed.
+    let file = File::create_new(&path)?;
+    let done = generate(file, keys).and_then(|()| filter(&path, keys));
+    let removed = fs::remove_file(&path);
+    done?;
+    Ok(removed?)
 }
 
 fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
@@ -86,9 +89,9 @@ fn filter(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
 }
 
 /// Writes distinct keys below [`ABSENT_BIT`], unsorted: multiples of an odd number, modulo [`ABSENT_BIT`].
-fn generate(path: &Path, keys: u64) -> Result<(), Box<dyn Error>> {
+fn generate(file: File, keys: u64) -> Result<(), Box<dyn Error>> {
     let bar = bar("write", keys);
-    let mut file = BufWriter::with_capacity(1 << 20, File::create_new(path)?);
+    let mut file = BufWriter::with_capacity(1 << 20, file);
     for i in 0..keys {
         let key = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) % ABSENT_BIT;
         file.write_all(&key.to_le_bytes())?;

@@ -172,7 +172,7 @@ fn lookups<'a>(
     let expected = answers.count_ones();
     let mut repeater = Repeater::new(LENGTH);
     Ok(Box::new(move |meter| {
-        let passes = repeater.run(meter, || {
+        let passes = repeater.run_whole(meter, || {
             filter.contains_batch(black_box(probes), &mut answers);
             black_box(answers.as_words());
         });

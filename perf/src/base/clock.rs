@@ -21,6 +21,16 @@ pub(crate) struct Lap {
     pub(crate) waited: Duration,
 }
 
+impl Lap {
+    /// Returns the part of this time that took `wall` of its wall-clock time, divided in the same proportion.
+    pub(crate) fn part(self, wall: Duration) -> Self {
+        let whole = (self.busy + self.waited).as_secs_f64();
+        let share = if whole > 0.0 { (self.busy.as_secs_f64() / whole).min(1.0) } else { 1.0 };
+        let busy = wall.mul_f64(share);
+        Self { busy, waited: wall.saturating_sub(busy) }
+    }
+}
+
 impl Stopwatch {
     /// Starts a section.
     #[inline]
@@ -71,6 +81,16 @@ mod tests {
             asleep.busy < Duration::from_millis(10) && asleep.waited > Duration::from_millis(15),
             "{asleep:?}"
         );
+    }
+
+    #[test]
+    fn a_part_is_divided_like_the_whole() {
+        let (seconds, whole) = (
+            Duration::from_secs,
+            Lap { busy: Duration::from_secs(6), waited: Duration::from_secs(2) },
+        );
+        assert_eq!(whole.part(seconds(4)), Lap { busy: seconds(3), waited: seconds(1) });
+        assert_eq!(Lap::default().part(seconds(4)), Lap { busy: seconds(4), waited: seconds(0) });
     }
 
     #[test]

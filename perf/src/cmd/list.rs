@@ -40,7 +40,7 @@ fn names_on_tpch(selection: &Selection) -> Vec<String> {
 /// The names of the cases on generated keys, those of the engine included.
 fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
     let caches = Caches::observe();
-    let mut groups: Vec<_> = key_counts(selection)
+    let mut groups: Vec<_> = key_counts(selection, &caches)
         .into_iter()
         .flat_map(|keys| groups_of(keys, selection))
         .map(|group| {

@@ -73,6 +73,23 @@ impl Meter {
         self.lap.waited += lap.waited;
     }
 
+    /// Runs work that has many sections of microseconds each. Reading the thread's own clock is a system call, which
+    /// would be a large part of such a section, so the sections are timed by the wall clock. Of this time, the same share
+    /// counts as processor time as of the time of the whole work.
+    pub(crate) fn time_short_sections<T>(
+        &mut self,
+        work: impl FnOnce(&mut ShortSections<'_>) -> T,
+    ) -> T {
+        let stopwatch = matches!(self.mode, Mode::Clock).then(Stopwatch::start);
+        let mut sections = ShortSections { meter: Some(self), wall: Duration::ZERO };
+        let value = work(&mut sections);
+        let wall = sections.wall;
+        if let Some(stopwatch) = stopwatch {
+            self.add(stopwatch.stop().part(wall));
+        }
+        value
+    }
+
     /// Runs a section under the counters. Its time does not enter the results, since starting and stopping the counters
     /// costs system calls.
     fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
@@ -125,6 +142,37 @@ impl Meter {
             }
         }
         Ok(Some(per_op))
+    }
+}
+
+/// The sections of a call of [`Meter::time_short_sections`].
+#[derive(Debug)]
+pub(crate) struct ShortSections<'a> {
+    /// `None` if the sections are run without being measured.
+    meter: Option<&'a mut Meter>,
+    /// The wall-clock time of the sections so far.
+    wall: Duration,
+}
+
+impl ShortSections<'_> {
+    /// Sections that are not measured.
+    pub(crate) fn untimed() -> Self {
+        Self { meter: None, wall: Duration::ZERO }
+    }
+
+    /// Runs a section.
+    #[inline]
+    pub(crate) fn time<T>(&mut self, section: impl FnOnce() -> T) -> T {
+        match &mut self.meter {
+            None => section(),
+            Some(Meter { mode: Mode::Clock, .. }) => {
+                let start = Instant::now();
+                let value = section();
+                self.wall += start.elapsed();
+                value
+            }
+            Some(meter) => meter.time(section),
+        }
     }
 }
 
@@ -310,5 +358,35 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         meter.time(|| ());
         assert!(meter.elapsed() < Duration::from_millis(10));
+    }
+
+    /// Adds a number of terms, which takes a processor some time.
+    fn work(terms: u64) {
+        std::hint::black_box((0..terms).fold(0, |sum, term| std::hint::black_box(sum ^ term)));
+    }
+
+    #[test]
+    fn short_sections_have_their_share_of_the_processor_time() {
+        let mut meter = Meter::default();
+        meter.begin();
+        let wall = meter.time_short_sections(|sections| {
+            for _ in 0..10 {
+                work(100_000);
+                sections.time(|| work(100_000));
+            }
+            sections.wall
+        });
+        let Lap { busy, waited } = meter.lap;
+        assert!(busy > Duration::ZERO, "{busy:?}");
+        // Rounding takes at most a nanosecond from each.
+        assert!(
+            wall.abs_diff(busy + waited) <= Duration::from_nanos(2),
+            "{wall:?} {:?}",
+            meter.lap
+        );
+        meter.begin();
+        work(100_000);
+        meter.time_short_sections(|_| ());
+        assert_eq!(meter.elapsed(), Duration::ZERO);
     }
 }

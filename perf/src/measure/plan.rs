@@ -10,9 +10,12 @@ pub(crate) use scope::Scope;
 pub(crate) use selection::{MAX_THREADS, Selection, parse_count};
 pub(crate) use sweep::{Loads, sweep_of, swept_specs};
 
+use crate::base::stats::round_significant;
+use crate::measure::environment::{Caches, memory_bytes};
 use crate::model::{
-    Calls, Case, Distribution, Filling, Form, Input, Matrix, Op, Rival, Sizing, Workload,
+    Calls, Case, Distribution, Filling, Form, Input, Level, Matrix, Op, Rival, Sizing, Workload,
 };
+use matrix::keys_for;
 use trommel::{FilterKind, Isa};
 
 /// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
@@ -222,12 +225,13 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     groups
 }
 
-/// Above this number of keys, a brief run ([`Selection::is_brief`]) measures only lookups, because
-/// repeatedly filling filters takes too long.
+/// Above this number of keys, a quick run measures only lookups, because repeatedly filling filters takes too long.
+/// Numbers of keys and loads that the user names are measured in full.
 const ONLY_LOOKUPS_ABOVE: usize = 1_000_000;
 
-/// Above this number of keys, only the engine's groups measure builds, unless the user names the number: with a hundred
-/// million keys, one build of each kind and rival takes minutes.
+/// Above this number of keys, [`groups_of`] has no builds, unless the user names the number: with a hundred million
+/// keys, one build of each kind and rival takes minutes. The engine's groups and the sweep over loads have limits of
+/// their own.
 const BUILT_AT_MOST: usize = 10_000_000;
 
 /// Returns the groups of the filters of 1 GiB.
@@ -269,8 +273,8 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
     selection.choose_groups(groups, &subject_specs())
 }
 
-/// Returns the key counts of a selection.
-pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
+/// Returns the key counts of a selection, on a machine with these caches.
+pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
     // If the user names numbers of threads, only the engine is measured. If the user names loads
     // but no key counts, only the sweep is measured.
     if selection.threads.is_some() {
@@ -283,19 +287,35 @@ pub(crate) fn key_counts(selection: &Selection) -> Vec<usize> {
         return Vec::new();
     }
     match selection.scope() {
-        Scope::Quick | Scope::Usual => vec![100_000, 1_000_000, 10_000_000],
+        Scope::Quick => vec![100_000, keys_beyond_caches(caches, memory_bytes())],
+        Scope::Usual => vec![100_000, 1_000_000, 10_000_000],
         Scope::Full => vec![100_000, 1_000_000, 10_000_000, 100_000_000],
     }
 }
 
-/// Returns the key counts of the summary that a quick run shows first: the smallest and the largest.
-pub(crate) fn key_counts_of_summary(selection: &Selection) -> Vec<usize> {
+/// Returns the key counts of the summary that a quick run shows first.
+pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> Vec<usize> {
     if selection.scope() != Scope::Quick || !selection.includes_all() {
         return Vec::new();
     }
-    let all = key_counts(selection);
-    all.first().into_iter().chain(all.last()).copied().collect()
+    key_counts(selection, caches)
 }
+
+/// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as the
+/// last-level cache. Bounded by [`LARGE_IN_QUICK`], and by the memory that all large filters need together.
+fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
+    let (least, most) = LARGE_IN_QUICK;
+    let in_memory = memory.map_or(usize::MAX, |bytes| (bytes / BYTES_OF_LARGE) as usize);
+    let keys = keys_for(Level::Dram, caches).unwrap_or(most).clamp(least, most).min(in_memory);
+    round_significant(keys as f64, 2) as usize
+}
+
+/// The fewest and the most keys of the large filters of a quick run. Filters of the most keys are filled in about half a
+/// minute. On a machine with a last-level cache of 37 MB or more, they are less than twice as large as this cache.
+const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 50_000_000);
+
+/// Twice the bytes of memory per key that the large filters of a quick run take together.
+const BYTES_OF_LARGE: u64 = 100;
 
 /// Whether the summary shows a group of generated keys.
 pub(crate) fn is_of_summary(group: &Group) -> bool {
@@ -407,8 +427,13 @@ mod tests {
     #[test]
     fn a_quick_run_looks_up_in_one_large_filter_per_kind() {
         let quick = Selection { quick: true, ..Selection::default() };
-        assert_eq!(key_counts_of_summary(&quick), [100_000, 10_000_000]);
-        assert!(key_counts_of_summary(&Selection::default()).is_empty());
+        let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(24 << 20) };
+        assert_eq!(key_counts_of_summary(&quick, &caches)[0], 100_000);
+        assert!(key_counts_of_summary(&Selection::default(), &caches).is_empty());
+        let large = |memory| keys_beyond_caches(&caches, memory);
+        assert_eq!((large(None), large(Some(8 << 30))), (34_000_000, 34_000_000));
+        assert_eq!(large(Some(1 << 30)), 11_000_000);
+        assert_eq!(keys_beyond_caches(&Caches::default(), None), LARGE_IN_QUICK.1);
         let specs = subject_specs_of(10_000_000, &quick);
         let ours = specs.iter().filter(|spec| spec.rival.is_none()).count();
         assert_eq!(ours, FilterKind::ALL.len());

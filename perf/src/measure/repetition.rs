@@ -1,14 +1,15 @@
 //! Creates the [`Repetition`] of each kind of case: a timed section, and the untimed verification of its answers.
 
+mod lookups;
 mod slots;
 
+pub(crate) use lookups::{hashed_lookups, lookups};
 pub(crate) use slots::{Band, Removal, band_inserts, bulk_builds, enumerations, merges, removals};
 
 use crate::measure::interleave::{Meter, Repetition};
-use crate::measure::keys::Column;
 use crate::measure::roofline::{Access, Arena};
-use crate::measure::subject::{Scratch, Subject};
-use crate::model::{Api, Calls};
+use crate::measure::subject::Subject;
+use crate::model::Api;
 use anyhow::{Result, ensure};
 use std::hint::black_box;
 use std::time::Duration;
@@ -44,82 +45,37 @@ impl Repeater {
         Self { length, one: None }
     }
 
-    /// Runs the passes of one repetition and returns the number of timed passes.
-    pub(crate) fn run(&mut self, meter: &mut Meter, mut pass: impl FnMut()) -> u64 {
+    /// Runs the passes of one repetition and returns the number of timed passes. `passes` runs as many passes as its
+    /// second argument says, and times them if it gets a meter.
+    pub(crate) fn run(
+        &mut self,
+        meter: &mut Meter,
+        mut passes: impl FnMut(Option<&mut Meter>, u32),
+    ) -> u64 {
         let Some(one) = self.one else {
-            pass();
-            meter.time(&mut pass);
+            passes(None, 1);
+            passes(Some(meter), 1);
             self.one = Some(meter.elapsed());
             return 1;
         };
         if self.length.wants_warming(one) {
-            pass();
+            passes(None, 1);
         }
-        let passes = self.length.passes(one);
-        meter.time(|| (0..passes).for_each(|_| pass()));
-        u64::from(passes)
+        let count = self.length.passes(one);
+        passes(Some(meter), count);
+        u64::from(count)
     }
-}
 
-/// Repeatedly looks up all of `hashes`. Every repetition compares the number of hits with the number of set bits in
-/// `reference`.
-pub(crate) fn lookups<'a>(
-    subject: &'a dyn Subject,
-    calls: Calls,
-    hashes: &'a [KeyHash],
-    reference: &Bitmap,
-    length: Length,
-) -> Repetition<'a> {
-    let expected = reference.count_ones();
-    let mut answers = Bitmap::new(hashes.len());
-    let mut repeater = Repeater::new(length);
-    Box::new(move |meter| {
-        let mut found = 0;
-        let passes = repeater.run(meter, || match calls {
-            Calls { api: Api::Single, .. } => {
-                found = black_box(subject.count_single(black_box(hashes)));
+    /// Does the same as [`Repeater::run`] for passes that are one section together.
+    pub(crate) fn run_whole(&mut self, meter: &mut Meter, mut pass: impl FnMut()) -> u64 {
+        self.run(meter, |meter, count| {
+            let mut all = || (0..count).for_each(|_| pass());
+            match meter {
+                Some(meter) => meter.time(all),
+                None => all(),
             }
-            Calls { keys_per_call: None, .. } => {
-                subject.answer_batch(black_box(hashes), &mut answers);
-                black_box(answers.as_words());
-            }
-            Calls { keys_per_call: Some(keys), .. } => {
-                found = black_box(subject.count_batches(black_box(hashes), keys, &mut answers));
-            }
-        });
-        if calls == Calls::BATCH {
-            found = answers.count_ones();
-        }
-        ensure!(
-            found == expected,
-            "{found} of {} probes found, the reference found {expected}",
-            hashes.len()
-        );
-        Ok(passes * hashes.len() as u64)
-    })
-}
-
-/// Repeats lookups like [`lookups`], but each timed pass also hashes the probes.
-pub(crate) fn hashed_lookups<'a>(
-    subject: &'a dyn Subject,
-    probes: &'a Column,
-    reference: &Bitmap,
-    length: Length,
-) -> Repetition<'a> {
-    let expected = reference.count_ones();
-    let mut scratch = Scratch::default();
-    let mut repeater = Repeater::new(length);
-    Box::new(move |meter| {
-        let mut found = 0;
-        let passes = repeater
-            .run(meter, || found = black_box(subject.count_keys(black_box(probes), &mut scratch)));
-        ensure!(
-            found == expected,
-            "{found} of {} probes found, the reference found {expected}",
-            probes.len()
-        );
-        Ok(passes * probes.len() as u64)
-    })
+        })
+    }
 }
 
 /// The number of keys that one timed section inserts: as many as a large batch of a user has, but few enough that the

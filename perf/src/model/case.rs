@@ -94,7 +94,7 @@ impl Case {
     /// slots in use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run that
     /// has better ones); `12-bit+wall`, `r8-full-95%+wall` (wall-clock time, interleaved with the engine);
     /// `12-bit+by-64` (64 keys per call), and the parts of the matrix: `12-bit+bits`, `12-bit+in-L2`,
-    /// `12-bit+huge-pages`, `12-bit+small-filters`.
+    /// `12-bit+column-in-L2`, `12-bit+huge-pages`, `12-bit+small-filters`.
     pub(crate) fn variant(&self) -> String {
         let input = self.input_name().map_or_else(String::new, |name| format!("{name}/"));
         let mut variant = format!("{input}{}", self.size_name());
@@ -196,6 +196,14 @@ impl Case {
             && self.hashing == other.hashing
             && self.clock == other.clock
             && self.matrix == other.matrix
+    }
+
+    /// Whether lookups read their keys from a long column in memory, so that the time includes this. Otherwise each call
+    /// has keys that are in the cache.
+    pub(crate) fn reads_column(&self) -> bool {
+        self.hashing
+            || self.is_of_engine()
+            || matches!(self.matrix, Some(Matrix::Column(_) | Matrix::SmallFilters))
     }
 
     /// Whether the operation is lookups of probes with this workload.

@@ -19,6 +19,8 @@ pub(crate) enum Matrix {
     Regime(Level),
     /// Huge or small pages. A rival's allocator chooses its pages.
     Pages,
+    /// Lookups whose keys come from a long column in memory, all in one call, so that the time includes reading the keys.
+    Column(Level),
     /// A tree of many small filters. A probe is looked up in one filter per level of the tree.
     SmallFilters,
 }
@@ -63,6 +65,7 @@ impl fmt::Display for Matrix {
             Self::Bits => f.write_str("bits"),
             Self::Regime(level) => write!(f, "in-{level}"),
             Self::Pages => f.write_str("pages"),
+            Self::Column(level) => write!(f, "column-in-{level}"),
             Self::SmallFilters => f.write_str("small-filters"),
         }
     }
@@ -77,10 +80,15 @@ impl FromStr for Matrix {
             "bits" => Ok(Self::Bits),
             "pages" => Ok(Self::Pages),
             "small-filters" => Ok(Self::SmallFilters),
-            _ => match text.strip_prefix("in-") {
-                Some(level) => level.parse().map(Self::Regime),
-                None => Err(UnknownWord::new("part of the matrix", text)),
-            },
+            _ => {
+                if let Some(level) = text.strip_prefix("in-") {
+                    level.parse().map(Self::Regime)
+                } else if let Some(level) = text.strip_prefix("column-in-") {
+                    level.parse().map(Self::Column)
+                } else {
+                    Err(UnknownWord::new("part of the matrix", text))
+                }
+            }
         }
     }
 }
@@ -95,7 +103,8 @@ mod tests {
     fn parts_are_parsed_from_the_text_that_they_print() {
         let regimes = Level::ALL.map(Matrix::Regime);
         let others = [Matrix::BatchSizes, Matrix::Bits, Matrix::Pages, Matrix::SmallFilters];
-        for part in regimes.into_iter().chain(others) {
+        let columns = Level::ALL.map(Matrix::Column);
+        for part in regimes.into_iter().chain(columns).chain(others) {
             assert_eq!(part.to_string().parse(), Ok(part));
         }
         assert!("in-L9".parse::<Matrix>().is_err() && "".parse::<Matrix>().is_err());

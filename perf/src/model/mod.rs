@@ -41,4 +41,4 @@ pub(crate) use row::tests::example;
 pub(crate) use row::{Facts, NOT_COUNTED, Row, Times};
 pub(crate) use shortfall::Shortfall;
 pub(crate) use sizing::Sizing;
-pub(crate) use words::{Api, Calls, Clock, Form, Op, UnknownWord, Workload};
+pub(crate) use words::{Api, Calls, Clock, Form, KEYS_OF_BATCH, Op, UnknownWord, Workload};

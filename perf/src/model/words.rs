@@ -121,17 +121,22 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) api: Api,
-    /// The number of keys of each call, if a batch is split into several calls.
+    /// The number of keys of each call, if the case asks for another number than usual.
     pub(crate) keys_per_call: Option<usize>,
 }
+
+/// The usual number of keys of one call in batched lookups: that of a batch of rows in DataFusion. The hashes of such a
+/// batch, 64 KiB, are in the cache when an engine looks them up, because it has just computed them.
+pub(crate) const KEYS_OF_BATCH: usize = 8192;
 
 impl Calls {
     /// One call per key.
     pub(crate) const SINGLE: Self = Self::by(Api::Single);
-    /// One call for all keys.
+    /// Calls for many keys. A lookup has [`KEYS_OF_BATCH`] keys per call, or all keys in one call if its case reads a
+    /// column ([`Case::reads_column`](super::Case::reads_column)). Any other operation has all keys in one call.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 
-    /// Calls of this kind, with no batch split into several.
+    /// Calls of this kind, with the usual number of keys.
     pub(crate) const fn by(api: Api) -> Self {
         Self { api, keys_per_call: None }
     }

@@ -23,7 +23,7 @@ use crate::measure::plan::{
 use crate::measure::repetition;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::Subject;
-use crate::model::{Facts, Form, Op, Row, Workload};
+use crate::model::{Facts, Form, KEYS_OF_BATCH, Op, Row, Workload};
 use crate::run::engine::peak_during;
 use crate::run::progress::Progress;
 use crate::store::results::{Input, Results};
@@ -281,16 +281,11 @@ impl Session {
         for case in cases {
             let subject = &*filters.find(&case.spec).subject;
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            if let Some(keys) = case.case.calls.keys_per_call {
+            if !case.case.reads_column() {
+                let keys = case.case.calls.keys_per_call.unwrap_or(KEYS_OF_BATCH);
                 ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
             }
-            repetitions.push(repetition::lookups(
-                subject,
-                case.case.calls,
-                hashes,
-                &reference,
-                length,
-            ));
+            repetitions.push(repetition::lookups(subject, &case.case, hashes, &reference, length));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }

@@ -16,7 +16,7 @@ use crate::store::results::Results;
 use trommel::Isa;
 
 /// The names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 28] = [
+pub(crate) const NAMES: [&str; 29] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
@@ -34,6 +34,7 @@ pub(crate) const NAMES: [&str; 28] = [
     "events",
     "load-events",
     "batch-sizes",
+    "columns",
     "bits-sweep",
     "regimes",
     "pages",

@@ -65,7 +65,13 @@ impl SharePlan {
             _ if worthwhile >= SHARES_PER_THREAD * threads => SHARES_PER_THREAD * threads,
             _ => worthwhile.clamp(1, threads),
         };
-        Self { shares: shares.max(records.div_ceil(MAX_HASHES)), each, parts }
+        let least = if records <= MAX_HASHES {
+            1
+        } else {
+            // A share may have 63 keys more than the mean, since shares begin at whole words of a bitmap.
+            keys.div_ceil((MAX_HASHES / each).saturating_sub(WORD_BITS - 1).max(1))
+        };
+        Self { shares: shares.max(least), each, parts }
     }
 
     /// The number of shares.
@@ -75,7 +81,7 @@ impl SharePlan {
     }
 
     /// Upper bound on the records of a share if the batch has `keys` keys.
-    const fn share_records(&self, keys: usize) -> usize {
+    pub(super) const fn share_records(&self, keys: usize) -> usize {
         let share_keys = if self.shares == 1 {
             keys
         } else {

@@ -241,6 +241,21 @@ impl crate::Workers for ManyThreads {
     }
 }
 
+/// A share has up to 63 keys more than the mean, since shares begin at whole words of a bitmap.
+#[test]
+fn no_share_has_more_records_than_a_partitioner_takes() {
+    for each in [1, 3, 32] {
+        let most = MAX_HASHES / each;
+        for keys in [most, most + 1, 2 * most - 130, 2 * most - 2, 2 * most, 5 * most + 17] {
+            for threads in [1, 2] {
+                let plan = SharePlan::new(&ManyThreads(threads), keys, each, 1 << 20);
+                let records = plan.share_records(keys);
+                assert!(records <= MAX_HASHES, "{keys} keys, {each} records per key: {records}");
+            }
+        }
+    }
+}
+
 /// With several records per hash, the parts of all shares joined are the parts of one pass, in the same order.
 #[test]
 fn joined_shares_equal_one_pass() {

@@ -19,7 +19,7 @@ fn bytes_for(level: Level, caches: &Caches) -> Option<u64> {
 
 /// The number of keys that a filter for a level holds at 12 bits per key. `None` if it is unknown or above
 /// [`MOST_KEYS`].
-fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
+pub(super) fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
     let keys = bytes_for(level, caches)? / 12 * 8;
     usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
 }
@@ -35,6 +35,7 @@ fn marks(matrix: Matrix) -> &'static [&'static str] {
         Matrix::BatchSizes => &["by-"],
         Matrix::Bits => &["bits"],
         Matrix::Regime(_) => &["in-"],
+        Matrix::Column(_) => &["column"],
         Matrix::Pages => &["pages"],
         Matrix::SmallFilters => &["small-filters"],
     }
@@ -46,18 +47,18 @@ pub(super) fn calls_of(matrix: Matrix, is_rival: bool) -> &'static [Calls] {
         _ if is_rival => &[Calls::SINGLE],
         Matrix::BatchSizes => &ALL_BATCH_SIZES,
         Matrix::SmallFilters => &[Calls::BATCH, Calls::SINGLE],
-        Matrix::Bits | Matrix::Regime(_) | Matrix::Pages => &[Calls::BATCH],
+        Matrix::Bits | Matrix::Regime(_) | Matrix::Column(_) | Matrix::Pages => &[Calls::BATCH],
     }
 }
 
 /// The numbers of keys per call in batched lookups.
-pub(crate) const BATCH_SIZES: [usize; 6] = [1, 4, 16, 64, 256, 1024];
-const ALL_BATCH_SIZES: [Calls; 7] = {
+pub(crate) const BATCH_SIZES: [usize; 7] = [1, 16, 64, 256, 1024, 8192, 65_536];
+const ALL_BATCH_SIZES: [Calls; 8] = {
     const fn of(keys: usize) -> Calls {
         Calls::batches_of(keys)
     }
-    let [a, b, c, d, e, f] = BATCH_SIZES;
-    [Calls::SINGLE, of(a), of(b), of(c), of(d), of(e), of(f)]
+    let [a, b, c, d, e, f, g] = BATCH_SIZES;
+    [Calls::SINGLE, of(a), of(b), of(c), of(d), of(e), of(f), of(g)]
 };
 /// The bits per key with which Bloom filters are measured.
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
@@ -146,8 +147,9 @@ pub(crate) fn every_point(caches: &Caches) -> Vec<(Matrix, MatrixPoint)> {
     let at = |level: Level| keys_for(level, caches).map(|keys| (level, keys));
     let mut all = Vec::new();
     let mut add = |matrix, keys, specs| all.push((matrix, MatrixPoint::new(matrix, keys, specs)));
-    for (_, keys) in [Level::L2, Level::Dram].into_iter().filter_map(at) {
+    for (level, keys) in [Level::L2, Level::Llc, Level::Dram].into_iter().filter_map(at) {
         add(Matrix::BatchSizes, keys, every_kind());
+        add(Matrix::Column(level), keys, every_kind());
     }
     add(Matrix::Bits, KEYS_OF_BITS, bloom_filters());
     for (level, keys) in Level::ALL.into_iter().filter_map(at) {
@@ -218,6 +220,8 @@ mod tests {
             "contains/miss/6.99048e5/sbbf-rs-safe/12-bit+by-1/single",
             "contains/hit/1e6/register-bloom/20-bit+bits/batch",
             "contains/hit/1.6384e4/cuckoo/fpr-1%+in-L1/batch",
+            "contains/hit/6.99048e5/cuckoo/fpr-1%+column-in-L2/batch",
+            "contains/hit/6.99048e5/cuckoo/fpr-1%+by-65536/batch",
             "contains/hit/1.048576e7/bloom/12-bit+small-pages/batch",
             "contains/hit/1.048576e7/fastbloom/12-bit+own-pages/single",
             "contains/miss/1e7/quotient/fpr-1%+small-filters/single",
@@ -235,7 +239,8 @@ mod tests {
         assert_eq!(count(&full), every_point(&CACHES).len());
         assert_eq!(count(&Selection { keys: Some(vec![1000]), ..full }), 0);
         assert_eq!(count(&selection("split-block.*batch")), 0);
-        assert_eq!(count(&selection("miss/.*by-64")), 2);
+        assert_eq!(count(&selection("miss/.*by-64")), 3);
+        assert_eq!(count(&selection("hit/.*column")), 3);
         assert_eq!(count(&selection("in-L2")), 4);
         assert!(selection("zipf/1e6").includes_zipf() && !selection("hit").includes_zipf());
     }

@@ -256,13 +256,7 @@ impl Session {
                 _ => (&*hashes, &probes.members),
             };
             let reference = reference_answers(subject, hashes, members, &case.name)?;
-            repetitions.push(repetition::lookups(
-                subject,
-                case.case.calls,
-                hashes,
-                &reference,
-                length,
-            ));
+            repetitions.push(repetition::lookups(subject, &case.case, hashes, &reference, length));
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }

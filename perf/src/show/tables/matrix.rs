@@ -7,8 +7,15 @@ use crate::measure::plan::BATCH_SIZES;
 use crate::model::{Api, Calls, Form, Level, Matrix, Row, Workload};
 use crate::store::results::Results;
 
-pub(super) fn all(results: &Results) -> [Table; 5] {
-    [batch_sizes(results), bits(results), regimes(results), pages(results), small_filters(results)]
+pub(super) fn all(results: &Results) -> [Table; 6] {
+    [
+        batch_sizes(results),
+        columns(results),
+        bits(results),
+        regimes(results),
+        pages(results),
+        small_filters(results),
+    ]
 }
 
 /// Returns the rows of the parts of the matrix that `is_part` chooses.
@@ -73,7 +80,8 @@ fn batch_sizes(results: &Results) -> Table {
     });
     let columns = ["one call per key, M/s".to_owned(), "× rival".into()];
     let columns = columns.into_iter().chain(BATCH_SIZES.map(|keys| format!("{keys} per call")));
-    table("batch-sizes", "Lookups by keys per call, M/s", columns, lines)
+    let title = "Lookups by keys per call, M/s. The keys are in the cache";
+    table("batch-sizes", title, columns, lines)
 }
 
 fn bits(results: &Results) -> Table {
@@ -99,10 +107,28 @@ fn bits(results: &Results) -> Table {
 }
 
 fn regimes(results: &Results) -> Table {
-    let rows = rows_of(results, |matrix| matches!(matrix, Matrix::Regime(_)));
+    let title = "Lookups by the level of memory that holds the filter, batches";
+    by_level(results, "regimes", title, Matrix::Regime)
+}
+
+fn columns(results: &Results) -> Table {
+    let title = "Lookups of a long column of fresh keys in one call, by the level of memory that holds the filter. The \
+                 time includes reading the keys";
+    by_level(results, "columns", title, Matrix::Column)
+}
+
+/// Creates a table of a part of the matrix that has filters for each level of the memory hierarchy.
+fn by_level(
+    results: &Results,
+    name: &'static str,
+    title: &str,
+    part: impl Fn(Level) -> Matrix,
+) -> Table {
+    let is_part = |matrix| Level::ALL.into_iter().any(|level| matrix == part(level));
+    let rows = rows_of(results, is_part);
     // The header shows the number of keys, which differs between the levels.
     let keys_in = |level: Level| {
-        let row = rows.iter().find(|row| row.case.matrix == Some(Matrix::Regime(level)));
+        let row = rows.iter().find(|row| row.case.matrix == Some(part(level)));
         row.map(|row| (level, row.case.keys))
     };
     let levels: Vec<(Level, u64)> = Level::ALL.into_iter().filter_map(keys_in).collect();
@@ -111,7 +137,7 @@ fn regimes(results: &Results) -> Table {
         let of_line: Vec<&Row> = rows.iter().filter(|row| key(row) == line).copied().collect();
         let mut cells = vec![line.0, line.1, probes(line.2)];
         for (level, _) in &levels {
-            let row = of_line.iter().find(|row| row.case.matrix == Some(Matrix::Regime(*level)));
+            let row = of_line.iter().find(|row| row.case.matrix == Some(part(*level)));
             cells.extend([
                 speed(row),
                 times_rival(row, results),
@@ -126,8 +152,7 @@ fn regimes(results: &Results) -> Table {
         let name = format!("{level}, {} keys, M/s", short_count(*keys));
         header.extend([name, "× rival".into(), "of limit".into()]);
     }
-    let title = "Lookups by the level of memory that holds the filter, batches".into();
-    Table { name: "regimes", title, header, rows: lines.collect(), words: 3 }
+    Table { name, title: title.into(), header, rows: lines.collect(), words: 3 }
 }
 
 fn pages(results: &Results) -> Table {
@@ -200,6 +225,7 @@ mod tests {
         put("8-bit+bits", Api::Batch, None, 2.0);
         put("8-bit+bits", Api::Single, rival, 6.0);
         put("12-bit+in-L2", Api::Batch, None, 2.0);
+        put("12-bit+column-in-L2", Api::Batch, None, 4.0);
         put("12-bit+huge-pages", Api::Batch, None, 2.0);
         put("12-bit+small-pages", Api::Batch, None, 3.0);
         put("12-bit+own-pages", Api::Single, rival, 12.0);
@@ -212,16 +238,17 @@ mod tests {
     #[test]
     fn each_table_shows_its_part_of_the_matrix_and_the_rival_there() {
         let results = results();
-        let [batches, bits, regimes, pages, small] = all(&results);
-        assert_eq!(batches.rows[0].cells[4..], ["250", "2.50", "125", "", "", "1000", "", ""]);
+        let [batches, columns, bits, regimes, pages, small] = all(&results);
+        assert_eq!(batches.rows[0].cells[4..], ["250", "2.50", "125", "", "1000", "", "", "", ""]);
         assert!(batches.rows[1].is_rival);
         assert_eq!(bits.rows[0].cells[..2], ["split-block-bloom", "8-bit"]);
         assert_eq!(bits.rows[0].cells[8..], ["500", "3.00"]);
         assert_eq!(regimes.header[3], "L2, 1e6 keys, M/s");
         assert_eq!(regimes.rows[0].cells[3..5], ["500", ""]);
+        assert_eq!(columns.rows[0].cells[3..5], ["250", ""]);
         assert_eq!(pages.rows[0].cells[5..], ["500", "333", "1.50", "6.00"]);
         assert_eq!(small.rows[0].cells[4..8], ["100", "50.0", "2.00", "4.00"]);
-        for table in [&batches, &bits, &regimes, &pages, &small] {
+        for table in [&batches, &columns, &bits, &regimes, &pages, &small] {
             let width = table.header.len();
             assert!(table.rows.iter().all(|line| line.cells.len() == width), "{}", table.name);
         }
@@ -233,6 +260,8 @@ mod tests {
         let shown = super::super::all(&results);
         let names: Vec<&str> =
             shown.iter().map(|table| table.name).filter(|name| *name != "environment").collect();
-        assert_eq!(names, ["batch-sizes", "bits-sweep", "regimes", "pages", "small-filters"]);
+        let expected =
+            ["batch-sizes", "columns", "bits-sweep", "regimes", "pages", "small-filters"];
+        assert_eq!(names, expected);
     }
 }
