@@ -1,8 +1,8 @@
 //! `trommel-perf` measures how fast Trommel's filters are on this machine. The same run measures competing crates on
 //! the same keys, and the machine's roofline: the number of random cache lines that one core reads per second.
 //!
-//! The modules are in layers. A module imports only modules of its own layer and of lower ones, which `tests/layers.rs`
-//! checks.
+//! The modules are in layers. The lowest is listed first. A module imports only modules of its own layer and of lower ones,
+//! which `tests/layers.rs` checks.
 //!
 //! | layer | content |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | [`measure`] | the cases that are measured, their keys, subjects and rivals; timing, counting, and the machine |
 //! | [`store`] | the files that a run writes, and the lock on their directory |
 //! | [`run`] | a run: groups of cases, each verified, timed, and saved as soon as it ends |
-//! | [`analyse`] | the rival of a row, and the changes between two runs |
+//! | [`analyse`] | which row of a rival a row of ours is compared with, and the changes between two runs |
 //! | [`show`] | tables, plots, the report page, documents |
-//! | [`advise`], [`textbook`] | uses of the layers above this line: advice on filters, and experiments of papers |
+//! | [`advise`], [`textbook`] | advice on filters, and experiments of papers, which use the layers listed before them |
 //! | [`cli`], [`cmd`] | the command line, and the verbs |
 
 mod advise;

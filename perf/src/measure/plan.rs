@@ -21,8 +21,8 @@ use trommel::{FilterKind, Isa};
 /// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
-    /// The filter's kind. For a rival, it is the kind with which the rival competes and whose size it takes. `None` for
-    /// a rival that is sized by slots, because its `sizing` names the family.
+    /// The filter's kind. For a rival, it is the kind with which the rival competes. `None` for a rival that is sized by
+    /// slots, because its `sizing` names the family.
     pub(crate) kind: Option<FilterKind>,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
@@ -59,7 +59,7 @@ impl SubjectSpec {
         self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
-    /// Whether the rival takes the bytes of another kind's filter.
+    /// Whether the rival, of another kind, is made as large as our filter of this kind.
     fn takes_size(&self) -> bool {
         self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
     }
@@ -83,8 +83,9 @@ const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 /// The number of keys for filters of 1 GiB: 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
-/// Returns the filters that are measured on generated keys. A kind without its own entry here is
-/// measured at a false-positive rate of 1 %, so that a new kind is never forgotten.
+/// Returns the filters that are measured at each number of keys and on given keys. The matrix, the sweep over loads and
+/// the filters of 1 GiB have lists of their own. A kind without its own entry here is measured at a false-positive rate
+/// of 1 %, so that a new kind is never forgotten.
 pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let mut all = Vec::new();
@@ -97,8 +98,8 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
         all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
     }
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
-    // This rival has the bytes of the register-blocked filter for 1 %, so that this filter also has
-    // a rival of its size.
+    // No rival is a register-blocked filter. So `sbbf-rs-safe` is also made as large as our register-blocked filter for
+    // 1 %.
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
@@ -107,7 +108,7 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     all
 }
 
-/// Returns the filters of 1 GiB, whose speed depends only on memory: the blocked kinds and their rival.
+/// Returns the filters of 1 GiB, which are far larger than the caches: the blocked kinds and their rival.
 pub(crate) fn subject_specs_of_one_gib() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     vec![
@@ -179,7 +180,7 @@ impl Group {
     }
 
     /// Whether the subject has cases in this group. The textbook filter has none for merges: it merges by inserting
-    /// keys one by one, and the row for its inserts shows that speed.
+    /// fingerprints one by one, and the row for its inserts shows that speed.
     fn admits(&self, spec: &SubjectSpec) -> bool {
         spec.rival.is_none_or(|rival| {
             (self.hashed || rival.takes_hashes())
@@ -187,9 +188,10 @@ impl Group {
         })
     }
 
-    /// The calls with which a subject is measured. Rivals have only single calls, because none of
-    /// them has a batched call that is more than a loop over keys. Our builds, and our lookups that
-    /// hash keys or take them from an input, use only the calls that a user would choose: batches.
+    /// The calls with which a subject is measured. Merges and enumerations have one call for all keys. All other
+    /// operations of rivals have one call per key, because no rival has a batched call that is more than a loop over
+    /// keys. Our builds, and our lookups that hash keys or take them from an input, use only the calls that a user would
+    /// choose: batches.
     fn calls(&self, spec: &SubjectSpec) -> &'static [Calls] {
         if let Some(matrix) = self.matrix {
             return matrix::calls_of(matrix, spec.rival.is_some());
@@ -348,8 +350,8 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
-    /// Whether the run is brief: a quick run for which the user names no loads. Named loads are
-    /// measured with all filters that have slots.
+    /// Whether the run is brief: a quick run for which the user names no loads. The sweep over loads that the user names
+    /// has more filters than a brief run.
     pub(crate) fn is_brief(&self) -> bool {
         self.quick && self.load.is_none()
     }
