@@ -28,7 +28,7 @@ impl Effort {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
         absent: 1_000_000,
-        most_probes: usize::MAX,
+        most_probes: 1_000_000,
         limit: Duration::from_secs(125),
     };
 

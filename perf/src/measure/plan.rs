@@ -303,8 +303,8 @@ pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> V
     key_counts(selection, caches)
 }
 
-/// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as the
-/// last-level cache. Bounded by [`LARGE_IN_QUICK`], and by the memory that all large filters need together.
+/// Returns the number of keys of the large filters of a quick run. At 12 bits per key, a filter is twice as large as the
+/// last-level cache, as far as [`LARGE_IN_QUICK`] and the memory that all large filters need together allow.
 fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     let (least, most) = LARGE_IN_QUICK;
     let in_memory = memory.map_or(usize::MAX, |bytes| (bytes / BYTES_OF_LARGE) as usize);
@@ -312,9 +312,9 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     round_significant(keys as f64, 2) as usize
 }
 
-/// The fewest and the most keys of the large filters of a quick run. Filters of the most keys are filled in about half a
-/// minute. On a machine with a last-level cache of 37 MB or more, they are less than twice as large as this cache.
-const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 50_000_000);
+/// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes about 45 s. On
+/// a machine with a last-level cache of more than 22 MB, they are less than twice as large as this cache.
+const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// Twice the bytes of memory per key that the large filters of a quick run take together.
 const BYTES_OF_LARGE: u64 = 100;
@@ -429,11 +429,11 @@ mod tests {
     #[test]
     fn a_quick_run_looks_up_in_one_large_filter_per_kind() {
         let quick = Selection { quick: true, ..Selection::default() };
-        let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(24 << 20) };
+        let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(16 << 20) };
         assert_eq!(key_counts_of_summary(&quick, &caches)[0], 100_000);
         assert!(key_counts_of_summary(&Selection::default(), &caches).is_empty());
         let large = |memory| keys_beyond_caches(&caches, memory);
-        assert_eq!((large(None), large(Some(8 << 30))), (34_000_000, 34_000_000));
+        assert_eq!((large(None), large(Some(8 << 30))), (22_000_000, 22_000_000));
         assert_eq!(large(Some(1 << 30)), 11_000_000);
         assert_eq!(keys_beyond_caches(&Caches::default(), None), LARGE_IN_QUICK.1);
         let specs = subject_specs_of(10_000_000, &quick);
