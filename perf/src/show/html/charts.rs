@@ -160,7 +160,7 @@ pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// Plots throughput by load, one plot per size and operation of the sweep.
+/// Plots throughput by load, one plot per family, size and operation of the sweep.
 pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     const PLOTS: [Plot; 8] = [
         ("Lookups of present keys", |row| row.case.workload == Some(Workload::Hit)),
