@@ -11,7 +11,7 @@ use anyhow::Result;
 use std::time::{Duration, Instant};
 use trommel::{FilterKind, Isa};
 
-/// The number of sizes of each kind that are measured first.
+/// The most sizes of each kind that are measured first, one after the other.
 const SIZES: usize = 4;
 /// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;

@@ -152,7 +152,7 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
         let needed = filters.iter().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
         if needed > memory {
             return Err(bad_input(format!(
-                "{part}: {} filters need more than {}; this machine has {}",
+                "{part}: {} filters need more than {} of memory; this machine has {}",
                 filters.len(),
                 human_bytes(needed),
                 human_bytes(memory)

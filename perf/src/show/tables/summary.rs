@@ -10,8 +10,8 @@ use crate::store::results::Results;
 /// The two numbers of keys that the table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
-    /// The largest number with which a filter fits into the L2 cache; if there is none, the
-    /// smallest number.
+    /// The largest number with which at least one filter fits into the L2 cache; if there is none,
+    /// the smallest number.
     small: u64,
     /// The largest number.
     large: u64,
