@@ -79,7 +79,8 @@ pub(crate) struct MeasureArgs {
     /// The directory for the results.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// End after about N seconds: groups get less time, down to three repetitions per case.
+    /// End after about N seconds: groups get less time, down to three repetitions per case. A full run, and a run of
+    /// selected cases without --quick, take longer if these repetitions do.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Continue the run in the output directory: keep its results, and measure only the groups that are missing. A run
@@ -131,7 +132,7 @@ impl Default for MeasureArgs {
 /// When to simulate events on a machine without hardware counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Simulate {
-    /// Only in a full run.
+    /// Only in a full run, and only if Valgrind is installed.
     Auto,
     Always,
     Never,
@@ -188,7 +189,8 @@ pub(crate) struct CompareArgs {
     /// Write the comparison to FILE as JSON, for scripts.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the comparison to FILE as JUnit XML, for continuous integration: one test per case of ours.
+    /// Write the comparison to FILE as JUnit XML, for continuous integration: one test per case of ours that all runs
+    /// have.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }
@@ -210,7 +212,7 @@ pub(crate) struct CalibrateArgs {
 pub(crate) struct ReportArgs {
     /// The directory that `measure --out` wrote.
     pub(crate) dir: PathBuf,
-    /// Plot the counts at earlier commits from a CSV file with the columns
+    /// Plot the instructions at earlier commits, and list the latest counts, from a CSV file with the columns
     /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,

@@ -120,7 +120,7 @@ fn invalid_numbers_and_filters_are_refused() {
 }
 
 #[test]
-fn advice_that_no_filter_can_meet_is_refused() {
+fn invalid_questions_and_questions_that_no_filter_meets_are_refused() {
     for (arguments, said) in [
         (&["--keys", "0", "--miss-cost", "100"][..], "1 to 1e10"),
         (&["--keys", "1e30", "--miss-cost", "100"], "1e30"),

@@ -80,7 +80,7 @@ fn leaves(text: &str) -> (Vec<Vec<&str>>, &str) {
             let (paths, after) = leaves(rest);
             all.extend(paths);
             // Skips the comma, or the new name after `as`.
-            let end = after.find([',', '}']).expect("a group ends");
+            let end = after.find([',', '}']).expect("a group of imports has a closing brace");
             rest = after[end..].strip_prefix(',').unwrap_or(&after[end..]);
         }
     }
@@ -162,7 +162,7 @@ fn all_paths_that_leave_a_module_are_seen() {
 }
 
 #[test]
-fn every_module_is_in_a_layer_and_imports_only_downwards() {
+fn every_module_is_in_a_layer_and_imports_no_higher_layer() {
     for ((layer, module), imported) in graph() {
         if layer == "main" {
             continue;

@@ -1,5 +1,5 @@
-//! Measures lookups in the offered filters in the same way as the verb `measure`: each filter is filled, its answers
-//! are verified, and a time is the median of short interleaved repetitions.
+//! Measures lookups in the offered filters. As in the verb `measure`, each filter is filled, its answers are verified,
+//! and a time is the median of short interleaved repetitions. Unlike there, one call looks up all probes.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -55,7 +55,8 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws the keys, and times cache-line reads in working sets of up to the size of the largest offer.
+    /// Draws the keys, and times cache-line reads in working sets of up to the size of the largest offer, but at most
+    /// [`MOST_READ_BYTES`].
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
@@ -176,7 +177,10 @@ fn lookups<'a>(
             filter.contains_batch(black_box(probes), &mut answers);
             black_box(answers.as_words());
         });
-        ensure!(answers.count_ones() == expected, "answers differ from one repetition to the next");
+        ensure!(
+            answers.count_ones() == expected,
+            "an offered filter no longer reports {expected} of its probes as present"
+        );
         Ok(passes * probes.len() as u64)
     }))
 }
@@ -184,7 +188,8 @@ fn lookups<'a>(
 /// The number of probes whose batched answers are compared with single ones.
 const SINGLY_VERIFIED: usize = 4096;
 
-/// The times of a random cache-line read in working sets of up to `largest` bytes.
+/// The times of a random cache-line read in working sets of up to `largest` bytes, but at least up to 1 MiB and at most
+/// up to [`MOST_READ_BYTES`].
 fn line_times(largest: u64) -> Result<LineTimes> {
     let largest = largest.clamp(1 << 20, MOST_READ_BYTES);
     let points = roofline::curve(largest as usize, |_| ())?;

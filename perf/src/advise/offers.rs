@@ -84,7 +84,7 @@ const RATES: [f64; 16] =
 const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 26];
 /// Fingerprint widths of cuckoo filters, in bits.
 const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
-/// The loads for which filters with slots are planned, besides their default.
+/// The loads for which filters with slots of all kinds are planned, besides their default.
 const LOADS: [f64; 2] = [0.8, 0.5];
 /// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
 /// false-positive rate can have more.
@@ -100,7 +100,7 @@ const SHARE_OF_CACHE: f64 = 0.8;
 /// Returns all filters of the grid that meet the constraints of a question, each once.
 ///
 /// # Errors
-/// Bad input if no filter meets the constraints; the message names the nearest filter.
+/// Bad input if no filter meets the constraints; the message names the nearest filter, if one could be sized.
 pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Result<Vec<Offer>> {
     let mut kept: Vec<Offer> = Vec::new();
     let mut refused = Refused::default();
@@ -110,7 +110,7 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
             refused.unable.push((kind, unmet));
             continue;
         }
-        // Without deletes or counts, a counting Bloom filter is a standard one with counters that are never read.
+        // Without deletes or counts, a counting Bloom filter is a standard one whose counters serve no purpose.
         if kind == FilterKind::CountingBloom && !asked.wants_copies() {
             continue;
         }
@@ -138,7 +138,7 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
 /// nor written.
 ///
 /// # Errors
-/// If the library cannot build the filter.
+/// If the library cannot build the filter, or if its kind is unknown to [`fpr_with_keys`].
 pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
     let filter = spec.build()?;
     let kind = filter.kind();
@@ -229,7 +229,8 @@ fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec>
 const GROWN_AT: f64 = 0.96;
 
 /// The specs of Bloom filters: for each false-positive rate, for the size of each cache, and for the memory limit.
-/// Sizes of caches and of the memory limit are left out below 2 and above [`MOST_BITS`] bits per key.
+/// Sizes of caches and of the memory limit are left out below 2 and above [`MOST_BITS`] bits per key. A size of up to
+/// one cache line can have more bits per key.
 fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let rates = RATES.into_iter().chain(asked.fpr);
     let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();

@@ -11,13 +11,13 @@ use anyhow::Result;
 use std::time::{Duration, Instant};
 use trommel::{FilterKind, Isa};
 
-/// The number of sizes of each kind that are measured first.
+/// The most sizes of each kind that are measured first, one after the other.
 const SIZES: usize = 4;
 /// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;
 /// The most interleaved measurements. They end earlier once each of the best offers has been part of one.
 const FINALS: usize = 3;
-/// No measurement begins after this time.
+/// No measurement begins later than this after the start of the search.
 const TIME: Duration = Duration::from_secs(45);
 
 /// Measures the offers that could be the best one, and answers the question.

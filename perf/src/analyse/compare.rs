@@ -1,5 +1,5 @@
 //! Compares two programs that were measured on one machine. The machine itself can be slower in one run than in
-//! another: this change is its drift, and it is separated from the differences between the programs.
+//! another. This change is called the drift of the machine, and is separated from the differences between the programs.
 //!
 //! | module | content |
 //! |---|---|
@@ -81,7 +81,7 @@ pub(crate) struct Unmatched {
     pub(crate) measured_in: MeasuredIn,
 }
 
-/// The runs in which a case was measured that is missing in others.
+/// The runs in which an [`Unmatched`] case was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MeasuredIn {

@@ -1,4 +1,4 @@
-//! Comparisons between rows: of a row with that of its rival, and of the runs of two programs.
+//! Compares a row with the row of its rival, and the runs of two programs with each other.
 
 pub(crate) mod compare;
 pub(crate) mod rival;

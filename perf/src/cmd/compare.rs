@@ -12,11 +12,12 @@ use std::process::ExitCode;
 /// The exit code if there is a regression.
 const REGRESSION: u8 = 3;
 
-/// The exit code if there is no regression, but some cases could not be decided.
+/// The exit code if there is no regression, but cases of ours could not be decided or are missing in a run.
 const UNDECIDED: u8 = 4;
 
-/// Prints the changes, and nothing if there are none; writes the files of `--json` and `--junit`. The exit code is 3 if
-/// a case of ours is a regression, else 4 if a case of ours could not be decided.
+/// Prints the changes and notes, if there are any, or all cases with `--all`. Writes the files of `--json` and
+/// `--junit`. The exit code is 3 if a case of ours is a regression. Else it is 4 if a case of ours could not be
+/// decided, or is in the old program and is missing in a run; `--allow-undecided` makes it 0.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
         .into_iter()

@@ -144,6 +144,7 @@ fn say_what_is_planned(
 /// Checks for each part of the run that the part's filters, which are all in memory at the same time, fit into `memory`
 /// bytes. The check counts each filter once, by a lower bound of its bytes. A run can need more memory, since inserts
 /// are measured on further copies of each filter. The engine is not checked, since [`thread_sets_of`] limits its keys.
+/// TPC-H is not checked either, since its number of keys is not known before they are generated.
 fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> Result<()> {
     let Some(memory) = memory else { return Ok(()) };
     for part in parts(selection) {
@@ -151,7 +152,7 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
         let needed = filters.iter().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
         if needed > memory {
             return Err(bad_input(format!(
-                "{part}: {} filters need more than {}; this machine has {}",
+                "{part}: {} filters need more than {} of memory; this machine has {}",
                 filters.len(),
                 human_bytes(needed),
                 human_bytes(memory)

@@ -44,7 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
 /// Returns the argument.
 ///
 /// # Errors
-/// Bad input if this machine lacks the instruction set.
+/// Bad input if this machine lacks the instruction set, or if the environment names a set that does not exist.
 fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
     match asked {
         Some(isa) => isa.require().map(Some),

@@ -23,7 +23,8 @@ pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<Str
     let mut names = vec![("findings", "findings")];
     let tables = tables::all(results);
     for name in tables::NAMES {
-        // Plots precede the table of the same data, even if the run has no such table.
+        // The plots of a section are placed before the table of this name. The section is also shown if the run has no
+        // such table.
         match name {
             "lookups-miss" => chart(&mut sections, &mut names, charts::throughput(results)?),
             "load-lookups" => chart(&mut sections, &mut names, charts::loads(results)?),

@@ -129,8 +129,8 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     series
 }
 
-/// Returns the roofline for the legend and the plots of throughput: the most random cache lines that this machine reads
-/// per second, over the bytes of the array.
+/// Returns the roofline for the legend and the plots of throughput: the number of random cache lines that one core
+/// reads per second in the fastest way, over the bytes of the array.
 pub(crate) fn limit(results: &Results) -> Series {
     let best =
         |speeds: [(Access, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
@@ -290,11 +290,12 @@ fn access_ways(results: &Results) -> Vec<Series> {
     Access::ALL.into_iter().enumerate().map(line).collect()
 }
 
-/// Returns the roofline and each filter's cache lines per second, over the size of the working set.
+/// Returns the roofline, with one series per way of reading, and the cache lines per second that batched lookups of
+/// present keys read in each of our filters, over the size of the working set.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);
-    // Counting filters are not shown: their lookups read only a fraction of their bytes.
+    // Counting filters are left out: their lookups read only a fraction of their bytes.
     let is_shown = |row: &&Row| {
         row.case.op == Op::Contains
             && row.case.workload == Some(Workload::Hit)

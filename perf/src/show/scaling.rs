@@ -69,7 +69,8 @@ fn is_usual(row: &Row) -> bool {
 }
 
 /// A line for each filter, and a dashed line in the same colour for its rival. If several kinds have the same rival, it
-/// has one line, in the colour of the first of these kinds.
+/// has one line, in the colour of the first of these kinds. Rows of a rival that takes the size of another kind's
+/// filter are left out.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.case.takes_size) {

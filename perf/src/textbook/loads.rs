@@ -1,4 +1,5 @@
-//! Measures the load of every variant when an insert first fails.
+//! Measures the load of every variant before the first insert that fails or needs more memory than the original table
+//! has.
 
 use super::Effort;
 use anyhow::{Result, ensure};
@@ -31,8 +32,8 @@ pub(crate) struct Limit {
     pub(crate) published: f64,
 }
 
-/// A variant. `fill` fills a table, created from a seed, until an insert fails, and returns the number of its places
-/// and its load.
+/// A variant. `fill` fills a table, created from a seed, until an insert fails or needs more memory. It returns the
+/// number of places of the table, and the load before this insert.
 struct Variant {
     system: &'static str,
     variant: String,
@@ -130,7 +131,8 @@ fn set<S: CuckooSet>(
     }
 }
 
-/// Returns the key with a number. Keys of different numbers are distinct, and every seed gives different keys.
+/// Returns the key with a number. With the same seed, keys of different numbers are distinct. Each seed gives other
+/// keys.
 fn key(seed: u64, number: u64) -> u64 {
     Hasher::xxh3(!seed).hash_u64(number).raw()
 }
@@ -145,7 +147,7 @@ fn fill_filter(bucket_bits: u32, b: u32, max_kicks: u32, seed: u64) -> Result<(u
     }
     ensure!(
         (0..inserted).all(|number| filter.contains_hash(hash(number))),
-        "a filter does not find an inserted key"
+        "a cuckoo filter does not find an inserted key"
     );
     Ok((filter.capacity() as u64, filter.load()))
 }
@@ -161,7 +163,7 @@ fn fill_set(mut set: impl CuckooSet, seed: u64) -> Result<(u64, f64)> {
     }
     ensure!(
         (0..inserted).all(|number| set.contains(key(seed, number))),
-        "a set does not find an inserted key"
+        "a cuckoo hash table does not find an inserted key"
     );
     Ok((places, inserted as f64 / places as f64))
 }

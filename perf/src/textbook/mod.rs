@@ -1,11 +1,11 @@
 //! Repeats the experiments of the papers on cuckoo filters and cuckoo hash tables with the
-//! implementations in `trommel-textbook`. The experiments measure the load at which each variant
-//! becomes full, and compare the density-based method of inserting with the standard one. As in
-//! that crate, a *place* is a slot of a table for one key.
+//! implementations in `trommel-textbook`. The experiments measure the load that each variant reaches
+//! in a table of fixed size, and compare the density-based method of inserting with the standard
+//! one. As in that crate, a *place* is a slot of a table for one key.
 //!
 //! | file | content |
 //! |---|---|
-//! | `loads.rs` | the load of every variant when an insert first fails |
+//! | `loads.rs` | the load of every variant before an insert fails or needs more memory |
 //! | `density.rs` | the density-based method compared with the standard one |
 //! | `shown.rs` | tables and plots of both experiments |
 

@@ -20,8 +20,8 @@
 //!
 //! Limit: several rounds of the new run are matched with the same rounds of the old run, so bootstrap intervals of
 //! matched values are too narrow or too wide (Abadie and Imbens, "On the failure of the bootstrap for matching
-//! estimators", Econometrica 76(6), 2008). To make up for this, a verdict requires all attempts of a comparison to
-//! agree.
+//! estimators", Econometrica 76(6), 2008). To make up for this, a case counts as slower or faster only if all attempts
+//! of a comparison agree.
 
 use crate::base::bootstrap;
 use crate::base::bootstrap::{FEWEST, Interval};
@@ -84,8 +84,8 @@ impl Alike {
     }
 
     /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
-    /// the case and the rivals have unequal numbers of rounds, or if fewer than [`FEWEST`] new rounds have enough
-    /// matches, in all rounds or in at least half of the resamples.
+    /// the case and the rivals have unequal numbers of rounds. Also `None` if fewer than [`FEWEST`] rounds of the new
+    /// run have enough matches, or if this is so in at least half of the resamples.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;

@@ -1,6 +1,7 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
 //! change of ours makes them slower, so a factor that their times have in common is due to the machine. The factor is
-//! computed for every attempt, and divided out of the times of cases that were interleaved with no rival.
+//! computed for every attempt. It is divided out of the times of rivals, and of our cases that were interleaved with no
+//! rival.
 
 use super::runs::Pair;
 use crate::base::bootstrap;
@@ -13,7 +14,7 @@ use serde::Serialize;
 pub(crate) struct Drift {
     /// The common factor of the rows of rivals.
     pub(crate) rivals: Option<Common>,
-    /// The common factor of random cache-line reads, one ratio per operation, workload and size.
+    /// The common factor of random cache-line reads, one ratio per measurement of these reads.
     pub(crate) roofline: Option<Common>,
     /// The common factor of rivals and cache-line reads together if it is significant, else 1. Above 1, the machine was
     /// slower in the new run.

@@ -100,8 +100,8 @@ impl Rivals {
     /// Returns the drift-adjusted ratio of new time over old time of a case, how the ratio was computed, and its
     /// interval if there is one. `ratio` is the ratio of the medians of the case.
     ///
-    /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then excludes 1 only
-    /// if the case changed by more than every rival.
+    /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then lies above 1
+    /// only if the ratio of the case is above that of every rival, and below 1 only if it is below that of every rival.
     pub(super) fn drift_adjusted(
         &self,
         ratio: f64,

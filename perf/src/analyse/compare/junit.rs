@@ -1,11 +1,11 @@
-//! Writes a comparison as JUnit XML for continuous integration: one test per case of ours.
+//! Writes a comparison as JUnit XML for continuous integration: one test per case of ours that all runs have.
 
 use super::speed::Verdict;
 use super::{Case, Comparison};
 use anyhow::Result;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// Writes one test suite. Regressions fail; cases that are unsettled or have too few repetitions are skipped.
+/// Writes one test suite. Regressions fail. Other cases are skipped if they are unsettled or have too few repetitions.
 pub(crate) fn to_junit(comparison: &Comparison) -> Result<String> {
     let mut report = Report::new("trommel-perf compare");
     let mut suite = TestSuite::new("compare");

@@ -36,7 +36,8 @@ pub(crate) struct Matched<'a> {
     pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-/// Facts that must be equal for the times of two runs to be comparable.
+/// Facts that must be equal for the times of two runs to be comparable. The schema of rows and the keys of inputs must
+/// be equal too.
 const CONDITIONS: [&str; 9] = [
     "cpu",
     "caches of a core",
@@ -84,7 +85,7 @@ impl Attempt {
     }
 }
 
-/// Pairs the first of all runs with each of the others. All others must have been made under its conditions.
+/// Pairs the first of all runs with each of the others.
 fn first_and_others(attempts: &[Attempt]) -> impl Iterator<Item = (&Run, &Run)> {
     let mut runs = attempts.iter().flat_map(Attempt::runs);
     let first = runs.next();

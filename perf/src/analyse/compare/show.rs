@@ -38,7 +38,8 @@ impl Comparison {
         parts.join("\n")
     }
 
-    /// States how many of our cases have each verdict.
+    /// States how many of our cases have each verdict but "same", how many have another false-positive rate or size,
+    /// and how many are missing in a run.
     pub(crate) fn summary(&self) -> String {
         let ours = || self.cases.iter().filter(|case| case.rival.is_none());
         let count = |verdict| ours().filter(|case| case.speed.verdict == verdict).count();

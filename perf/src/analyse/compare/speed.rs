@@ -40,7 +40,7 @@ pub(crate) struct Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
-    /// The effect is smaller than `--min-effect`.
+    /// The effect is smaller than `--min-effect`, or there is none.
     Same,
     /// Slower in every attempt.
     Slower,

@@ -160,7 +160,7 @@ pub(super) fn threads(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// Plots throughput by load, one plot per size and operation of the sweep.
+/// Plots throughput by load, one plot per family, size and operation of the sweep.
 pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     const PLOTS: [Plot; 8] = [
         ("Lookups of present keys", |row| row.case.workload == Some(Workload::Hit)),
@@ -268,7 +268,10 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
         return Ok(Some(section));
     };
     let source = counted.first().map_or("", |row| &row.counters);
-    section.note(&format!("Counts are {source}, of lookups at {} keys.", short_count(keys)));
+    section.note(&format!(
+        "Source of the counts: {source}. The lookups are those at {} keys.",
+        short_count(keys)
+    ));
     let mut drawn = String::new();
     let mut in_legend = Vec::new();
     for (workload, keys_are) in [(Workload::Miss, "absent"), (Workload::Hit, "present")] {
@@ -305,10 +308,10 @@ fn why_none(results: &Results) -> String {
         |why| why.trim().to_owned(),
     );
     format!(
-        "No cache misses were counted: the processor's counters could not be read ({why}). With a kernel that lets \
-         perf_event_open count (kernel.perf_event_paranoid of 2 or less, and a processor or a hypervisor that \
-         has the counters) the columns cache_misses_per_op, llc_misses_per_op and dtlb_misses_per_op are filled \
-         and plotted here."
+        "No cache misses were counted: the processor's counters could not be read ({why}). If the kernel lets \
+         perf_event_open count (kernel.perf_event_paranoid of 2 or less), and the processor or the hypervisor has \
+         the counters, the columns cache_misses_per_op, llc_misses_per_op and dtlb_misses_per_op are \
+         filled and plotted here."
     )
 }
 

@@ -1,4 +1,4 @@
-//! Summarizes the rows in sentences. Each figure that comes from one row links to it.
+//! Summarizes the rows in sentences. Each speed or ratio that comes from one row links to it.
 
 use super::{cases, escape, heading};
 use crate::analyse::rival::{ratio, rival_of};
@@ -140,7 +140,8 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// Counts the lookups in filters larger than the L2 cache that read cache lines almost as fast as the machine can.
+    /// Counts the cases of lookups in filters larger than the L2 cache that read cache lines almost as fast as one core
+    /// can.
     fn near_the_limit(&self) -> Option<String> {
         let beyond: Vec<IndexedRow<'_>> = self
             .lookups()
@@ -158,13 +159,14 @@ impl<'a> Rows<'a> {
         let of_limit = NEAR_LIMIT * 100.0;
         let Some((index, row)) = near.first() else {
             return Some(format!(
-                "Memory is not the limit: none of {all} batched lookups beyond the second-level cache \
-                 reads {of_limit:.0} % of the cache lines that the machine can read."
+                "Memory is not the limit: none of {all} cases of batched lookups in filters larger than the \
+                 second-level cache reads {of_limit:.0} % of the cache lines that one core can read."
             ));
         };
         Some(format!(
-            "Memory is the limit of {} of {all} batched lookups beyond the second-level cache, which read \
-             {of_limit:.0} % or more of the cache lines that the machine can read; {} reaches {}.",
+            "Memory is the limit of {} of {all} cases of batched lookups in filters larger than the second-level \
+             cache: these read {of_limit:.0} % or more of the cache lines that one core can read. The most is read by \
+             {}: {}.",
             near.len(),
             escape(&row.name()),
             linked(*index, &format!("{:.0} %", share(row) * 100.0))

@@ -26,12 +26,13 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
         fact("commit")
     );
     page.push_str(
-        "<p>All times are processor times of one thread, except those of the engine, which are wall-clock times. Every \
-         figure is a median of short repetitions, in which our filters, the rivals and the machine&rsquo;s limit were \
-         interleaved; &plusmn; is the median absolute deviation. The answers of every case were verified. \
-         &ldquo;Of limit&rdquo; is the cache lines read per second over the random cache lines that one core reads \
-         per second in as much memory. This ratio can exceed 1 for filters that fit into the second-level cache, \
-         whose speed is limited by computation and not by memory.</p>",
+        "<p>All times are processor times of one thread, except those of cases with +wall in their names (the engine, \
+         shared filters, and what is interleaved with them), which are wall-clock times. Every time is a median of \
+         short repetitions, in which our filters, the rivals and the machine&rsquo;s limit were interleaved; &plusmn; \
+         is the median absolute deviation. The answers of every case were verified. &ldquo;Of limit&rdquo; is the \
+         number of cache lines read per second, divided by the number of random cache lines that one core reads per \
+         second in as much memory. This ratio can exceed 1 on several threads, and for filters that fit into the \
+         second-level cache, whose speed is limited by computation and not by memory.</p>",
     );
     if let Some(noise) = results.noise {
         let is_noisy = noise.is_noisy() || results.timed.is_disturbed();

@@ -90,7 +90,7 @@ fn bloom<L: Layout>() -> Vec<(f64, f64)> {
     HALF_BITS.map(point).collect()
 }
 
-/// Returns the point for slots of `bits` bits; `None` if the kind has no such slots.
+/// Returns the point for remainders or fingerprints of `bits` bits; `None` if the kind has none of this width.
 fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
     let spec = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD);
     let spec = match kind {

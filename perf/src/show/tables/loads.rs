@@ -124,7 +124,8 @@ fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
     lines.collect()
 }
 
-/// Sorts the lines. The lines of shortfalls follow the other lines of their load.
+/// Sorts the lines. The lines of shortfalls follow the other lines of their load. If there are no other lines, those of
+/// shortfalls are left out.
 fn in_order(mut lines: Vec<(Filling, Line)>, short: Vec<(Filling, Line)>) -> Vec<Line> {
     if lines.is_empty() {
         return Vec::new();

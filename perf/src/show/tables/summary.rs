@@ -10,8 +10,8 @@ use crate::store::results::Results;
 /// The two numbers of keys that the table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
-    /// The largest number with which a filter fits into the L2 cache; if there is none, the
-    /// smallest number.
+    /// The largest number with which at least one filter fits into the L2 cache; if there is none,
+    /// the smallest number.
     small: u64,
     /// The largest number.
     large: u64,
@@ -122,7 +122,9 @@ pub(crate) fn headline(results: &Results) -> Option<String> {
         )
     });
     let of_limit = row.roofline_fraction.map(|share| {
-        format!(", {share:.1} times the random cache-line reads that this core makes at this size")
+        format!(
+            ", reading {share:.1} times the cache lines that this core reads at random at this size"
+        )
     });
     Some(format!(
         "{} of {} keys: {} M lookups/s{}{}",
@@ -187,8 +189,8 @@ mod tests {
     fn the_headline_names_the_fastest_filter_and_its_rival() {
         assert_eq!(
             headline(&results()).unwrap(),
-            "split-block-bloom of 1e6 keys: 1000 M lookups/s, 3.0 times as many as sbbf-rs-safe, 1.0 times the random \
-             cache-line reads that this core makes at this size"
+            "split-block-bloom of 1e6 keys: 1000 M lookups/s, 3.0 times as many as sbbf-rs-safe, reading 1.0 times the \
+             cache lines that this core reads at random at this size"
         );
         assert_eq!(headline(&Results::new(Environment::observe(None))), None);
     }
