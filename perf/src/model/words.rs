@@ -97,7 +97,8 @@ words! {
 }
 
 impl Workload {
-    /// The workloads of every run. A quick run leaves out [`Self::Zipf`] unless `--filter` names it.
+    /// The workloads that a run of any kind can measure. [`Self::Zipf`] is not among them: a run with `--filter`
+    /// measures it only if the text of `--filter` contains `zipf`; a run without `--filter`, only if it is not quick.
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
@@ -110,7 +111,7 @@ words! {
         Batch = "batch",
         /// One call for a slice of keys, on all threads of an engine.
         Engine = "engine",
-        /// Several threads with one filter each, for rivals without an engine.
+        /// Several threads with one filter each, for rivals whose inserts need exclusive access to the filter.
         Sharded = "sharded",
         /// Several threads that share one filter.
         Shared = "shared",
