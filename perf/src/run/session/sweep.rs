@@ -53,7 +53,7 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// Fills the filter up to a load. Returns copies made at the start and at the end of the band.
+    /// Fills the filter up to a load. Returns copies of it that are made at the start and at the end of the band.
     fn fill_over_band(
         &mut self,
         hashes: &[KeyHash],
@@ -148,8 +148,12 @@ impl Session {
         Ok(growing)
     }
 
-    /// Fills filters to the first of `points`, and measures their false-positive rates. If a filter is full before, it
-    /// is dropped, and a shortfall is recorded for each of `points`.
+    /// Fills filters to the first of `points`, and measures their false-positive rates. If a filter is full before it
+    /// reaches this point, it is dropped, and a shortfall is recorded for each of `points`.
+    ///
+    /// # Errors
+    ///
+    /// If an insert fails for another reason, or if a false-positive rate is not the expected one.
     fn fill_to<'a>(
         &mut self,
         growing: Vec<GrowingFilter>,
