@@ -127,14 +127,15 @@ pub(crate) struct Calls {
 }
 
 /// The usual number of keys of one call in batched lookups: that of a batch of rows in DataFusion. The hashes of such a
-/// batch, 64 KiB, are in the cache when an engine looks them up, because it has just computed them.
+/// batch, 64 KiB, are in the cache when a database engine looks them up, because it has just computed them.
 pub(crate) const KEYS_OF_BATCH: usize = 8192;
 
 impl Calls {
     /// One call per key.
     pub(crate) const SINGLE: Self = Self::by(Api::Single);
     /// Calls for many keys. A lookup has [`KEYS_OF_BATCH`] keys per call, or all keys in one call if its case reads a
-    /// column ([`Case::reads_column`](super::Case::reads_column)). Any other operation has all keys in one call.
+    /// column ([`Case::reads_column`](super::Case::reads_column)). Any other operation has all keys in one call, except
+    /// inserts outside the sweep over loads and the engine's groups: their calls have at most 2^19 keys.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 
     /// Calls of this kind, with the usual number of keys.
