@@ -61,7 +61,7 @@ pub(crate) const SCHEMA: u32 = 1;
 /// The time of all timed sections of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
-    /// Seconds that the thread ran.
+    /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time without those of `waited_s`.
     pub(crate) busy_s: f64,
     /// Seconds in which the thread did not run, mostly because other programs ran on its processor. They are part of
     /// the measured times only in the engine's groups, which are timed by the wall clock.

@@ -93,7 +93,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 ///
-/// If there are no thread sets, or if a filter cannot be created.
+/// If there are no thread sets, or if a filter cannot be created or filled.
 pub(crate) fn measure(
     thread_sets: &[ThreadSet],
     extent: &Extent,

@@ -154,9 +154,10 @@ impl Group {
         if self.op == Op::Insert { self.distribution } else { Distribution::Plain }
     }
 
-    /// All runners of the group. The engine and the rival run on each of these numbers of threads, the filter's own
-    /// batch on one thread. Groups with skewed keys have no rivals, since their purpose is to compare the engine with
-    /// the filter's own batch. Groups of shared filters have only the shared filter and `fastbloom`'s atomic filter.
+    /// All runners of the group. The engine and the rival run on each of these numbers of threads. The filter's own
+    /// batch runs on one thread, and so does the rival even if one is not among these numbers. Groups with skewed keys
+    /// have no rivals, since their purpose is to compare the engine with the filter's own batch. Groups of shared
+    /// filters have only the shared filter and `fastbloom`'s atomic filter, on each of these numbers of threads.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })

@@ -113,7 +113,7 @@ impl Bench<'_> {
     }
 
     /// Measures all groups, except groups whose cases are all in `results` already, until the deadline. `save` is
-    /// called after each group.
+    /// called after each group that was measured.
     pub(crate) fn measure(
         &self,
         groups: &[Group],

@@ -352,7 +352,7 @@ fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
 }
 
 /// Checks that the number of false positives differs from the expected number by at most six standard deviations plus
-/// 1. The number has a binomial distribution.
+/// one. The number has a binomial distribution.
 fn ensure_fpr(expected: Option<f64>, false_positives: usize, absent: usize) -> Result<()> {
     let Some(fpr) = expected else { return Ok(()) };
     let mean = fpr * absent as f64;
