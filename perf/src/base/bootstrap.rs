@@ -158,9 +158,15 @@ mod tests {
             let ranks: Vec<f64> = (1..=n).map(f64::from).collect();
             let interval = of_median(&ranks).unwrap();
             let low = rank_of_low(n);
-            assert!(interval.low.round().abs_diff_to(low) <= slack, "{n}: {interval:?}, {low}");
+            assert!(
+                interval.low.round().abs_diff_to(low) <= slack,
+                "{n} values: {interval:?}, expected low {low}"
+            );
             let high = n + 1 - low;
-            assert!(interval.high.round().abs_diff_to(high) <= slack, "{n}: {interval:?}, {high}");
+            assert!(
+                interval.high.round().abs_diff_to(high) <= slack,
+                "{n} values: {interval:?}, expected high {high}"
+            );
         }
     }
 

@@ -22,7 +22,8 @@ pub(crate) struct Lap {
 }
 
 impl Lap {
-    /// Returns the part of this time that took `wall` of its wall-clock time, divided in the same proportion.
+    /// Returns the time of a part of the section. The wall-clock time of the part is `wall`. Its share of busy time is
+    /// that of the whole section; if the section took no time, all of the part counts as busy.
     pub(crate) fn part(self, wall: Duration) -> Self {
         let whole = (self.busy + self.waited).as_secs_f64();
         let share = if whole > 0.0 { (self.busy.as_secs_f64() / whole).min(1.0) } else { 1.0 };
@@ -79,7 +80,7 @@ mod tests {
         let asleep = stopwatch.stop();
         assert!(
             asleep.busy < Duration::from_millis(10) && asleep.waited > Duration::from_millis(15),
-            "{asleep:?}"
+            "sleeping 30 ms was timed as {asleep:?}"
         );
     }
 

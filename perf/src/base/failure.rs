@@ -27,7 +27,7 @@ pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
 #[derive(Debug)]
 pub(crate) struct InUse {
     pub(crate) directory: PathBuf,
-    /// The process id of the other run, if it has written it into the lock file.
+    /// The process id of the other run; `None` if the lock file does not hold it.
     pub(crate) holder: Option<u32>,
 }
 

@@ -80,15 +80,16 @@ impl Effort {
         Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
-    /// The pace of the next group of the engine: it has at most half the time of other groups, since there are many
-    /// groups, and a smaller minimum of rounds, since repetitions can be long.
+    /// The pace of the next group of the engine. The group has at most half the usual time of a group, since the engine
+    /// has many groups, and needs at most [`MIN_ROUNDS_OF_ENGINE`] rounds, since repetitions can be long.
     pub(crate) fn pace_of_engine(&self, passed: Duration, steps_left: usize) -> Pace {
         let pace = self.pace_within(passed, steps_left);
         let min_rounds = pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);
         Pace { budget: pace.budget.min(self.pace.budget / 2), min_rounds, ..pace }
     }
 
-    /// About how long a run of this many steps takes: no longer than its limit, unless filters take long to fill.
+    /// About how long a run of this many steps takes: the budgets of all steps, but at most the limit of the run. A run
+    /// takes longer if filters take long to fill.
     pub(crate) fn expected(&self, steps: usize) -> Duration {
         self.limit.min(self.pace.budget * u32::try_from(steps).unwrap_or(u32::MAX))
     }
@@ -107,7 +108,7 @@ impl Effort {
     }
 }
 
-/// The minimum number of rounds of a group of the engine.
+/// The number of rounds that is enough for a group of the engine, even if other groups need more.
 const MIN_ROUNDS_OF_ENGINE: usize = 5;
 
 #[cfg(test)]

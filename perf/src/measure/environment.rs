@@ -45,7 +45,7 @@ impl Caches {
     }
 
     /// The smallest level of memory that holds `bytes` bytes: L1, L2, LLC or DRAM. `None` if it depends on an unknown
-    /// size of L1 or L2.
+    /// size of L1 or L2. If the size of L3 is unknown, the level beyond L2 is DRAM.
     pub(crate) fn regime(&self, bytes: u64) -> Option<&'static str> {
         if bytes <= self.l1d? {
             Some("L1")
@@ -113,7 +113,7 @@ impl Environment {
         Self { caches: read_caches(), facts: facts.into() }
     }
 
-    /// The value of a fact.
+    /// The value of a fact; `unknown` if there is no fact of this name.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }

@@ -90,8 +90,8 @@ impl Meter {
         value
     }
 
-    /// Runs a section under the counters. Its time does not enter the results, since starting and stopping the counters
-    /// costs system calls.
+    /// Runs a section under the counters. Its time counts only for [`Self::elapsed`] and does not enter the results,
+    /// since starting and stopping the counters costs system calls.
     fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
         let stopwatch = Stopwatch::start();
         // An error is ignored: if the counters did not run, `take` returns no counts.
@@ -251,8 +251,8 @@ impl Timing {
 }
 
 /// A first round of at least this length counts like the others, because warming caches is a small
-/// part of its time. With such long rounds, a group often has only three, so discarding another one
-/// would be expensive.
+/// part of its time. A group with such long rounds often has only three of them, so an extra round
+/// that does not count would be expensive.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
 /// Times all subjects interleaved. An extra round at the start warms caches and lets subjects calibrate themselves;
@@ -381,7 +381,7 @@ mod tests {
         // Rounding takes at most a nanosecond from each.
         assert!(
             wall.abs_diff(busy + waited) <= Duration::from_nanos(2),
-            "{wall:?} {:?}",
+            "sections of {wall:?} were recorded as {:?}",
             meter.lap
         );
         meter.begin();

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use trommel::Bitmap;
 
-/// Reads the keys of a file in order. Lines end with LF or CRLF, which is removed. Keys are bytes, not text. Empty
-/// lines are skipped.
+/// Reads the keys of a file in order: one key per line. Lines end with LF or CRLF, which is removed. Keys are bytes,
+/// not text. Empty lines are skipped.
 ///
 /// # Errors
 /// Bad input if the file is a character device, cannot be read, or has no keys.

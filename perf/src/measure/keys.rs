@@ -228,7 +228,11 @@ mod tests {
         for r in [1, 2, 3, 5, 10] {
             let expected = COUNT as f64 / (r as f64 * harmonic);
             let deviation = (counts[r - 1] as f64 - expected) / expected.sqrt();
-            assert!(deviation.abs() < 5.0, "{r}: {} {expected}", counts[r - 1]);
+            assert!(
+                deviation.abs() < 5.0,
+                "rank {r}: {} draws, expected {expected}",
+                counts[r - 1]
+            );
         }
     }
 
@@ -242,7 +246,7 @@ mod tests {
                 panic!("generated keys are integers")
             };
             for (i, value) in values.iter().enumerate() {
-                assert_eq!(probes.members.get(i), keys.contains(value), "{share} {i}");
+                assert_eq!(probes.members.get(i), keys.contains(value), "share {share}, probe {i}");
             }
             assert!((probes.members.count_ones() as f64 / 5000.0 - share).abs() < 0.03, "{share}");
         }
@@ -258,7 +262,7 @@ mod tests {
                 panic!("generated keys are integers")
             };
             for (i, value) in values.iter().enumerate() {
-                assert_eq!(probes.members.get(i), keys.contains(value), "{workload} {i}");
+                assert_eq!(probes.members.get(i), keys.contains(value), "{workload}, probe {i}");
             }
             let share = probes.members.count_ones() as f64 / 5000.0;
             let expected = match workload {
@@ -268,7 +272,7 @@ mod tests {
                 // Even ranks are drawn less often than odd ones: the share is 1/2 - ln 2 / (2 H) for H = Σ 1 / r.
                 Workload::Zipf => 0.458,
             };
-            assert!((share - expected).abs() < 0.05, "{workload}: {share}");
+            assert!((share - expected).abs() < 0.05, "{workload}: {share} of the probes are keys");
         }
     }
 }

@@ -21,7 +21,7 @@ struct Entry {
 }
 
 impl Ledger {
-    /// Runs one repetition of a case in marked sections, which also verifies its answers.
+    /// Runs one repetition of a case. Its sections are marked, and it verifies its answers outside them.
     pub(crate) fn run(&mut self, name: &str, repetition: &mut Repetition<'_>) -> Result<()> {
         let mut meter = Meter::marking();
         let ops = repetition(&mut meter).with_context(|| name.to_owned())?;

@@ -76,7 +76,7 @@ pub(crate) fn create(
     }
 }
 
-/// The size of a cache line in bytes. A filter has at least this much memory, however few its keys.
+/// The size of a cache line in bytes. A filter that is sized by bits per key has at least this much memory.
 const LINE_BYTES: usize = 64;
 
 fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form) -> Result<F> {
@@ -111,7 +111,7 @@ fn set_width(spec: &mut Spec, family: Family, bits: u32) {
     }
 }
 
-/// The number of keys hashed at a time, so that the hashes stay in the L1 or L2 cache until they are used.
+/// The number of keys that lookups hash at a time, so that the hashes stay in the L1 or L2 cache until they are used.
 const HASHED_AT_A_TIME: usize = 8192;
 
 impl<F: Filter + Insert + Clone + Debug + 'static> Subject for Ours<F> {

@@ -59,7 +59,8 @@ impl SubjectSpec {
         self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
-    /// Whether the rival, of another kind, is made as large as our filter of this kind.
+    /// Whether the subject is a rival whose filter is of another kind than `self.kind`. Such a rival is made as large
+    /// as our filter of the kind `self.kind`.
     fn takes_size(&self) -> bool {
         self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
     }
@@ -188,10 +189,10 @@ impl Group {
         })
     }
 
-    /// The calls with which a subject is measured. Merges and enumerations have one call for all keys. All other
-    /// operations of rivals have one call per key, because no rival has a batched call that is more than a loop over
-    /// keys. Our builds, and our lookups that hash keys or take them from an input, use only the calls that a user would
-    /// choose: batches.
+    /// The calls with which a subject is measured; [`matrix::calls_of`] determines those of the matrix. Merges and
+    /// enumerations have one call for all keys, and removals one call per key. All other operations of rivals have
+    /// one call per key, because no rival has a batched call that is more than a loop over keys. Our builds, and our
+    /// lookups that hash keys or take them from an input, use only the calls that a user would choose: batches.
     fn calls(&self, spec: &SubjectSpec) -> &'static [Calls] {
         if let Some(matrix) = self.matrix {
             return matrix::calls_of(matrix, spec.rival.is_some());
@@ -303,8 +304,9 @@ pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> V
     key_counts(selection, caches)
 }
 
-/// Returns the number of keys of the large filters of a quick run. At 12 bits per key, a filter is twice as large as the
-/// last-level cache, as far as [`LARGE_IN_QUICK`] and the memory that all large filters need together allow.
+/// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as the
+/// last-level cache. The number is bounded by [`LARGE_IN_QUICK`] and then by the memory that all large filters need
+/// together, and is rounded to two digits. If the size of the caches is unknown, the upper bound replaces it.
 fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     let (least, most) = LARGE_IN_QUICK;
     let in_memory = memory.map_or(usize::MAX, |bytes| (bytes / BYTES_OF_LARGE) as usize);
@@ -313,7 +315,7 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
 }
 
 /// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes about 45 s. On
-/// a machine with a last-level cache of more than 22 MB, they are less than twice as large as this cache.
+/// a machine with a last-level cache of more than 22.5 MB, they are less than twice as large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// Twice the bytes of memory per key that the large filters of a quick run take together.
@@ -350,8 +352,8 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 }
 
 impl Selection {
-    /// Whether the run is brief: a quick run for which the user names no loads. The sweep over loads that the user names
-    /// has more filters than a brief run.
+    /// Whether the run is brief: a quick run for which the user names no loads. If the user names loads, the sweep over
+    /// these loads has more filters than that of a brief run.
     pub(crate) fn is_brief(&self) -> bool {
         self.quick && self.load.is_none()
     }
@@ -384,7 +386,7 @@ impl Selection {
 
     /// Returns the selected cases: those whose name matches `--filter` and, if one of these cases
     /// is ours, all cases of rivals too. With `no_rivals`, cases of rivals are selected only by
-    /// their names.
+    /// their names. Without `--filter`, all cases are selected.
     pub(crate) fn choose(&self, cases: Vec<Planned>) -> Vec<Planned> {
         let Some(filter) = &self.filter else { return cases };
         let is_named = |case: &Planned| filter.is_match(&case.name);

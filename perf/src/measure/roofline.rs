@@ -2,11 +2,11 @@
 //!
 //! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So a throughput is
 //! also given as a fraction of the roofline, if the number of lines per operation is known:
-//! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds at the same
-//! size.
+//! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds, at
+//! sizes that differ by at most 5 %.
 //!
 //! An operation on a blocked filter reads one line. A lookup in a quotient filter with one block per line is counted as
-//! one line too, although about a fifth of them read a second one.
+//! one line too, although about a fifth of these lookups read a second line.
 //! In a standard filter that sets `k` bits per key, a hit and an insert read `k` lines. A miss ends at its first zero
 //! bit, so on average it reads `1 + fill + fill² + … + fill^(k−1)` lines, where `fill` is the share of bits that are
 //! set.
@@ -180,7 +180,7 @@ impl Arena {
         sum
     }
 
-    /// Measures the roofline at `bytes`: for each way of reading, the median of short interleaved repetitions.
+    /// Measures the roofline at `bytes`: for each way of reading, the median speed of short interleaved repetitions.
     pub(crate) fn measure(&self, bytes: usize, repetition: Duration, rounds: usize) -> Point {
         let mut shift = 0x9E37_79B9_7F4A_7C15;
         let line_counts =

@@ -9,7 +9,7 @@ use trommel::{Full, KeyHash};
 ///
 /// The filter is a set of fingerprints if [`Self::as_set`] returns one; otherwise it holds one fingerprint per key.
 pub(crate) trait Slots: Subject + Any {
-    /// Returns the number of fingerprints held.
+    /// Returns the number of fingerprints that the filter holds.
     fn held(&self) -> usize;
 
     /// Returns a copy whose memory pages have all been written, so that they are mapped.

@@ -31,7 +31,8 @@ pub(crate) trait Subject: fmt::Debug {
         None
     }
 
-    /// The false-positive rate according to the filter's own equation, with the `keys` keys that it now holds.
+    /// The false-positive rate according to the filter's own equation, if it is known. `keys` is the number of keys
+    /// that the filter now holds.
     fn expected_fpr(&self, keys: usize) -> Option<f64>;
 
     /// Returns a copy whose memory pages have all been written, so that inserts into a copy of an empty filter cause no

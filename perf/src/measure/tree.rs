@@ -1,6 +1,7 @@
 //! Many small filters, arranged like those of a log-structured merge tree: each level is divided into parts by ranges
-//! of keys, and each part of a level has a filter. A key is stored in one level. A lookup asks the filters of the key's
-//! part, level by level, until one of them reports the key as present.
+//! of keys, and each part of a level has a filter. A key is stored in one level. A single lookup asks the filters of
+//! the key's part, level by level, until one of them reports the key as present. A batched lookup asks all filters of
+//! the part.
 //!
 //! In a real tree, the part and level of a key are independent of its hash. Since filters use the
 //! high bits of the hash as positions, the part and level are drawn here from a product of the
@@ -121,7 +122,7 @@ impl<F: Subject + Clone + 'static> Subject for Tree<F> {
         self.filters[0].isa()
     }
 
-    /// The probability that at least one of the levels answers wrongly.
+    /// The probability that at least one of the levels reports an absent key as present.
     fn expected_fpr(&self, keys: usize) -> Option<f64> {
         let fpr = |filter: &F| filter.expected_fpr(keys / self.filters.len());
         let sum = self.filters.iter().map(fpr).sum::<Option<f64>>()?;
@@ -207,7 +208,7 @@ mod tests {
             // A probe queries ten filters, so the tree's false-positive rate is about ten times
             // that of one filter.
             let fpr = single.count_ones() as f64 / absent.len() as f64;
-            assert!(fpr <= 0.2, "{spec:?}: {fpr}");
+            assert!(fpr <= 0.2, "{spec:?}: false-positive rate {fpr}");
         }
     }
 

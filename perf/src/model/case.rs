@@ -16,7 +16,8 @@ pub(crate) struct Case {
     /// The name of the rival's crate; `None` for our filters.
     pub(crate) rival: Option<String>,
     pub(crate) sizing: Sizing,
-    /// Whether a rival of another kind has the bytes of our filter of the kind `filter` with this sizing.
+    /// Whether the case is of a rival whose filter is of another kind than `filter`. Such a rival should have as many
+    /// bytes as our filter of the kind `filter` with this sizing.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another one than the run.
     pub(crate) kernels: Option<Isa>,
@@ -89,11 +90,11 @@ impl Case {
     /// Returns the part of the name that describes the input, the size of the filter, and the conditions. It is also a
     /// column of `results.csv`.
     ///
-    /// Examples: `12-bit`, `fpr-1%`, `as-register-bloom-fpr-1%` (a rival with the bytes of that filter), `12-bit+hash`
-    /// (keys hashed inside the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, 95 % of 2^24
-    /// slots in use), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run that
-    /// has better ones); `12-bit+wall`, `r8-full-95%+wall` (wall-clock time, interleaved with the engine);
-    /// `12-bit+by-64` (64 keys per call), and the parts of the matrix: `12-bit+bits`, `12-bit+in-L2`,
+    /// Examples: `12-bit`, `fpr-1%`, `as-register-bloom-fpr-1%` (a rival with as many bytes as that filter),
+    /// `12-bit+hash` (keys hashed inside the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, a
+    /// load of 95 % in 2^24 slots), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (AVX2 kernels,
+    /// in a run that has better ones); `12-bit+wall`, `r8-full-95%+wall` (wall-clock time, interleaved with the
+    /// engine); `12-bit+by-64` (64 keys per call), and the parts of the matrix: `12-bit+bits`, `12-bit+in-L2`,
     /// `12-bit+column-in-L2`, `12-bit+huge-pages`, `12-bit+small-filters`.
     pub(crate) fn variant(&self) -> String {
         let input = self.input_name().map_or_else(String::new, |name| format!("{name}/"));
@@ -129,8 +130,9 @@ impl Case {
         }
     }
 
-    /// Returns the name of the filter's size. If a rival has the bytes of another kind's filter, the name begins with
-    /// that kind, because the false-positive rate in the name is that filter's and not the rival's.
+    /// Returns the name of the filter's size, followed by the distribution of keys, `-shared` and the instruction set
+    /// if the case asks for them. If a rival is as large as our filter of another kind, the name begins with that
+    /// kind, because the false-positive rate in the name is that of our filter and not that of the rival.
     pub(crate) fn size_name(&self) -> String {
         let taken = if self.takes_size { format!("as-{}-", self.filter) } else { String::new() };
         let mut name = format!("{taken}{}", self.sizing);
@@ -187,7 +189,7 @@ impl Case {
     }
 
     /// Whether both cases have the same operation, workload, keys, threads and other conditions, so that their speeds
-    /// can be compared. The filters, their sizes, and the calls that pass the keys can differ.
+    /// can be compared. The filters, their sizes, kernels and forms, and the calls that pass the keys can differ.
     pub(crate) fn shares_conditions_with(&self, other: &Self) -> bool {
         (self.op, self.workload, self.keys) == (other.op, other.workload, other.keys)
             && self.input == other.input
@@ -198,8 +200,8 @@ impl Case {
             && self.matrix == other.matrix
     }
 
-    /// Whether lookups read their keys from a long column in memory, so that the time includes this. Otherwise each call
-    /// has keys that are in the cache.
+    /// Whether lookups read their keys from a long column in memory, so that the time includes reading the keys. If
+    /// not, the keys of each call are in the cache when the call begins.
     pub(crate) fn reads_column(&self) -> bool {
         self.hashing
             || self.is_of_engine()

@@ -39,7 +39,7 @@ impl Event {
     }
 }
 
-/// The count of each event, unless it was not counted.
+/// The count of each event; `None` if the event was not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts([Option<f64>; Event::ALL.len()]);
 
@@ -52,8 +52,8 @@ impl Counts {
         self.0[event as usize] = Some(count);
     }
 
-    /// Takes the counts that `other` has, each divided by the number of operations `ops`. Other events stay as they
-    /// are.
+    /// Replaces the count of each event that `other` has counted by that count, divided by the number of operations
+    /// `ops`. The counts of other events stay as they are.
     pub(crate) fn take_in(&mut self, other: &Self, ops: u64) {
         for event in Event::ALL {
             if let Some(count) = other.get(event) {

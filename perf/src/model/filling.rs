@@ -120,7 +120,7 @@ mod tests {
         }
         for bad in ["12-bit", "fpr-1%", "r8-95%", "q8-95%-of-1Mi", "r8-95%-of-1Gi", "1024-MiB", ""]
         {
-            assert!(bad.parse::<Filling>().is_err(), "{bad}");
+            assert!(bad.parse::<Filling>().is_err(), "{bad:?} was parsed");
         }
         assert!("r8-95%-of-99999999999999999999Mi".parse::<Filling>().is_err());
         assert!("r8-95%-of-9999999999999999999Mi".parse::<Filling>().is_err());

@@ -19,9 +19,10 @@ pub(crate) enum Matrix {
     Regime(Level),
     /// Huge or small pages. A rival's allocator chooses its pages.
     Pages,
-    /// Lookups whose keys come from a long column in memory, all in one call, so that the time includes reading the keys.
+    /// Lookups whose keys come from a long column in memory, so that the time includes reading the keys. Our filters
+    /// get all keys in one call.
     Column(Level),
-    /// A tree of many small filters. A probe is looked up in one filter per level of the tree.
+    /// A tree of many small filters. A probe is looked up in at most one filter per level of the tree.
     SmallFilters,
 }
 

@@ -121,7 +121,7 @@ pub(crate) mod tests {
             }))
         };
         for variant in ["", "twelve-bit", "12-bit+by-x", "12-bit+fast", "12-bit-odd"] {
-            assert!(read(variant).is_err(), "{variant}");
+            assert!(read(variant).is_err(), "{variant:?} was read");
         }
     }
 }

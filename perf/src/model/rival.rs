@@ -83,7 +83,8 @@ impl ParallelRival {
     pub(crate) const ALL: [Self; 5] =
         [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
 
-    /// Returns how keys are passed to the rival: to one filter per thread, or to one that all threads share.
+    /// Returns how keys are passed to the rival on this number of threads: to one filter per thread, or to one that all
+    /// threads share. On one thread, all but [`Self::FastbloomAtomic`] have plain single calls.
     pub(crate) fn api(self, threads: usize) -> Api {
         match self {
             Self::FastbloomAtomic => Api::Shared,

@@ -57,7 +57,7 @@ pub(crate) struct Row {
     pub(crate) ci_high: Option<f64>,
     /// The speed over that of the same subject on one thread.
     pub(crate) speedup: Option<f64>,
-    /// The peak of the memory that became resident during one repetition, in bytes.
+    /// The peak of the memory that became resident during one untimed run of the operation, in bytes.
     pub(crate) peak_bytes: Option<u64>,
     /// Processor cycles per operation.
     #[serde(default)]
@@ -192,7 +192,7 @@ pub(crate) mod tests {
     }
 
     impl Row {
-        /// Returns the row of another case with the same figures.
+        /// Returns the row with a changed case and the same figures.
         pub(crate) fn with(mut self, change: impl FnOnce(&mut Case)) -> Self {
             change(&mut self.case);
             self

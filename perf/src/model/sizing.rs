@@ -106,7 +106,7 @@ mod tests {
             assert_eq!((sizing.to_string().as_str(), text.parse()), (text, Ok(sizing)));
         }
         for bad in ["", "bit", "-bit", "fpr-%", "fpr-101%", "r-full-95%", "99999999999999999-MiB"] {
-            assert!(bad.parse::<Sizing>().is_err(), "{bad}");
+            assert!(bad.parse::<Sizing>().is_err(), "{bad:?} was parsed");
         }
         assert_eq!(FULL, format!("-full-{}%", Sizing::FULL_LOAD * 100.0));
     }

@@ -97,7 +97,8 @@ words! {
 }
 
 impl Workload {
-    /// The workloads of every run. A quick run leaves out [`Self::Zipf`] unless `--filter` names it.
+    /// The workloads that a run of any kind can measure. [`Self::Zipf`] is not among them: a run with `--filter`
+    /// measures it only if the text of `--filter` contains `zipf`; a run without `--filter`, only if it is not quick.
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
@@ -110,7 +111,7 @@ words! {
         Batch = "batch",
         /// One call for a slice of keys, on all threads of an engine.
         Engine = "engine",
-        /// Several threads with one filter each, for rivals without an engine.
+        /// Several threads with one filter each, for rivals whose inserts need exclusive access to the filter.
         Sharded = "sharded",
         /// Several threads that share one filter.
         Shared = "shared",
@@ -126,14 +127,15 @@ pub(crate) struct Calls {
 }
 
 /// The usual number of keys of one call in batched lookups: that of a batch of rows in DataFusion. The hashes of such a
-/// batch, 64 KiB, are in the cache when an engine looks them up, because it has just computed them.
+/// batch, 64 KiB, are in the cache when a database engine looks them up, because it has just computed them.
 pub(crate) const KEYS_OF_BATCH: usize = 8192;
 
 impl Calls {
     /// One call per key.
     pub(crate) const SINGLE: Self = Self::by(Api::Single);
     /// Calls for many keys. A lookup has [`KEYS_OF_BATCH`] keys per call, or all keys in one call if its case reads a
-    /// column ([`Case::reads_column`](super::Case::reads_column)). Any other operation has all keys in one call.
+    /// column ([`Case::reads_column`](super::Case::reads_column)). Any other operation has all keys in one call, except
+    /// inserts outside the sweep over loads and the engine's groups: their calls have at most 2^19 keys.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 
     /// Calls of this kind, with the usual number of keys.

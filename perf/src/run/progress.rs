@@ -6,8 +6,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal as _, stderr};
 use std::time::Duration;
 
-/// A progress bar that counts steps. A step is either a group of cases or the filling of filters. During a group, the
-/// bar moves smoothly.
+/// A progress bar that counts steps. A step is, for example, a group of cases, the filling of filters, or a
+/// simulated job. During a group, the bar moves smoothly.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,

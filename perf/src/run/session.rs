@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// Returns all selected cases of a group if at least one of them has no row yet, because only cases that were
-    /// interleaved can be compared. Returns none if the run is late.
+    /// interleaved can be compared. Otherwise, or if the run is late, returns no cases.
     fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Planned> {
         if self.is_late() {
             return Vec::new();
@@ -555,7 +555,7 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 /// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// Bounds of the number of probes in a lookup case. In general, a case has one probe per key, but at most
+/// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at most
 /// [`MANY_PROBES`]. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the filters that groups
 /// share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`], because fewer probes would read only a small
 /// part of its cache lines; a quick run has [`MANY_PROBES`] even then.

@@ -33,7 +33,8 @@ const MOST_KEYS: usize = 1 << 20;
 const SIMULATED: &str = "simulated";
 
 /// Adds simulated counts to all rows that have no counts and can be simulated, and saves the results after each
-/// process. If a process fails or takes too long, the counts of its rows stay blank and a note is printed.
+/// process that succeeds. If a process fails or takes too long, the counts of its rows stay blank and a note is
+/// printed.
 pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &Path) -> Result<()> {
     let jobs = jobs_of(&results.rows);
     let mut progress = Progress::new(jobs.len());

@@ -61,7 +61,7 @@ pub(crate) const SCHEMA: u32 = 1;
 /// The time of all timed sections of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
-    /// Seconds that the thread ran.
+    /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time without those of `waited_s`.
     pub(crate) busy_s: f64,
     /// Seconds in which the thread did not run, mostly because other programs ran on its processor. They are part of
     /// the measured times only in the engine's groups, which are timed by the wall clock.
@@ -88,7 +88,7 @@ impl Timed {
         )
     }
 
-    /// Whether other programs took more than 5 % of the time, so that they often evicted our cache lines.
+    /// Whether other programs took more than 5 % of the time, so that they can have evicted many of our cache lines.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.share_waited() > 0.05
     }
@@ -217,8 +217,12 @@ impl Results {
 
     /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are strategies, `strategies.csv`.
     /// Each file is replaced atomically. A case counts as measured when it is in `results.json`; its repetitions have
-    /// been saved by then. The report and the plots of the former results are removed, and so is their
+    /// been saved by then. The report and the plots by threads of the former results are removed, and so is their
     /// `strategies.csv` if there are no strategies.
+    ///
+    /// # Errors
+    ///
+    /// Bad input if a file cannot be written.
     pub(crate) fn save(&self, directory: &Path) -> Result<()> {
         for derived in iter::once(REPORT).chain(PLOTS_BY_THREADS) {
             // These files show rows that are now replaced. An error is ignored, since the file need not exist.
@@ -239,7 +243,8 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// Bad input if a file cannot be read, or holds values that no run can measure.
+    /// Bad input if `results.json` is missing, or if a file cannot be read or parsed, or holds values that no run can
+    /// measure.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join("results.json");
         let bytes = fs::read(&path).map_err(|error| {
@@ -253,9 +258,9 @@ impl Results {
         Ok(Self { samples: Samples::load(directory)?, indices, ..results })
     }
 
-    /// Checks that times and speeds, also those of the roofline, are positive, and that
-    /// false-positive rates are between 0 and 1. Other values can be neither plotted nor compared.
-    /// The error describes the first wrong value.
+    /// Checks that the median times, the speeds of rows and the speeds of the roofline are positive,
+    /// and that false-positive rates are between 0 and 1. Figures that fail this check can be neither
+    /// plotted nor compared. The error describes the first wrong value.
     fn check(&self) -> Result<(), String> {
         for row in &self.rows {
             let case = row.name();
@@ -284,7 +289,7 @@ impl Results {
     }
 
     /// Returns the results with which a run continues: those of an earlier run in the directory, or
-    /// empty ones if there was no earlier run.
+    /// results without rows if there was no earlier run.
     ///
     /// # Errors
     ///

@@ -30,8 +30,8 @@ impl Samples {
     /// Replaces the repetitions of cases by those of an interleaved measurement.
     ///
     /// A repetition without operations has no time per operation. Its round is left out for all cases, so that
-    /// repetitions with the same index stay those of the same round. Cases of which no repetition has a time do not
-    /// count in this rule; they have no repetitions.
+    /// repetitions with the same index stay those of the same round. A case of which no repetition has a time does not
+    /// remove rounds of the other cases; no repetitions are stored for it.
     pub(crate) fn put<'a>(
         &mut self,
         repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,
@@ -78,6 +78,10 @@ impl Samples {
     }
 
     /// Reads the file of a run's directory. Returns no samples if there is no file, because older runs wrote none.
+    ///
+    /// # Errors
+    ///
+    /// Bad input if the file cannot be read or parsed.
     pub(crate) fn load(directory: &Path) -> Result<Self> {
         let path = directory.join(FILE);
         if !path.exists() {

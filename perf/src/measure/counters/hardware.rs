@@ -103,16 +103,16 @@ fn read_misses(which: CacheId) -> Builder<'static> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     count: u64,
-    /// The time for which the counter was enabled; `running` is the time for which it occupied one of the processor's
-    /// counters.
+    /// The time for which the counter was enabled.
     enabled: Duration,
+    /// The time for which the counter occupied one of the processor's counters.
     running: Duration,
 }
 
 impl Reading {
     /// The number of events since an earlier reading. If other programs occupied the processor's counters for a part of
-    /// the time, the count is scaled up to the whole time. If they occupied them for the whole time, the number is
-    /// unknown.
+    /// the time, the count is scaled up to the whole time. If other programs occupied the counters for the whole time,
+    /// the number is unknown.
     fn since(&self, before: &Self) -> Option<f64> {
         let enabled = self.enabled.saturating_sub(before.enabled).as_secs_f64();
         let running = self.running.saturating_sub(before.running).as_secs_f64();
@@ -125,8 +125,8 @@ impl Reading {
 type Groups<G, C> = Vec<(G, Vec<(Event, C)>)>;
 
 /// Spreads events over groups. Each event is added to the last group, or to a new one if the last would have more
-/// events than the processor counts at once. Events that cannot even be counted in a group of their own are returned as
-/// refusals.
+/// events than the processor counts at once. Events that cannot be counted even in a group of their own, or that the
+/// kernel refuses for another reason than a full group, are returned as refusals.
 fn spread<G, C>(
     events: &[Event],
     mut new_group: impl FnMut() -> io::Result<G>,
@@ -229,7 +229,10 @@ mod tests {
             counters.stop(group).unwrap();
             assert!(sum > 0);
             if let Some(instructions) = counters.take(group).unwrap().get(Event::Instructions) {
-                assert!(instructions > 100_000.0, "{instructions}");
+                assert!(
+                    instructions > 100_000.0,
+                    "{instructions} instructions were counted in 100,000 steps"
+                );
             }
         }
     }

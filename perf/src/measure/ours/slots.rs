@@ -95,7 +95,7 @@ impl<L: Layout> Ours<Quotient<L>> {
     }
 }
 
-/// A cuckoo filter is no set: it holds one fingerprint per key, and cannot list them.
+/// A cuckoo filter is no set: it holds one fingerprint per key, and cannot list its fingerprints.
 impl Slotted for CuckooFilter {}
 
 impl Ours<CuckooFilter> {

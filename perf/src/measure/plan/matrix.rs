@@ -1,5 +1,5 @@
-//! The filters and groups of each part of the matrix (see [`Matrix`]). A part interleaves subjects
-//! that differ in the property that it varies.
+//! The filters and groups of each part of the matrix (see [`Matrix`]). The cases of a group are
+//! interleaved. They have the same keys and workload, and differ in their filters and calls.
 
 use super::{Group, ONE_PERCENT, Scope, Selection, SubjectSpec, TWELVE_BITS};
 use crate::measure::environment::Caches;

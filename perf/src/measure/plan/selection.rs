@@ -56,7 +56,7 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     threads.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MAX_THREADS}"))
 }
 
-/// Parses a load in whole per cent, up to 95: every filter with slots can be filled that far.
+/// Parses a load in whole per cent, up to 95. The rival `qfilter` fills at most 95 % of its slots.
 fn parse_load(text: &str) -> Result<u32, String> {
     let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
     load.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 95"))

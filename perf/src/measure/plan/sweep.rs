@@ -104,10 +104,10 @@ impl Loads {
 
 /// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
 ///
-/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and the
-/// usual run on tables larger than [`SMALL`], measure only slots of 8 bits and the fastest rival.
-/// The other runs also measure AVX2 kernels, if the run's own kernels use a better instruction set
-/// and the user has not chosen one (`run_isa`).
+/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and a usual run
+/// without named loads on tables larger than [`SMALL`], measure only slots of 8 bits and the fastest
+/// rival. The other runs also measure AVX2 kernels with slots of 8 bits, if the run's own kernels use
+/// a better instruction set and the user has not chosen one (`run_isa`).
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,

@@ -1,4 +1,5 @@
-//! Repetitions of lookups: in batches that are in the cache, as engines hand them over, or from a long column in memory.
+//! Repetitions of lookups: in batches that are in the cache, as database engines hand them over, or from a long column
+//! in memory.
 
 use super::{Length, Repeater};
 use crate::measure::interleave::{Meter, Repetition, ShortSections};
@@ -54,8 +55,8 @@ fn from_column<'a>(
     })
 }
 
-/// Lookups of hashes that were written just before: each section begins after the next [`KEYS_OF_BATCH`] hashes, or as
-/// many as one call has if these are more, were copied to the same buffer.
+/// Lookups of hashes that were written just before. Before each section, the next hashes are copied to the same buffer:
+/// [`KEYS_OF_BATCH`] hashes, or those of one call if a call has more.
 fn from_cache<'a>(
     subject: &'a dyn Subject,
     calls: Calls,

@@ -1,6 +1,6 @@
-//! The repetitions of cases for filters with slots: inserts of a band of keys just below a load,
-//! removals, builds, merges and enumerations. Each timed insert, removal and merge changes a fresh
-//! copy of its filter, which is made outside the timed section.
+//! The repetitions of cases for filters with slots: inserts and removals of a band of keys just below
+//! a load, builds, merges and enumerations. Inserts, removals and merges change a fresh copy of their
+//! filter in each timed section. The copy is made outside the section.
 
 use super::{Length, ensure_contains_all};
 use crate::measure::interleave::Repetition;
@@ -10,17 +10,19 @@ use anyhow::{Context as _, Result, ensure};
 use std::hint::black_box;
 use trommel::{Bitmap, KeyHash};
 
-/// A filter just below a load, a filter at that load, and the keys that only the second filter holds.
+/// A band of keys, a filter that holds all keys before the band, and a filter that also holds those of the band.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
+    /// The filter at the end of the band. If the band is reduced to its middle, the load of this filter is below the
+    /// load of the case.
     pub(crate) at_load: &'a dyn Slots,
     pub(crate) hashes: &'a [KeyHash],
 }
 
 /// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
 /// insert can report that the filter is full although the same keys fitted before. Then only the keys inserted so far
-/// count, and the filter is not verified, since it may have lost keys.
+/// count, and the filter is not verified, since `cuckoofilter` loses a key when it refuses one.
 pub(crate) fn band_inserts(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
@@ -96,7 +98,7 @@ pub(crate) fn removals<'a>(
             if !is_verified {
                 filter.answer_batch(others, &mut answers);
                 let words = answers.as_words().iter().zip(shared.as_words());
-                // A key must be found exactly if it shares no fingerprint with a removed one.
+                // Of the other keys, exactly those must be found that are not marked in `shared`.
                 let wrong = others.len() as u32
                     - words.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
                 ensure!(wrong == 0, "{wrong} other keys answered wrongly after the removals");
@@ -183,7 +185,7 @@ pub(crate) fn enumerations(filter: &dyn Slots, length: Length) -> Result<Repetit
         let mut ops = 0;
         while meter.elapsed() < length.0 {
             let sum = meter.time(|| black_box(black_box(set).sum()));
-            ensure!(sum == expected, "{sum:?} listed, {expected:?} held");
+            ensure!(sum == expected, "the filter lists {sum:?}, expected {expected:?}");
             ops += sum.count;
         }
         Ok(ops)
@@ -201,6 +203,6 @@ fn ensure_holds(filter: &dyn Slots, expected: usize) -> Result<()> {
 
 fn ensure_same_fingerprints(filter: &dyn FingerprintSet, other: &dyn FingerprintSet) -> Result<()> {
     let (digest, expected) = (filter.digest(), other.digest());
-    ensure!(digest == expected, "{digest:?} listed, expected {expected:?}");
+    ensure!(digest == expected, "the filter lists {digest:?}, expected {expected:?}");
     Ok(())
 }

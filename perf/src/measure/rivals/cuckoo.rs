@@ -54,9 +54,9 @@ impl<C> fmt::Debug for Cuckoo<C> {
     }
 }
 
-/// The reason why cuckoo filters are measured only without hashing.
+/// The reason why this wrapper cannot hash keys.
 const BY_SLOTS_ONLY: &str =
-    "cuckoo filters are measured only by slots, on keys that are already hashed";
+    "the wrapper of rival cuckoo filters takes only keys that are already hashed";
 
 impl<C: Crate> Subject for Cuckoo<C> {
     fn memory_bytes(&self) -> usize {
@@ -67,8 +67,8 @@ impl<C: Crate> Subject for Cuckoo<C> {
         Some(self.filter.held() as f64 / self.slots as f64)
     }
 
-    /// The probability that at least one of the used slots in two buckets holds the key's fingerprint. The crates' own
-    /// equations ignore that the mark of empty slots makes one fingerprint more frequent.
+    /// The probability that at least one of the used slots in two buckets holds the key's fingerprint. In some crates,
+    /// the mark of empty slots makes one fingerprint more frequent. The crates' own equations ignore this effect.
     ///
     /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than
     /// Bloom", CoNEXT 2014, section 5.1.

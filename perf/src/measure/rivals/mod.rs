@@ -33,7 +33,7 @@ pub(crate) struct Size {
     pub(crate) bits_per_key: Option<usize>,
     /// The false-positive rate, if the case is sized by it.
     pub(crate) fpr: Option<f64>,
-    /// Bytes of our filter in the same case.
+    /// The number of bytes of our filter in the same case.
     pub(crate) bytes: usize,
     /// Bits set per key by our filter in the same case.
     pub(crate) hash_count: Option<u32>,
@@ -51,7 +51,7 @@ pub(crate) fn create(rival: Rival, size: &Size, is_tree: bool) -> Result<Box<dyn
         | Rival::SubmsCuckoo
         | Rival::Cuckoofilter
         | Rival::AutoscaleCuckoo
-        | Rival::AtomicCuckoo => bail!("{rival} is measured by slots only"),
+        | Rival::AtomicCuckoo => bail!("without other threads, {rival} is sized only by slots"),
     })
 }
 
@@ -132,7 +132,7 @@ mod tests {
     fn only_cuckoofilter_loses_another_key_when_it_refuses_one() {
         // Each refusal drops one fingerprint, and few of the remaining keys share it.
         let lost = lost_after_refusals(Rival::Cuckoofilter, 8);
-        assert!((1..=64).contains(&lost), "{lost}");
+        assert!((1..=64).contains(&lost), "{lost} keys were lost in 64 refusals");
         assert_eq!(lost_after_refusals(Rival::SubmsCuckoo, 8), 0);
         for bits in [8, 16] {
             assert_eq!(lost_after_refusals(Rival::AutoscaleCuckoo, bits), 0);

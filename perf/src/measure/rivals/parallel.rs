@@ -16,7 +16,7 @@ use trommel::{Bitmap, KeyHash};
 pub(crate) trait Parallel {
     fn memory_bytes(&self) -> usize;
 
-    /// The share of its slots that are in use, if it has slots.
+    /// The share of slots in use, if the filter has slots.
     fn load_factor(&self) -> Option<f64>;
 
     fn insert(&mut self, hashes: &[KeyHash]) -> Result<()>;
@@ -24,7 +24,7 @@ pub(crate) trait Parallel {
     /// Looks up all hashes; bit `i` of `answers` becomes the answer for `hashes[i]`.
     fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap);
 
-    /// Empties the filter and keeps its memory, whose pages have then all been written.
+    /// Removes all keys and keeps the filter's memory. Afterwards all pages of this memory have been written.
     fn clear(&mut self);
 
     /// Returns the filter's bytes, if they must be the same with any number of threads.

@@ -32,8 +32,8 @@ use trommel::{
 /// The numbers of repetitions and the sizes of tables of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// The number of memory accesses in a direct batch. In a full calibration, it is larger than
-    /// the number of cache lines in the caches of most machines.
+    /// The number of memory accesses in a direct batch, and of keys in a batch for the bulk cost. In a
+    /// full calibration, it is larger than the number of cache lines in the caches of most machines.
     accesses: usize,
     /// The number of passes over all constants.
     passes: usize,
@@ -43,17 +43,17 @@ pub(crate) struct Extent {
     /// larger than most caches, yet so small that an engine keeps its scratch memory, at most
     /// 256 MiB, from one repetition to the next.
     grouped_bytes: usize,
-    /// The size, in bytes, of the largest table in which accesses are measured. For larger tables,
+    /// The size, in bytes, of the largest table in which direct accesses are measured. For larger tables,
     /// the cost for the next smaller table is multiplied by the ratio of the default costs of the
     /// two tables. The smallest table is always measured.
     largest_bytes: usize,
-    /// The number of times that sleeping threads are woken up.
+    /// The number of times per pass that sleeping threads are woken up.
     starts: usize,
 }
 
 impl Extent {
-    /// The extent of a real calibration: about a minute, with tables of at most half of the
-    /// available memory.
+    /// The extent of a real calibration: about a minute. Direct accesses are measured in tables of at
+    /// most half of the available memory, or of at most 1 GiB if the system does not report it.
     pub(crate) fn full() -> Self {
         let largest_bytes = available_bytes().map_or(1 << 30, |bytes| bytes / 2);
         Self {
@@ -88,8 +88,12 @@ const LULL: Duration = Duration::from_millis(1);
 /// The longest time for which a thread waits for the others to wake up.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Measures all constants. The first thread set has one thread, and the last has the most threads. `say` is called with
-/// the name of each measurement before it begins.
+/// Measures all constants. The caller must ensure that the first thread set has one thread, and that the last has the
+/// most threads. `say` is called with the name of each measurement before it begins.
+///
+/// # Errors
+///
+/// If there are no thread sets, or if a filter cannot be created or filled.
 pub(crate) fn measure(
     thread_sets: &[ThreadSet],
     extent: &Extent,

@@ -155,7 +155,7 @@ impl Calibration {
         });
         Table {
             name: "calibration",
-            title: "What work costs on one core, ns".into(),
+            title: "Constants of the cost model, ns".into(),
             header: ["work", "here", "default"].map(Into::into).into(),
             rows: rows.collect(),
             words: 1,

@@ -4,7 +4,7 @@ use std::fs;
 
 /// Runs a section. Also returns the number of bytes by which the resident memory grew at its peak,
 /// if the system reports it (Linux does). Memory that the allocator has kept from earlier sections
-/// is not counted. If the section needed no other memory, the number is `None`.
+/// is not counted. If the section needed only such memory, the number is `None`.
 pub(crate) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
     // The value 5 resets the peak (see the manual page proc_pid_clear_refs(5)).
     let before = fs::write("/proc/self/clear_refs", "5").ok().and_then(|()| status("VmRSS:"));

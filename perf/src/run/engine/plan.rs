@@ -89,7 +89,7 @@ impl SizedFilter {
         }
     }
 
-    /// Whether a rival's filter is of the same kind. If not, the rival takes the size of our filter.
+    /// Whether a rival's filter is of the same kind. If not, the rival's case has the mark [`Case::takes_size`].
     fn has_kind_of(&self, rival: ParallelRival) -> bool {
         let kind = match rival {
             ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
@@ -154,9 +154,10 @@ impl Group {
         if self.op == Op::Insert { self.distribution } else { Distribution::Plain }
     }
 
-    /// All runners of the group, on these numbers of threads. Groups with skewed keys have no rivals, since their
-    /// purpose is to compare the engine with the filter's own batch. Shared filters are compared with `fastbloom`'s
-    /// atomic filter.
+    /// All runners of the group. The engine and the rival run on each of these numbers of threads. The filter's own
+    /// batch runs on one thread, and so does the rival even if one is not among these numbers. Groups with skewed keys
+    /// have no rivals, since their purpose is to compare the engine with the filter's own batch. Groups of shared
+    /// filters have only the shared filter and `fastbloom`'s atomic filter, on each of these numbers of threads.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })
@@ -235,9 +236,9 @@ fn sized_filters() -> [SizedFilter; 7] {
 }
 
 /// The groups of a key count, ordered by filter. Above 1e7 keys, where filling the filters takes
-/// minutes, only builds are measured and inserts are left out. The two differ little: in one full run,
-/// inserts of 1e8 keys into an empty filter whose memory had been written before took 0.72 to 1.05
-/// times as long as a build.
+/// minutes, inserts are left out, while builds and lookups are measured. Inserts and builds differ
+/// little: in one full run, inserts of 1e8 keys into an empty filter whose memory had been written
+/// before took 0.72 to 1.05 times as long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -404,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn rivals_are_always_measured_on_one_thread_too() {
+    fn rivals_on_plain_keys_are_measured_on_one_thread_too() {
         let group = groups_of(1000)[0];
         let rivals = |threads: &[usize]| {
             let all = group.runners(threads);

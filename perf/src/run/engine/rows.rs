@@ -42,8 +42,8 @@ const MOST_KEYS_FOUND: usize = 10_000_000;
 /// The number of probes whose batched answers are compared with the answers of single calls.
 const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
-/// The keys of several groups, and our filter filled with them on one thread. The filters that
-/// batches and engines fill must equal this one.
+/// The keys of several groups, and our filter filled with these keys on one thread. In groups of builds
+/// and inserts, the filters that batches and engines fill must equal this filter.
 pub(crate) struct Reference {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
@@ -113,7 +113,7 @@ impl Bench<'_> {
     }
 
     /// Measures all groups, except groups whose cases are all in `results` already, until the deadline. `save` is
-    /// called after each group.
+    /// called after each group that was measured.
     pub(crate) fn measure(
         &self,
         groups: &[Group],
@@ -297,7 +297,10 @@ impl<'a> GroupData<'a> {
                 filter.answer(probes, &mut answers);
             }
             wall::time(meter, threads, || filter.answer(probes, &mut answers));
-            ensure!(answers == expected, "answers differ from the expected ones");
+            ensure!(
+                answers == expected,
+                "the answers of a timed repetition differ from the verified answers"
+            );
             Ok(probes.len() as u64)
         });
         Ok(Ready { facts, repetition })
@@ -344,7 +347,7 @@ fn verify(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     ensure_holds(filter, reference, MOST_KEYS_FOUND)
 }
 
-/// Checks, untimed, that some keys of a repetition are found.
+/// Checks that the first 4096 keys are found after a repetition. The check is not timed.
 fn verify_sample(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     ensure_holds(filter, reference, 4096)
 }

@@ -20,7 +20,9 @@ pub(super) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Creates the maker for a runner of the group. A rival is sized like `like`, our filter.
+    /// Creates the maker for a runner of the group. A rival gets the bits per key or the false-positive rate of the
+    /// group, and the number of bytes and of hashes of `like`, our filter. The file of the rival's crate determines
+    /// which of these numbers it uses.
     pub(super) fn new(
         group: &Group,
         runner: Runner,

@@ -8,8 +8,12 @@ use std::sync::Arc;
 use trommel::bloom::{Bloom, Layout, SharedBloom};
 use trommel::{AnyFilter, Bitmap, Filter, InsertShared as _, KeyHash};
 
-/// Turns a filter into one that threads share. Its kind must be one whose shared filters are measured. With a pool,
-/// each thread inserts one slice of the keys; without one, the calling thread inserts all keys.
+/// Turns a filter into one that threads share. With a pool, each thread inserts one slice of the keys; without a pool,
+/// the calling thread inserts all keys.
+///
+/// # Errors
+///
+/// If shared filters of this kind are not measured.
 pub(super) fn share(filter: AnyFilter, pool: Option<Arc<ThreadPool>>) -> Result<Box<dyn Parallel>> {
     Ok(match filter {
         AnyFilter::Bloom(filter) => Shared::boxed(filter, pool),

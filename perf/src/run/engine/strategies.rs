@@ -33,7 +33,7 @@ const INSERT: &str = "insert";
 const CONTAINS: &str = "contains";
 
 impl MapPoint {
-    /// Whether each operation has been measured on each thread set.
+    /// Whether each operation has been measured at this point on each thread set.
     fn is_measured(self, choices: &[Choice], thread_sets: &[ThreadSet]) -> bool {
         let has = |op: &str, thread_set: &ThreadSet| {
             let point = (op, self.bytes as u64, self.keys as u64, thread_set.threads as u32);

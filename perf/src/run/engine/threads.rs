@@ -31,7 +31,8 @@ impl ThreadSet {
     /// Starts all threads; they sleep until they are given work.
     ///
     /// # Errors
-    /// Bad input if there cannot be `threads` threads.
+    /// Bad input if an engine cannot have `threads` threads. Another error if the threads of the pool cannot be
+    /// started.
     pub(crate) fn start(threads: usize, cost: CostModel) -> Result<Self> {
         let engine = |strategy: Option<Strategy>| {
             let mut builder = Engine::builder().threads(threads).cost_model(cost);

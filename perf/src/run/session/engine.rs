@@ -9,7 +9,7 @@ impl Session {
     /// Times the engine on these thread sets, interleaved with the same filters' own batches on one thread and with the
     /// rivals. Then times both strategies at every selected point of the map of strategies, and records which one the
     /// cost model picks there. Does nothing if the run is already late, and leaves out the map if the run is late after
-    /// the first part.
+    /// the groups.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         if self.is_late() {
             return Ok(());

@@ -53,7 +53,7 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// Fills the filter up to a load. Returns copies made at the start and at the end of the band.
+    /// Fills the filter up to a load. Returns copies of it that are made at the start and at the end of the band.
     fn fill_over_band(
         &mut self,
         hashes: &[KeyHash],
@@ -148,8 +148,12 @@ impl Session {
         Ok(growing)
     }
 
-    /// Fills filters to the first of `points`, and measures their false-positive rates. If a filter is full before, it
-    /// is dropped, and a shortfall is recorded for each of `points`.
+    /// Fills filters to the first of `points`, and measures their false-positive rates. If a filter is full before it
+    /// reaches this point, it is dropped, and a shortfall is recorded for each of `points`.
+    ///
+    /// # Errors
+    ///
+    /// If an insert fails for another reason, or if a false-positive rate is not the expected one.
     fn fill_to<'a>(
         &mut self,
         growing: Vec<GrowingFilter>,
@@ -348,7 +352,7 @@ fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
 }
 
 /// Checks that the number of false positives differs from the expected number by at most six standard deviations plus
-/// 1. The number has a binomial distribution.
+/// one. The number has a binomial distribution.
 fn ensure_fpr(expected: Option<f64>, false_positives: usize, absent: usize) -> Result<()> {
     let Some(fpr) = expected else { return Ok(()) };
     let mean = fpr * absent as f64;

@@ -12,13 +12,17 @@ use std::time::{Duration, Instant};
 use trommel::Isa;
 use trommel_callgrind::{Part, Simulated, command};
 
-/// The longest time of a process, which is then killed. Without this limit, a filter that is slow when it is nearly
-/// full would take hours.
+/// The time after which a process is killed. Without this limit, a filter that is slow when it is nearly full would
+/// take hours.
 const LONGEST: Duration = Duration::from_secs(900);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job and returns, for each case, its name and its counts per operation. Uses files named `file` with several
 /// extensions.
+///
+/// # Errors
+///
+/// If the process cannot be started, fails, or takes longer than [`LONGEST`], or if its files cannot be read.
 pub(super) fn run(
     job: &Job,
     isa: Isa,
@@ -51,7 +55,7 @@ fn wait(child: &mut Child) -> Result<ExitStatus> {
         if start.elapsed() > LONGEST {
             child.kill()?;
             child.wait()?;
-            bail!("it took longer than {} s", LONGEST.as_secs());
+            bail!("the process took longer than {} s and was killed", LONGEST.as_secs());
         }
         std::thread::sleep(POLL_INTERVAL);
     }

@@ -1,4 +1,4 @@
-//! A job for one simulated process: all cases of one filter, which is filled once for all of them.
+//! A job for one simulated process: all cases of one filter. Lookups without hashing share one filled filter.
 
 use super::MOST_KEYS;
 use crate::measure::effort::Effort;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_filled_once_for_all_of_its_cases() {
+    fn all_cases_of_a_filter_are_in_one_job() {
         let keys = 1000;
         let plain = example("bloom", "12-bit", None, 2.0).with(|case| case.keys = keys);
         let hashed = example("bloom", "12-bit+hash", None, 2.0).with(|case| case.keys = keys);
