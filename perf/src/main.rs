@@ -1,8 +1,8 @@
 //! `trommel-perf` measures how fast Trommel's filters are on this machine. The same run measures competing crates on
 //! the same keys, and the machine's roofline: the number of random cache lines that one core reads per second.
 //!
-//! The modules are in layers. The lowest is listed first. A module imports only modules of its own layer and of lower ones,
-//! which `tests/layers.rs` checks.
+//! The modules are in layers. The lowest is listed first. A module imports only modules of its own layer and of lower
+//! ones, which `tests/layers.rs` checks.
 //!
 //! | layer | content |
 //! |---|---|

@@ -261,9 +261,9 @@ macro_rules! fold_setters {
 #[macro_export]
 macro_rules! counting_setters {
     () => {
-        /// Whether to build the compact variant, whose counters have 2 bits. Counts above 2 are in an overflow table, at
-        /// 16 bytes each, and are exact. With half of the planned keys, such a filter takes 0.76 of the memory of the
-        /// usual one; with all of them, 1.57 times as much (both at 1 %).
+        /// Whether to build the compact variant, whose counters have 2 bits. Counts above 2 are in an overflow table,
+        /// at 16 bytes each, and are exact. With half of the planned keys, such a filter takes 0.76 of the memory of
+        /// the usual one; with all of them, 1.57 times as much (both at 1 %).
         ///
         /// ```
         /// use trommel::{CountingBloomFilter, Filter};

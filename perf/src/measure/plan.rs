@@ -21,8 +21,8 @@ use trommel::{FilterKind, Isa};
 /// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
-    /// The filter's kind. For a rival, it is the kind with which the rival competes. `None` for a rival that is sized by
-    /// slots, because its `sizing` names the family.
+    /// The filter's kind. For a rival, it is the kind with which the rival competes. `None` for a rival that is sized
+    /// by slots, because its `sizing` names the family.
     pub(crate) kind: Option<FilterKind>,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
@@ -304,8 +304,8 @@ pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> V
     key_counts(selection, caches)
 }
 
-/// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as the
-/// last-level cache. The number is bounded by [`LARGE_IN_QUICK`] and then by the memory that all large filters need
+/// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as
+/// the last-level cache. The number is bounded by [`LARGE_IN_QUICK`] and then by the memory that all large filters need
 /// together, and is rounded to two digits. If the size of the caches is unknown, the upper bound replaces it.
 fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     let (least, most) = LARGE_IN_QUICK;
@@ -314,8 +314,8 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     round_significant(keys as f64, 2) as usize
 }
 
-/// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes about 45 s. On
-/// a machine with a last-level cache of more than 22.5 MB, they are less than twice as large as this cache.
+/// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes about 45 s.
+/// On a machine with a last-level cache of more than 22.5 MB, they are less than twice as large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// Twice the bytes of memory per key that the large filters of a quick run take together.

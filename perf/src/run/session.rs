@@ -555,10 +555,10 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 /// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
-/// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at most
-/// [`MANY_PROBES`]. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the filters that groups
-/// share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`], because fewer probes would read only a small
-/// part of its cache lines; a quick run has [`MANY_PROBES`] even then.
+/// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
+/// most [`MANY_PROBES`]. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the filters that
+/// groups share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`], because fewer probes would read only
+/// a small part of its cache lines; a quick run has [`MANY_PROBES`] even then.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

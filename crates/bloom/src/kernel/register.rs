@@ -28,7 +28,8 @@ const WORD_BYTES: usize = 8;
 pub struct RegisterBody;
 
 /// Row `n - 1` is for filters in which a key sets `n` bits. Entry `i` is the shift that brings the six-bit position of
-/// bit `i` to the bottom of the product that [`pattern_positions`] returns. Entries beyond the last bit repeat the first.
+/// bit `i` to the bottom of the product that [`pattern_positions`] returns. Entries beyond the last bit repeat the
+/// first.
 #[cfg(target_arch = "x86_64")]
 const FIELD_STARTS: [[u64; 8]; 8] = {
     let mut starts = [[PATTERN_SHIFT as u64; 8]; 8];

@@ -66,8 +66,8 @@ impl Frame<'_> {
         Ok(svg)
     }
 
-    /// Draws the lines in this frame with a legend below, so that the picture can stand alone. If no point can be shown,
-    /// the frame is empty.
+    /// Draws the lines in this frame with a legend below, so that the picture can stand alone. If no point can be
+    /// shown, the frame is empty.
     pub(super) fn draw_with_legend(&self, series: &[Series]) -> Result<String> {
         let rows = series.len().div_ceil(LEGEND_COLUMNS) as u32;
         let (width, height) = self.size;
