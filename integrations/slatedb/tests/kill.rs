@@ -30,8 +30,8 @@ fn store(folder: &Path) -> Store {
 fn small_tables() -> Settings {
     let mut settings = Settings { l0_sst_size_bytes: 16 << 10, ..compacting() };
     if let Some(compactor) = &mut settings.compactor_options {
-        // The next process repeats the compactions of a killed process when their heartbeats have timed out. By default
-        // that would take half a minute.
+        // If a process is killed during compactions, the next one repeats them when the heartbeat of the killed process
+        // has timed out. By default that would take half a minute.
         compactor.worker_heartbeat_timeout = Duration::from_millis(300);
         if let Some(worker) = &mut compactor.worker {
             worker.heartbeat_interval = Duration::from_millis(50);
@@ -130,7 +130,7 @@ async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     }
     assert!(
         more == 0 || more == KEYS_PER_BATCH,
-        "batch {acknowledged} is neither whole nor absent: {more} keys of this batch or later batches are there"
+        "of the batches after {acknowledged} acknowledged ones, {more} keys are there: neither none nor one whole batch"
     );
     let batches = acknowledged + more / KEYS_PER_BATCH;
     // A scan uses no filter.
@@ -163,7 +163,7 @@ async fn kill_writers(kills: u64) {
     assert!(acknowledged >= kills, "a writer reported no batch");
     assert!(
         kills < 20 || (asked.maybe > 0 && asked.no > 0),
-        "no filter answered maybe, or none answered no: {asked:?}"
+        "filters gave only one of the answers \"maybe\" and \"no\": {asked:?}"
     );
     println!(
         "{kills} writers killed: {acknowledged} batches acknowledged, {} written and not acknowledged, {} keys held; \

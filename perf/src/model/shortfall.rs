@@ -1,4 +1,4 @@
-//! Filters that were full before they reached a load.
+//! Filters that were full before they reached a load of the sweep over loads.
 
 use super::{Case, UnknownWord, old_form};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
 pub(crate) struct Shortfall {
-    /// A case of the filter at the load that it did not reach. Only the properties of the filter count.
+    /// A case of the filter at the load that it did not reach. Which of the filter's cases this is has no meaning.
     #[serde(flatten)]
     pub(crate) case: Case,
     /// The share of slots in use when the filter was full.
@@ -15,7 +15,8 @@ pub(crate) struct Shortfall {
 }
 
 impl Shortfall {
-    /// Whether this is the filter of a case, at the same load.
+    /// Whether the filter of a case is the one that was full, and its load, which is part of the sizing, the one that
+    /// was not reached.
     pub(crate) fn is_of(&self, case: &Case) -> bool {
         let filter = |case: &Case| (case.sizing, case.kernels);
         self.case.subject() == case.subject() && filter(&self.case) == filter(case)

@@ -1,4 +1,4 @@
-//! Groups hashes by region of the table. Each thread groups its share of the hashes.
+//! Groups hashes by region of the table. The hashes are divided into shares, which the threads group.
 
 use super::Inputs;
 use super::plan::{LocalFingerprint, Plan};
@@ -17,7 +17,8 @@ pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
 ) -> Option<Vec<Partitioned<'s, R>>> {
     let Inputs { geometry, rounding, hashes, .. } = *inputs;
     let plan = *plan;
-    // Two closures, because one that contains the code of rounding is not inlined into the partitioner's loops.
+    // A closure that contains the code of rounding is not inlined into the partitioner's loops. So hashes that are not
+    // rounded have a closure without it.
     let grouped = if rounding == Rounding::None {
         let split = |hash| [plan.split::<L, R>(hash)];
         partition_shares(workers, shares, hashes, split)

@@ -1,28 +1,30 @@
-//! Every operation that can return an error survives a refusal of any of its allocations: it succeeds in another way,
-//! or returns an error that reports the refused memory. A filter is then as it was before, except that a batch of
-//! inserts keeps the keys that its error reports as inserted.
+//! Operations that can return an error survive a refusal of any of their allocations: they succeed in another way, or
+//! return an error that reports the refused memory. After an error, the filter is as it was before, with two exceptions:
+//! a batch of inserts keeps the keys that its error reports as inserted, and a filter that grows by itself can have
+//! doubled.
 //!
 //! Each allocation of each operation is refused once alone, and once with all that follow. Each group of operations
-//! runs in a process of its own, since an allocation that cannot fail ends the process.
+//! runs in a process of its own, since the refusal of memory ends a process whose code cannot handle it.
 //!
-//! Not tested, since by its signature the call cannot return an error. Like the standard library's collections, such a
-//! call ends the program if the system refuses memory, as its documentation or that of its type says:
+//! The following calls are not tested, because they have no error for refused memory. Like the collections of the
+//! standard library, they end the program if the system refuses memory:
 //!
-//! - `to_bytes` of filters, views, headers and accumulators; `write_to` is the alternative;
+//! - `to_bytes` of filters, views, headers and accumulators; filters and headers have `write_to` as an alternative;
 //! - `Bitmap::new`, `reset` and `fill_words`, and lookups into a bitmap without room; `Bitmap::try_reserve` is the
 //!   alternative;
 //! - `Hasher::hash_batch` and its variants for columns, which extend a vector of the caller;
-//! - `Clone`, `ShardedFilter::into_shards`, `IntegerBatches::new`, and formatting.
+//! - `Clone`, `ShardedFilter::into_shards`, `IntegerBatches::new`, `SharedBytes::new`, and formatting.
 //!
-//! Not tested, although the call can return an error, since code that it calls allocates in this way:
+//! The following allocations are not tested either. Their calls can return an error, but a refusal of these allocations
+//! ends the program:
 //!
-//! - the overflow table of a compact counting filter, a `BTreeMap` whose nodes have less than 300 bytes: inserts,
-//!   removals and merges, but not reading and writing;
-//! - the `Arc` of less than 100 bytes in `OwnedView::parse` and `SharedBytes::new`;
+//! - the nodes of the overflow table of a compact counting filter, a `BTreeMap`, in inserts, removals and merges. Each
+//!   has less than 300 bytes. Reading and writing such a filter is tested;
+//! - the `Arc` of less than 100 bytes in `OwnedView::parse`;
 //! - the start of an engine's threads, and work that an engine hands to them: the standard library and Rayon allocate
 //!   some hundred bytes per thread and call. Here, workers that run on the calling thread stand in for them;
 //! - the threads and queues of a `Stream`, the keys that it gathers, and the lines of `LineBatches`;
-//! - errors of `IntegerBatches` with a text, and the panics of `ShardedFilter`;
+//! - the text of some errors of `IntegerBatches`, and the panics of `ShardedFilter`;
 //! - the size of L2, which is read from the system once per process.
 #![cfg(feature = "parallel")]
 

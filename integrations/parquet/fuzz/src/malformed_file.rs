@@ -1,12 +1,12 @@
 //! Checks that untrusted bytes are either refused with a typed error or accepted as a file whose filters can be probed.
 //!
-//! The first byte of the input chooses how the rest is used: as a whole file, as the footer of a real file, as a
-//! filter, or as changes of a file that pyarrow has written.
+//! The first byte of the input chooses how the rest is used: as a whole file, as a filter, as the footer of a file that
+//! pyarrow has written, or as changes of bytes of this file.
 
 use trommel::Bitmap;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterSet, Literals, PhysicalType};
 
-/// The real file that is changed.
+/// The file that pyarrow has written.
 const FILE: &[u8] = include_bytes!("../../tests/golden/pyarrow.parquet");
 
 /// Runs the fuzz target with an input.

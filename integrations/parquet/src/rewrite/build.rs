@@ -6,7 +6,7 @@ use crate::rewrite::thrift_writer::StructWriter;
 use crate::thrift::Kind;
 use trommel::{KeyHash, SpecError, SplitBlockBloom};
 
-/// The size in bytes of the largest bitset that Arrow and the `parquet` crate accept.
+/// The size in bytes of the largest bitset that the `parquet` crate writes.
 pub(crate) const MAX_BITSET_BYTES: u64 = 128 << 20;
 
 /// Why a filter could not be built.

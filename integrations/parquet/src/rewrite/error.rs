@@ -73,7 +73,7 @@ pub enum RewriteError {
         row_group: usize,
         /// The size of the bitset in bytes.
         bytes: u64,
-        /// The largest size of a bitset that readers accept, in bytes.
+        /// The largest size in bytes of a bitset that is written.
         max_bytes: u64,
     },
     /// The values of a column chunk could not be decoded.

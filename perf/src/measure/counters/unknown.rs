@@ -3,7 +3,7 @@
 use crate::model::Counts;
 use std::io;
 
-/// A type without values, since there are no counters on this system.
+/// A type without values, since no counters can be opened.
 #[derive(Debug)]
 pub(crate) enum Counters {}
 
