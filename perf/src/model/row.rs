@@ -26,8 +26,8 @@ pub(crate) struct Row {
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
-    /// Million random cache-line reads per second at this size, from repetitions that were interleaved with those of
-    /// the case.
+    /// Million random cache-line reads per second in as much memory as the filter takes, from repetitions that were
+    /// interleaved with those of the case.
     pub(crate) roofline_mops: Option<f64>,
     /// `mops` times the number of cache lines that an operation must read, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
@@ -55,7 +55,7 @@ pub(crate) struct Row {
     /// The upper end of this interval.
     #[serde(default)]
     pub(crate) ci_high: Option<f64>,
-    /// The speed over that of the same subject on one thread.
+    /// The speed divided by that of the same subject on one thread.
     pub(crate) speedup: Option<f64>,
     /// The peak of the memory that became resident during one untimed run of the operation, in bytes.
     pub(crate) peak_bytes: Option<u64>,
@@ -83,7 +83,7 @@ pub(crate) struct Times {
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-/// Facts about the filter of a case, and about the machine at its size.
+/// Facts about the filter of a case, and the speed of random cache-line reads in as much memory as the filter takes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) bytes: u64,
@@ -97,7 +97,7 @@ pub(crate) struct Facts {
     pub(crate) peak_bytes: Option<u64>,
     /// The number of cache lines that an operation must read, if it is known.
     pub(crate) lines_per_op: Option<f64>,
-    /// Million random cache-line reads per second at this size.
+    /// Million random cache-line reads per second in as much memory as the filter takes.
     pub(crate) roofline_mops: Option<f64>,
 }
 
@@ -171,8 +171,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::model::{Api, old_form};
 
-    /// Returns a row of lookups of absent keys with plausible values, for tests. `variant` is given in the
-    /// form of older files, which is shorter than a value for each of the newer columns.
+    /// Returns a row of lookups of absent keys with plausible values, for tests. `variant` is one text such as
+    /// `fpr-1%`, as in older files. Newer files have a column for each property that this text describes.
     pub(crate) fn example(filter: &str, variant: &str, rival: Option<&str>, ns_per_op: f64) -> Row {
         let api = if rival.is_some() { Api::Single } else { Api::Batch };
         let case = old_form::tests::old(filter, variant, rival, api);

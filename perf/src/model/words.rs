@@ -1,5 +1,6 @@
-//! Properties of a case that have a small set of values. Each value has one word, which stands for it on the command
-//! line, in the files of a run and in tables.
+//! Properties of a case that have a small set of values. Each value has one word, which stands for it in the files of a
+//! run. The words of operations, workloads and calls are also parts of the names of cases, which tables show and
+//! `--filter` is matched with.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -26,7 +27,7 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
-/// Stores values of a type in files as the text that they display and are parsed from.
+/// Stores values of a type in files as text: the text that `Display` writes and `FromStr` parses.
 macro_rules! stored_as_text {
     ($type:ident) => {
         impl From<$type> for String {
@@ -97,8 +98,10 @@ words! {
 }
 
 impl Workload {
-    /// The workloads that a run of any kind can measure. [`Self::Zipf`] is not among them: a run with `--filter`
-    /// measures it only if the text of `--filter` contains `zipf`; a run without `--filter`, only if it is not quick.
+    /// The workloads that runs of every scope measure. [`Self::Zipf`] is not among them. The groups of generated keys
+    /// have it only if the text of `--filter` contains `zipf` or, without `--filter`, if the run is not quick. The
+    /// engine's groups with skewed keys have it too, under conditions of their own (`engine_groups` in
+    /// `run/engine/plan.rs`).
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
@@ -133,9 +136,13 @@ pub(crate) const KEYS_OF_BATCH: usize = 8192;
 impl Calls {
     /// One call per key.
     pub(crate) const SINGLE: Self = Self::by(Api::Single);
-    /// Calls for many keys. A lookup has [`KEYS_OF_BATCH`] keys per call, or all keys in one call if its case reads a
-    /// column ([`Case::reads_column`](super::Case::reads_column)). Any other operation has all keys in one call, except
-    /// inserts outside the sweep over loads and the engine's groups: their calls have at most 2^19 keys.
+    /// Calls for many keys:
+    ///
+    /// - lookups have [`KEYS_OF_BATCH`] keys per call, or all keys in one call if the case reads a column
+    ///   ([`Case::reads_column`](super::Case::reads_column));
+    /// - inserts have all keys in one call in the sweep over loads and in the engine's groups, and at most 2^19 keys per
+    ///   call elsewhere;
+    /// - other operations have all keys in one call.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 
     /// Calls of this kind, with the usual number of keys.
