@@ -1,8 +1,11 @@
 //! Checks that bytes from an untrusted source are either refused, or give a filter that behaves like any other.
 //!
-//! The first byte of an input selects what happens to the other bytes. They are parsed as a frozen filter; or first get
-//! a correct magic, version, length and checksums; or become the table of a quotient filter in an otherwise valid
-//! frozen filter.
+//! The first byte of an input selects one of three uses of the other bytes:
+//!
+//! - they are parsed as a frozen filter;
+//! - they get a correct magic, version, length and checksums, and are then parsed as a frozen filter;
+//! - they give the options and the table of a frozen quotient filter whose other bytes are valid, and this filter is
+//!   parsed.
 
 use super::input::Input;
 use trommel::container::{self, HEADER_BYTES, Header};
@@ -15,7 +18,7 @@ use trommel::{
 /// Longer inputs are cut to this number of bytes, so that an input takes little time.
 const MOST_BYTES: usize = 1 << 14;
 
-/// Runs an input. Returns 1, or 0 if the input is empty.
+/// Runs an input. Returns the number of its operations: 0 if the input is empty, otherwise 1.
 pub fn run(data: &[u8]) -> u64 {
     let Some((mode, data)) = data.split_first() else { return 0 };
     let data = &data[..data.len().min(MOST_BYTES)];
@@ -42,8 +45,9 @@ fn repaired(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A frozen quotient filter with few slots. The first bytes of `data` choose its options and its number of keys, and
-/// the rest is its table. So it is valid, except perhaps for the table and the number of keys.
+/// A frozen quotient filter with few slots. The first bytes of `data` choose its options, the number of keys for which
+/// it is sized, and the number of keys that its header states. The rest, cut or extended by zeros to the right length,
+/// is its table. So the bytes are a valid filter, except perhaps for the table and the number in the header.
 fn with_table(data: &[u8]) -> Vec<u8> {
     let mut input = Input(data);
     let flags = input.byte();
@@ -141,8 +145,9 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     AnyFilter::from_bytes(&filter.to_bytes()).expect("bytes that we froze");
 }
 
-/// Uses what only quotient filters have: lists the fingerprints, removes and inserts them again, fills a copy, merges
-/// filters of which one can become full, and resizes.
+/// Uses a quotient filter further. Lists its fingerprints, removes them from a copy and inserts them again. Inserts keys
+/// into a second copy, which can become full. Merges the second copy into the first, in which there can be too little
+/// room. Resizes further copies.
 fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     let geometry = filter.geometry();
     let fingerprints: Vec<u64> = filter.fingerprints().collect();

@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
         let output = arguments.output.display();
         return Err(Failure::Usage(format!("{output} is an input: the filter would replace it")));
     }
-    // Reports an unwritable output or an unreachable false-positive rate before any input is read.
+    // Before any input is read, reports an unwritable output, and a false-positive rate that the kind cannot reach even
+    // for one key. A rate that is unreachable only for more keys is reported once their number is known.
     let output = Output::create(&arguments.output)?;
     build.spec.keys(1).encoded_len().map_err(|error| build.spec_failure(error))?;
     let (planned, filter) = build.filter()?;

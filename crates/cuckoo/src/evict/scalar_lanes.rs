@@ -1,5 +1,7 @@
 //! The eviction kernel lane by lane: the reference for the vector kernels. It is the code for fingerprints of 32 bits,
-//! for instruction sets without AVX2, and for blocks and tables that the vector kernels do not handle.
+//! for instruction sets without AVX2, and for tables of more than `MAX_VECTOR_BUCKETS` buckets. It also places the keys
+//! that vector kernels leave to it: blocks of fewer than sixteen keys, and blocks in which two primary buckets agree in
+//! their low 16 bits.
 
 use super::lane_group::{LANES, LaneGroup, ones};
 use super::lockstep::{EvictionKernel, Located, Queue};
@@ -46,8 +48,9 @@ impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
             let (bucket, fingerprint) = (group.buckets[lane], group.fingerprints[lane]);
             let to = table.slots(bucket).map(|slot| table.geometry.alternate(bucket, slot));
             let room = to.iter().position(|to| !full.contains(*to));
-            // Any slot will do, but chains must vary it: pairs are ordered, so slot 0 mostly has smaller
-            // fingerprints than slot 1.
+            // Any slot will do, but chains must vary it. The first slot of a pair has the smaller fingerprint if the
+            // pair's flag is clear, and the larger one if it is set. So if chains always took the same slot, the size
+            // of fingerprints would decide which of them are evicted.
             let slot = room.unwrap_or(((fingerprint ^ group.steps[lane]) % 4) as usize);
             steps[lane] = Step { slot, to: to[slot], is_room: room.is_some() };
         }

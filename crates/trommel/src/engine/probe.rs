@@ -1,4 +1,5 @@
-//! Looks up a batch on all threads, and returns the answers in the order of the keys.
+//! Looks up a batch, on all threads unless the cost model predicts that they save too little, and returns the answers
+//! in the order of the keys.
 //!
 //! Partitioned lookups group keys by the high bits of their hashes, so that the keys of a group find their lines in the
 //! cache. The answers of each group are a sequence of bits. *Replay* then goes through the keys again, and takes for
@@ -15,8 +16,8 @@
 //! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the grouping pass takes 4.6 and 7.6;
 //! - to prefetch the lines of the next group while a group is looked up: lookups take 13.6 in groups of 1 MiB, and 8.6
 //!   in groups of 256 KiB;
-//! - two variants of replay: to shift the group's next answers out of a register instead of keeping a bit number per
-//!   group (2.7), and to gather them with AVX-512 (3.0).
+//! - two variants of replay: to keep a word of the next answers per group and shift one answer out of it for each key,
+//!   instead of keeping a bit number per group (2.7); and to gather the answers of several keys with AVX-512 (3.0).
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
@@ -57,7 +58,8 @@ pub(super) fn contains_batch<F: Filter + Sync>(
     }
 }
 
-/// Looks up slices of the batch by the filter's own method, on all threads.
+/// Looks up slices of the batch by the filter's own method, on all threads. If the system refuses the memory for the
+/// list of slices, looks up the whole batch on the caller's thread.
 fn in_slices<F: Filter + Sync>(pool: &Pool, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
     let slices = pool.threads() * SLICES_PER_THREAD;
     let keys = hashes.len().div_ceil(slices).next_multiple_of(WORD_BITS);
@@ -103,14 +105,16 @@ impl<'e> Grouped<'e> {
         let groups = 1 << groups_log2;
         let pool = &*engine.pool;
         let plan = SharePlan::new(pool, keys, 1, groups);
-        // Bytes for answers, in addition to those for the shares: a bit per key, at most four words for every group of
-        // each share, and four words for every group.
+        // Bytes for answers, in addition to those for the shares: a bit per key; at most four words for every group of
+        // each share (the padding of its bits to whole words, the number of its next bit, and a slice of its words);
+        // and four words for every group (its number and the list of these slices).
         let answer_bytes = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
         let shares = plan.take(pool, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
-        // The answers of a chunk, one bit per key, have to be whole words. If there are several chunks, their length is
-        // a multiple of 64 already. If there is one chunk, it has all keys, whatever the rounding.
+        // The answers of each chunk, one bit per key, have to begin with a whole word. If there are several chunks,
+        // `keys` is a multiple of 64 (see `SharePlan::keys_at_a_time`). If there is one chunk, `keys` is the number of
+        // all keys; rounded up, it still gives one chunk.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
         Some(Self { pool, shares, groups_log2, keys_at_a_time })
     }

@@ -1,4 +1,9 @@
-//! A reader of kind 8, written only from docs/FORMAT.md, bit by bit. It checks everything that the document states.
+//! A reader of kind 8, written only from docs/FORMAT.md. It checks all that the document states about the bytes of a
+//! filter, except two statements that the bytes alone cannot prove or refute:
+//!
+//! - if the pair of a parity is clear in a bucket, no fingerprint of that parity with this primary bucket is in its
+//!   other bucket: the bytes do not show which of a fingerprint's two buckets is the primary one;
+//! - a filter that is no multiset does not insert a key that it finds: the bytes do not show which keys were inserted.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
 use trommel::{
@@ -18,7 +23,7 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Reads a payload, and panics if anything in it contradicts docs/FORMAT.md.
+    /// Reads a payload, and panics if it contradicts one of the statements of docs/FORMAT.md that this reader checks.
     pub(super) fn read([m, f, d, flags]: [u64; 4], payload: &[u8], len: u64) -> Self {
         assert!(m.is_multiple_of(2 << d) && (2..=1 << 31).contains(&m));
         assert!([8, 12, 16, 32].contains(&f) && d + 4 <= f && flags < 4);
@@ -75,8 +80,8 @@ impl Buckets {
         b.min(self.other(b, fingerprint)) << 32 | fingerprint
     }
 
-    /// Whether bucket `b` has the flag for fingerprints of this parity, which the order of two slots encodes. If it has
-    /// not, a lookup does not read the other bucket.
+    /// Whether the pair for fingerprints of this parity is set in bucket `b`, which the order of its two slots encodes.
+    /// If it is clear, a lookup of such a fingerprint does not read the other bucket.
     fn is_set(&self, b: u64, parity: u64) -> bool {
         let slots = self.slots[b as usize];
         let (a, c) = (slots[2 * parity as usize], slots[2 * parity as usize + 1]);
@@ -122,7 +127,8 @@ fn assert_read(filter: &CuckooFilter, probes: &[KeyHash], what: &str) {
     }
 }
 
-/// Filters of every width, few and many buckets: empty, highly loaded, overflowing, emptied again, and doubled.
+/// Filters of every width, with few and with many buckets: empty, filled with the planned number of keys, overflowing,
+/// doubled, and emptied again.
 #[test]
 fn a_reader_written_from_the_format_document_reads_every_table_of_buckets() {
     let mut unknown = 0;
@@ -161,7 +167,7 @@ fn a_reader_written_from_the_format_document_reads_every_table_of_buckets() {
             }
         }
     }
-    assert!(unknown > 0, "no filter had buckets that cannot encode their flags");
+    assert!(unknown > 0, "bit 1 of p3 was 0 in every filter after removals");
 }
 
 #[test]
@@ -205,7 +211,9 @@ fn the_format_document_has_the_largest_cuckoo_filters() {
     }
 }
 
-/// The library refuses every header field that is outside the document's range, and names the field.
+/// The library refuses header fields outside the document's ranges. The error names the fingerprint bits or the
+/// doublings if their value does not fit into 32 bits. In all other cases of impossible buckets, fingerprint bits or
+/// doublings, the error names the buckets. Unknown flags have an error of their own.
 #[test]
 fn parameters_of_buckets_outside_their_ranges_are_refused() {
     let builder = CuckooFilter::builder().keys(64).load(0.5).fingerprint_bits(16);
