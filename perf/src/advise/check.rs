@@ -27,7 +27,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    /// The cost of the advised filter over that of the best.
+    /// The cost of the advised filter divided by that of the best.
     fn over_best(&self) -> f64 {
         self.advised_ns / self.best_ns
     }

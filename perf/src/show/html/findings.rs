@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// States the lowest, the median and the highest ratio of our speed over that of the rival. Calls with few keys are
+    /// States the lowest, the median and the highest ratio of our speed to that of the rival. Calls with few keys are
     /// left out, since they do not represent batches; the tables of the matrix show them.
     fn over_rivals(&self) -> Option<String> {
         let is_batch = |row: &Row| {

@@ -113,7 +113,7 @@ fn overhead(results: &Results) -> Table {
     });
     Table {
         name: "engine-overhead",
-        title: "The engine's time over that of the filter's own batch on one thread, in the same rounds, \
+        title: "The engine's time divided by that of the filter's own batch on one thread, in the same rounds, \
                 also with sorted, equal and skewed keys"
             .into(),
         header,
