@@ -179,8 +179,8 @@ pub(crate) struct CompareArgs {
     /// Compare runs even if their machines, flags, rivals, input keys or row schemas differ; the output is marked.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Exit with 0 instead of 4 if there is no regression, but cases are unsettled, have too few repetitions, or were
-    /// not measured in every run.
+    /// Exit with 0 instead of 4 if there is no regression, but cases are unsettled or have too few repetitions, or
+    /// cases of the old program were not measured in every run.
     #[arg(long)]
     pub(crate) allow_undecided: bool,
     /// Show all cases, not only those that differ.

@@ -1,5 +1,6 @@
-//! `trommel parquet`, and columns of Parquet files as keys. The files are also those of the tests of trommel-parquet:
-//! integrations/parquet/tests/golden/make.py wrote them with pyarrow and DuckDB, and defines their contents.
+//! Tests of `trommel parquet`, and of commands that read keys from a column of a Parquet file. The Parquet files are
+//! those of the tests of trommel-parquet. The script integrations/parquet/tests/golden/make.py defines their contents,
+//! and has written them with pyarrow and DuckDB.
 #![cfg(feature = "parquet")]
 
 use crate::support::{Folder, signal};
@@ -91,7 +92,7 @@ fn keys_are_printed_with_the_row_groups_that_may_have_them() {
             let lines = [printed[0], printed[50], ""].join("\n");
             assert_eq!(asked.silent().text(), lines);
         }
-        // Most of a thousand absent keys are in no row group.
+        // Most of a thousand absent keys are reported as absent by the filters of all row groups.
         let absent: String = (0..1000).map(|i| format!("absent-{i}\n")).collect();
         let probe = ["parquet", "probe", "--column", "name", "--absent", "file"];
         let run = folder.feed(absent.as_bytes(), probe);
@@ -250,7 +251,8 @@ fn damaged_files_never_crash_the_program() {
     let whole = folder.read("file");
     for i in 0..64 {
         let mut damaged = whole.clone();
-        // Half of the damaged bytes are in the footer, which is at the end.
+        // More than half of the damaged bytes are in the footer, which is at the end: all of those with an even `i`,
+        // and some others.
         let at = if i % 2 == 0 { whole.len() - 16 - i * 40 } else { i * whole.len() / 70 };
         damaged[at] ^= 1 << (i % 8);
         folder.write("damaged", damaged);

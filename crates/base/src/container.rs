@@ -8,7 +8,7 @@
 //!   12     2  hash function                        80    40  reserved, zero
 //!   14     2  reserved, zero                      120     8  XXH3-64 of bytes 0..120, seed 0
 //!   16     8  hash seed, or check of the key      128        payload
-//!   24     8  keys inserted
+//!   24     8  number of keys, as `len` counts
 //! ```
 //! All fields are little-endian; docs/FORMAT.md gives each kind's parameters and payload. The header
 //! is a multiple of 64 bytes long, so the payload is aligned to cache lines if the container is. No
@@ -307,7 +307,7 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 /// filter whose keys were hashed with a secret key, which its bytes do not contain. A filter without a secret key can
 /// be read in this way too. Bytes that name another hash function, seed or check of the key are refused.
 ///
-/// The types of filters make a view of the result by their `from_container`.
+/// To get a filter over the parsed bytes, pass the result to the `from_container` of the filter's type.
 ///
 /// ```
 /// use trommel::{BloomFilter, Filter, FormatError, Hasher};
@@ -370,8 +370,8 @@ fn parse_hashed<B: FrozenBytes>(
 ///
 /// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
 /// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity it
-/// has. The identity does not reveal whether the payload of these bytes is damaged, but the filter in the cache is then
-/// still intact.
+/// has. The identity does not reveal whether the payload of these bytes is damaged. The filter in the cache is intact
+/// even then if it was made by a verifying parse ([`Trust::Verify`]) of bytes that have not changed since.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///

@@ -352,7 +352,8 @@ impl Hasher {
     /// one (AMD EPYC, in L2). Keys of any other [`Key`] type are accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`.
     /// [`Hasher::hash_column`] takes strings as columnar formats store them.
     ///
-    /// An integer is a key of its own width, as with [`Hasher::hash`]: literals without a type are `i32`.
+    /// As with [`Hasher::hash`], an integer is hashed by the bytes of its own width: `1u32` and `1u64` have different
+    /// hashes. A literal without a type is an `i32` unless the context gives it another type.
     ///
     /// Like every vector that gets longer, `hashes` ends the program if the system refuses the memory. To get an error
     /// instead, call `try_reserve` on it first.
@@ -404,8 +405,8 @@ mod tests {
         [0, 1, 255, 256, 1 << 32, u64::MAX].into_iter().chain((0..1000).map(mixed)).collect()
     }
 
-    /// Fails unless keys hash as the reference hashes their bytes, one by one, and in batches of each of `LENGTHS` on
-    /// every instruction set of this machine.
+    /// Fails unless every key has the hash that [`Hasher::hash_bytes`] gives to its bytes, if it is hashed alone and if
+    /// it is hashed in batches of each of `LENGTHS` on every instruction set of this machine.
     fn assert_batches<K: Key + Debug>(keys: &[K], bytes: impl Fn(&K) -> Vec<u8>) {
         for hasher in hashers() {
             let expected: Vec<_> = keys.iter().map(|key| hasher.hash_bytes(&bytes(key))).collect();
@@ -520,7 +521,7 @@ mod tests {
         assert_eq!(hasher, Hasher::siphash13(key));
         assert_ne!(hasher, Hasher::siphash13(other));
         assert_ne!(check, Hasher::siphash13(other).seed());
-        // Two keys with one check are different hashers.
+        // Hashers with different secret keys differ even if their checks are equal.
         assert_ne!(hasher, Hasher { key: [1, 2], ..hasher });
         assert_ne!(hasher, Hasher::xxh3(check));
         assert_eq!(Hasher::new(HashId::SipHash13, check), None);
@@ -550,8 +551,8 @@ mod tests {
         }
     }
 
-    /// XXH3-64 and XXH64 of the empty input with seed 0, from the sanity tests of the xxHash repository.
-    /// So a change in the crate `xxhash-rust` is noticed.
+    /// XXH3-64 and XXH64 of the empty input with seed 0, from the sanity tests of the xxHash repository. The test
+    /// notices if the crate `xxhash-rust` hashes this input differently; it hashes no other input.
     #[test]
     fn hashes_of_the_empty_input_are_the_published_ones() {
         assert_eq!(Hasher::xxh3(0).hash_bytes(b"").raw(), 0x2D06_8005_38D3_94C2);

@@ -33,7 +33,8 @@ impl Part {
         parts
     }
 
-    /// The parts of the sections that a program ran by [`counted`](crate::counted), in the order in which they ran.
+    /// The parts that count sections. A section is what a program runs by one call of [`counted`](crate::counted). The
+    /// parts are in the order in which the sections ran.
     #[must_use]
     pub fn sections(text: &str) -> Vec<Self> {
         Self::all(text).into_iter().filter(|part| part.is_section).collect()

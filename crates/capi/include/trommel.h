@@ -137,16 +137,17 @@ trommel_status trommel_policy_new(const char *kind,
 void trommel_policy_free(trommel_policy *policy);
 
 // Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
-// It states all that decides whether a policy can read a block: format version, kind, hash and seed, but not bits per
-// key. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
-// `policy` is refused.
+// A policy can read the blocks of every policy with the same name. The name states format version, kind, hash function
+// and seed. It does not state the bits per key, since a policy can also read blocks with other bits per key than its
+// own. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
+// `policy` is NULL or misaligned.
 //
 // Ownership: the policy owns the text, which is valid until the policy is freed. Thread safety: any number of threads
 // at once.
 const char *trommel_policy_name(const trommel_policy *policy);
 
 // Returns the exact size in bytes of a block of `keys` keys. Returns SIZE_MAX if one block cannot hold this number of
-// keys, or if `policy` is refused.
+// keys, or if `policy` is NULL or misaligned.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_policy_size(const trommel_policy *policy,
@@ -193,8 +194,8 @@ trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
                                            size_t *written);
 
 // Returns the hash of a key. It depends only on the key and the seed: policies, and filters that `trommel_new` made,
-// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is
-// refused.
+// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL or
+// misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length `len`.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_policy_hash(const trommel_policy *policy,
@@ -202,12 +203,13 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
                              size_t len);
 
 // Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-// if an argument is refused, or if the end or the length of the bytes shows that they are not a block of this policy
-// (no bytes, bytes of another kind). A block that is damaged, or that was built with another seed, can give a false
-// negative: keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The
-// block may have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it
-// also depends on how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block.
-// Allocates nothing.
+// if `policy` is NULL or misaligned, if `key` or `block` is NULL and its length is not 0, if no memory can have one of
+// the lengths, or if the end or the length of the bytes shows that they are not a block of this policy (no bytes,
+// bytes of another kind). A block that is damaged, or that was built with another seed, can give a false negative:
+// keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The block may
+// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
+// depends on how many keys of the block have nearly the same hash; if the block is damaged, a lookup can take as long
+// as reading the whole block. Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -274,7 +276,8 @@ trommel_status trommel_thaw(const void *frozen,
 void trommel_free(trommel_filter *filter);
 
 // Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
-// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
+// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if `filter` is NULL or misaligned, if `key` is
+// NULL and `len` is not 0, or if no memory can have the length `len`.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_hash_bytes(const trommel_filter *filter,
@@ -364,13 +367,13 @@ trommel_status trommel_merge(trommel_filter *filter,
 
 // Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; a
 // multiset stores one for each copy of a key. A Bloom filter counts inserts, minus removals. Returns 0 if `filter` is
-// refused.
+// NULL or misaligned.
 //
 // Thread safety: any number of threads at once.
 uint64_t trommel_len(const trommel_filter *filter);
 
-// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later changes of the filter can
-// change the size.
+// Returns the exact size in bytes of the frozen filter; 0 if `filter` is NULL or misaligned. Later changes of the
+// filter can change the size.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 size_t trommel_frozen_size(const trommel_filter *filter);
@@ -434,7 +437,8 @@ trommel_status trommel_view_contains_hashes(const trommel_view *view,
                                             uint64_t *bitmap_words);
 
 // Returns the hash of a key, by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0.
-// Returns 0 if an argument is refused.
+// Returns 0 if `view` is NULL or misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length
+// `len`.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_view_hash_bytes(const trommel_view *view,

@@ -34,10 +34,10 @@ pub unsafe extern "C" fn trommel_new(
     filter: *mut *mut Owned,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a pointer.
+        // SAFETY: `trommel.h` requires the address of a pointer.
         let made = unsafe { Out::required("filter", filter) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header requires a text that ends in a NUL.
+        // SAFETY: `trommel.h` requires a text that ends in a NUL.
         let kind = unsafe { border::kind("kind", kind) }?;
         let filter = FilterSpec::new(kind).keys(key_count(keys)?).fpr(fpr).seed(seed).build()?;
         made.put(Box::into_raw(Box::new(Owned { filter })));
@@ -73,10 +73,10 @@ pub unsafe extern "C" fn trommel_thaw(
     filter: *mut *mut Owned,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a pointer.
+        // SAFETY: `trommel.h` requires the address of a pointer.
         let made = unsafe { Out::required("filter", filter) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         let filter = AnyFilter::from_bytes(unsafe { border::bytes("frozen", frozen, len) }?)?;
         made.put(Box::into_raw(Box::new(Owned { filter })));
         Ok(())
@@ -89,14 +89,15 @@ pub unsafe extern "C" fn trommel_thaw(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_free(filter: *mut Owned) {
     guard::status(|| {
-        // SAFETY: the header requires a filter that is not freed yet and not used after the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and not used after the call.
         unsafe { border::free(filter) };
         Ok(())
     });
 }
 
 /// Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
-/// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if an argument is refused.
+/// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if `filter` is NULL or misaligned, if `key` is
+/// NULL and `len` is not 0, or if no memory can have the length `len`.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -106,9 +107,9 @@ pub unsafe extern "C" fn trommel_hash_bytes(
     len: usize,
 ) -> u64 {
     guard::value(|| {
-        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         Ok(filter.hash(unsafe { border::bytes("key", key, len) }?).raw())
     })
     .unwrap_or(0)
@@ -134,12 +135,12 @@ pub unsafe extern "C" fn trommel_insert_hashes(
     inserted: *mut usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a size, or NULL.
+        // SAFETY: `trommel.h` requires the address of a size, or NULL.
         let inserted = unsafe { Out::optional("inserted", inserted) }?;
         inserted.put(0);
-        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header requires `n` hashes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `n` hashes that nobody changes during the call.
         let hashes = unsafe { border::array("hashes", hashes, n) }?;
         match filter.insert_batch(KeyHash::slice_from_raw(hashes)) {
             Ok(()) => inserted.put(n),
@@ -171,9 +172,9 @@ pub unsafe extern "C" fn trommel_contains_hashes(
     bitmap_words: *mut u64,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header requires these hashes and words.
+        // SAFETY: `trommel.h` requires these hashes and words.
         unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }
@@ -221,9 +222,9 @@ pub unsafe extern "C" fn trommel_insert_bytes(
     len: usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         filter.insert(unsafe { border::bytes("key", key, len) }?)?;
         Ok(())
     })
@@ -243,12 +244,12 @@ pub unsafe extern "C" fn trommel_contains_bytes(
     found: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a bool.
+        // SAFETY: `trommel.h` requires the address of a bool.
         let found = unsafe { Out::required("found", found) }?;
         found.put(true);
-        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         found.put(filter.contains(unsafe { border::bytes("key", key, len) }?));
         Ok(())
     })
@@ -273,12 +274,12 @@ pub unsafe extern "C" fn trommel_remove_bytes(
     removed: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a bool, or NULL.
+        // SAFETY: `trommel.h` requires the address of a bool, or NULL.
         let removed = unsafe { Out::optional("removed", removed) }?;
         removed.put(false);
-        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         let hash = filter.hash(unsafe { border::bytes("key", key, len) }?);
         removed.put(filter.remove_hash(hash)?);
         Ok(())
@@ -299,10 +300,10 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
         if !filter.is_null() && filter.cast_const() == other {
             return Err(Failure::MergeWithItself);
         }
-        // SAFETY: the header requires a filter that is not freed yet and that nobody else uses during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
         // It is not the other one.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
-        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let other = &unsafe { border::handle("other", other) }?.filter;
         Ok(filter.merge(other)?)
     })
@@ -310,23 +311,23 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
 
 /// Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; a
 /// multiset stores one for each copy of a key. A Bloom filter counts inserts, minus removals. Returns 0 if `filter` is
-/// refused.
+/// NULL or misaligned.
 ///
 /// Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_len(filter: *const Owned) -> u64 {
-    // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+    // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
     guard::value(|| Ok(unsafe { border::handle("filter", filter) }?.filter.len() as u64))
         .unwrap_or(0)
 }
 
-/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is refused. Later changes of the filter can
-/// change the size.
+/// Returns the exact size in bytes of the frozen filter; 0 if `filter` is NULL or misaligned. Later changes of the
+/// filter can change the size.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_frozen_size(filter: *const Owned) -> usize {
-    // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+    // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
     guard::value(|| Ok(unsafe { border::handle("filter", filter) }?.filter.encoded_len()))
         .unwrap_or(0)
 }
@@ -351,17 +352,17 @@ pub unsafe extern "C" fn trommel_freeze(
     written: *mut usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a size, or NULL.
+        // SAFETY: `trommel.h` requires the address of a size, or NULL.
         let written = unsafe { Out::optional("written", written) }?;
         written.put(0);
-        // SAFETY: the header requires a filter that is not freed yet and that nobody changes during the call.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
         let need = filter.encoded_len();
         if need > capacity {
             written.put(need);
             return Err(Failure::BufferTooSmall { need, got: capacity });
         }
-        // SAFETY: the header requires room for `capacity` bytes that nobody else uses during the call.
+        // SAFETY: `trommel.h` requires room for `capacity` bytes that nobody else uses during the call.
         let buffer = unsafe { border::buffer::<u8, u8>("dst", dst.cast(), capacity, &[]) }?;
         // The slice is long enough, so the only error is that of a compact counting filter: there is no memory for the
         // bytes of its overflow table, which are a part of the frozen bytes.

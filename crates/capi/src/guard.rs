@@ -46,7 +46,7 @@ pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     }
 }
 
-/// Catches panics; no other code of this crate does. A panic can leave the caller's filter half changed; the header
+/// Catches panics; no other code of this crate does. A panic can leave the caller's filter half changed; `trommel.h`
 /// tells the caller to free it.
 #[inline]
 fn catch<T>(call: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
@@ -91,7 +91,8 @@ impl Write for Message {
             taken -= 1;
         }
         for byte in &text.as_bytes()[..taken] {
-            // A NUL would end the text for C, and a line break would break the header's promise of one line.
+            // A NUL would end the text for C, and a line break would break the promise of `trommel.h` that a message is
+            // one line.
             self.bytes[self.len] = if byte.is_ascii_control() { b' ' } else { *byte };
             self.len += 1;
         }

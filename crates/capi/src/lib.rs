@@ -10,7 +10,7 @@
 //! | `status.rs` | the statuses, and the status of each error |
 //! | `version.rs`, `policy.rs`, `filter.rs`, `view.rs` | the functions |
 
-// The functions take pointers. The header states, in C's terms, what their callers must guarantee.
+// The functions take pointers. `trommel.h` states, in C's terms, what their callers must guarantee.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 mod border;
@@ -28,7 +28,7 @@ pub use status::Status;
 pub use version::*;
 pub use view::*;
 
-/// Checks at compile time what the header promises: threads can share policies and views, share filters in calls that
+/// Checks at compile time what `trommel.h` promises: threads can share policies and views, share filters in calls that
 /// take them as `const`, and pass all three to each other.
 const _: () = {
     const fn shared<T: Send + Sync>() {}

@@ -44,10 +44,10 @@ pub unsafe extern "C" fn trommel_policy_new(
     policy: *mut *mut Policy,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a pointer.
+        // SAFETY: `trommel.h` requires the address of a pointer.
         let made = unsafe { Out::required("policy", policy) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header requires a text that ends in a NUL.
+        // SAFETY: `trommel.h` requires a text that ends in a NUL.
         let kind = unsafe { border::kind("kind", kind) }?;
         let policy = FilterPolicy::builder(kind).bits_per_key(bits_per_key).seed(seed).build()?;
         // The name has no NUL, so the conversion cannot fail.
@@ -64,33 +64,34 @@ pub unsafe extern "C" fn trommel_policy_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_free(policy: *mut Policy) {
     guard::status(|| {
-        // SAFETY: the header requires a policy that is not freed yet and not used after the call.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet and not used after the call.
         unsafe { border::free(policy) };
         Ok(())
     });
 }
 
 /// Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
-/// It states all that decides whether a policy can read a block: format version, kind, hash and seed, but not bits per
-/// key. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
-/// `policy` is refused.
+/// A policy can read the blocks of every policy with the same name. The name states format version, kind, hash function
+/// and seed. It does not state the bits per key, since a policy can also read blocks with other bits per key than its
+/// own. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
+/// `policy` is NULL or misaligned.
 ///
 /// Ownership: the policy owns the text, which is valid until the policy is freed. Thread safety: any number of threads
 /// at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_name(policy: *const Policy) -> *const c_char {
-    // SAFETY: the header requires a policy that is not freed yet.
+    // SAFETY: `trommel.h` requires a policy that is not freed yet.
     let name = guard::value(|| Ok(unsafe { border::handle("policy", policy) }?.name.as_ptr()));
     name.unwrap_or(std::ptr::null())
 }
 
 /// Returns the exact size in bytes of a block of `keys` keys. Returns SIZE_MAX if one block cannot hold this number of
-/// keys, or if `policy` is refused.
+/// keys, or if `policy` is NULL or misaligned.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize) -> usize {
-    // SAFETY: the header requires a policy that is not freed yet.
+    // SAFETY: `trommel.h` requires a policy that is not freed yet.
     guard::value(|| Ok(unsafe { border::handle("policy", policy) }?.policy.encoded_len(keys)))
         .unwrap_or(usize::MAX)
 }
@@ -124,18 +125,18 @@ pub unsafe extern "C" fn trommel_policy_build(
     written: *mut usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a size, or NULL.
+        // SAFETY: `trommel.h` requires the address of a size, or NULL.
         let written = unsafe { Out::optional("written", written) }?;
         written.put(0);
-        // SAFETY: the header requires a policy that is not freed yet.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
-        // SAFETY: the header requires `n` keys that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `n` keys that nobody changes during the call.
         let keys = unsafe { border::array("keys", keys, n) }?;
         room_for_block(policy, n, capacity, &written)?;
-        // SAFETY: the header requires that each key points to `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires that each key points to `len` bytes that nobody changes during the call.
         let hashes = unsafe { hash_all(policy, keys) }?;
-        // SAFETY: the header requires room for `capacity` bytes that nobody else uses during the call. The keys are not
-        // read any more, so the buffer may overlap them.
+        // SAFETY: `trommel.h` requires room for `capacity` bytes that nobody else uses during the call. The keys are
+        // not read any more, so the buffer may overlap them.
         let block = unsafe { border::buffer("dst", dst.cast::<u8>(), capacity, &hashes) }?;
         written.put(policy.build_into(&hashes, block)?);
         Ok(())
@@ -159,15 +160,15 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
     written: *mut usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a size, or NULL.
+        // SAFETY: `trommel.h` requires the address of a size, or NULL.
         let written = unsafe { Out::optional("written", written) }?;
         written.put(0);
-        // SAFETY: the header requires a policy that is not freed yet.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
-        // SAFETY: the header requires `n` hashes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `n` hashes that nobody changes during the call.
         let hashes = unsafe { border::array("hashes", hashes, n) }?;
         room_for_block(policy, n, capacity, &written)?;
-        // SAFETY: the header requires room for `capacity` bytes that nobody else uses during the call.
+        // SAFETY: `trommel.h` requires room for `capacity` bytes that nobody else uses during the call.
         let block = unsafe { border::buffer("dst", dst.cast::<u8>(), capacity, hashes) }?;
         written.put(policy.build_into(KeyHash::slice_from_raw(hashes), block)?);
         Ok(())
@@ -175,8 +176,8 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
 }
 
 /// Returns the hash of a key. It depends only on the key and the seed: policies, and filters that `trommel_new` made,
-/// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if an argument is
-/// refused.
+/// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL or
+/// misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length `len`.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -186,21 +187,22 @@ pub unsafe extern "C" fn trommel_policy_hash(
     len: usize,
 ) -> u64 {
     guard::value(|| {
-        // SAFETY: the header requires a policy that is not freed yet.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         Ok(policy.hash(unsafe { border::bytes("key", key, len) }?).raw())
     })
     .unwrap_or(0)
 }
 
 /// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-/// if an argument is refused, or if the end or the length of the bytes shows that they are not a block of this policy
-/// (no bytes, bytes of another kind). A block that is damaged, or that was built with another seed, can give a false
-/// negative: keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The
-/// block may have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it
-/// also depends on how many keys of the block have nearly the same hash, and a lookup can read all of a damaged block.
-/// Allocates nothing.
+/// if `policy` is NULL or misaligned, if `key` or `block` is NULL and its length is not 0, if no memory can have one of
+/// the lengths, or if the end or the length of the bytes shows that they are not a block of this policy (no bytes,
+/// bytes of another kind). A block that is damaged, or that was built with another seed, can give a false negative:
+/// keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The block may
+/// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
+/// depends on how many keys of the block have nearly the same hash; if the block is damaged, a lookup can take as long
+/// as reading the whole block. Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]
@@ -212,11 +214,11 @@ pub unsafe extern "C" fn trommel_policy_may_match(
     block_len: usize,
 ) -> bool {
     guard::maybe(|| {
-        // SAFETY: the header requires a policy that is not freed yet.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
-        // SAFETY: the header requires `key_len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `key_len` bytes that nobody changes during the call.
         let key = unsafe { border::bytes("key", key, key_len) }?;
-        // SAFETY: the header requires `block_len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `block_len` bytes that nobody changes during the call.
         let block = unsafe { border::bytes("block", block, block_len) }?;
         Ok(policy.may_match(block, policy.hash(key)))
     })
@@ -234,9 +236,9 @@ pub unsafe extern "C" fn trommel_policy_may_match_hash(
     block_len: usize,
 ) -> bool {
     guard::maybe(|| {
-        // SAFETY: the header requires a policy that is not freed yet.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
-        // SAFETY: the header requires `block_len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `block_len` bytes that nobody changes during the call.
         let block = unsafe { border::bytes("block", block, block_len) }?;
         Ok(policy.may_match(block, KeyHash::from_raw(hash)))
     })
@@ -256,9 +258,9 @@ pub unsafe extern "C" fn trommel_policy_verify(
     block_len: usize,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires a policy that is not freed yet.
+        // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
-        // SAFETY: the header requires `block_len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `block_len` bytes that nobody changes during the call.
         let block = unsafe { border::bytes("block", block, block_len) }?;
         Ok(policy.verify(block)?)
     })
@@ -286,8 +288,8 @@ fn room_for_block(
 /// Returns the hashes of `keys`.
 ///
 /// # Safety
-/// The caller must ensure that each key whose pointer and length pass the checks points to `len` bytes that nobody
-/// changes during the call.
+/// The caller must ensure that each key whose pointer and length pass the checks of [`border::bytes`] points to `len`
+/// bytes that nobody changes during the call.
 unsafe fn hash_all(policy: &FilterPolicy, keys: &[Slice]) -> Result<Vec<KeyHash>, Failure> {
     let mut hashes = Vec::new();
     let refused = Failure::Memory { bytes: keys.len().saturating_mul(size_of::<KeyHash>()) };

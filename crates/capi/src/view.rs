@@ -11,7 +11,7 @@ use trommel::{Filter, FilterView};
 /// of threads can share it.
 #[derive(Debug)]
 pub struct View {
-    // `'static`, since the header requires the caller to keep the bytes until the view is freed.
+    // `'static`, since `trommel.h` requires the caller to keep the bytes until the view is freed.
     filter: FilterView<'static>,
 }
 
@@ -32,10 +32,10 @@ pub unsafe extern "C" fn trommel_view_open(
     view: *mut *mut View,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a pointer.
+        // SAFETY: `trommel.h` requires the address of a pointer.
         let made = unsafe { Out::required("view", view) }?;
         made.put(std::ptr::null_mut());
-        // SAFETY: the header requires `len` bytes that nobody changes or frees before the view is freed.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes or frees before the view is freed.
         let frozen: &'static [u8] = unsafe { border::bytes("frozen", frozen, len) }?;
         let filter = FilterView::parse(frozen)?;
         made.put(Box::into_raw(Box::new(View { filter })));
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn trommel_view_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_free(view: *mut View) {
     guard::status(|| {
-        // SAFETY: the header requires a view that is not freed yet and not used after the call.
+        // SAFETY: `trommel.h` requires a view that is not freed yet and not used after the call.
         unsafe { border::free(view) };
         Ok(())
     });
@@ -69,12 +69,12 @@ pub unsafe extern "C" fn trommel_view_contains_bytes(
     found: *mut bool,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires the address of a bool.
+        // SAFETY: `trommel.h` requires the address of a bool.
         let found = unsafe { Out::required("found", found) }?;
         found.put(true);
-        // SAFETY: the header requires a view that is not freed yet.
+        // SAFETY: `trommel.h` requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         found.put(filter.contains(unsafe { border::bytes("key", key, len) }?));
         Ok(())
     })
@@ -94,15 +94,16 @@ pub unsafe extern "C" fn trommel_view_contains_hashes(
     bitmap_words: *mut u64,
 ) -> Status {
     guard::status(|| {
-        // SAFETY: the header requires a view that is not freed yet.
+        // SAFETY: `trommel.h` requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header requires these hashes and words.
+        // SAFETY: `trommel.h` requires these hashes and words.
         unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }
 
 /// Returns the hash of a key, by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0.
-/// Returns 0 if an argument is refused.
+/// Returns 0 if `view` is NULL or misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length
+/// `len`.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -112,9 +113,9 @@ pub unsafe extern "C" fn trommel_view_hash_bytes(
     len: usize,
 ) -> u64 {
     guard::value(|| {
-        // SAFETY: the header requires a view that is not freed yet.
+        // SAFETY: `trommel.h` requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: the header requires `len` bytes that nobody changes during the call.
+        // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         Ok(filter.hash(unsafe { border::bytes("key", key, len) }?).raw())
     })
     .unwrap_or(0)

@@ -1,4 +1,5 @@
-//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty, otherwise in blocks (`evict::batch`).
+//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty, otherwise in blocks of sixteen keys
+//! (`evict::batch`), or key by key if the filter is about to grow or a block has no room.
 
 use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;

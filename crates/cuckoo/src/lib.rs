@@ -11,18 +11,20 @@
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
 //! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; 8.4 bits per key for a false-positive rate below 3 %, 12.6 for one below 0.2 % |
-//! | a false-positive rate between these steps, or the fewest bits for a given rate | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any `r` bits; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` until it grows |
+//! | a false-positive rate between these steps, or the fewest bits for a given rate | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any number `r` of bits from 1 to 32, with a false-positive rate of `0.95 · 2^−r`; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` until it grows |
 //! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
 //! | fingerprints in order, or growth to other sizes than twice the present one | a quotient filter |
 //!
 //! Lookups cost nearly the same at any load. Inserts do not: until the table is half full, 96 % of the keys find room
 //! in their primary bucket; at 95 % load, a search looks at some thirty buckets for room. Tables of more than 1024
-//! buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys up to a load of 95 %; smaller tables are sized for
-//! lower loads. A key for which the table has no room goes to an overflow area of at most 64 fingerprints. If that is
-//! full too, the insert fails, and the filter holds the same fingerprints as before.
+//! buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys up to a load of 95 %, unless the filter was doubled;
+//! smaller tables are sized for lower loads. A key for which the table has no room goes to an overflow area of at most
+//! 64 fingerprints. If that is full too, the insert fails, and the filter holds the same fingerprints as before.
 //!
-//! **Remove only keys that were inserted.** A filter stores fingerprints, not keys. If a set cannot tell two keys
-//! apart, it stores one fingerprint for both or one for each; see [`CuckooFilter`].
+//! **Remove only keys that were inserted.** A filter stores fingerprints, not keys, so there are keys that it cannot
+//! tell apart. A filter that is not built as a [multiset](Builder::multiset) does not insert a key that it already
+//! finds. If it finds the second of two such keys after the insert of the first, it stores one fingerprint for both,
+//! and otherwise one for each; see [`CuckooFilter`].
 //!
 //! # The modules
 //!
@@ -30,12 +32,12 @@
 //! |---|---|
 //! | `geometry` | tables of any even number of buckets; a hash's fingerprint and its two buckets |
 //! | `width` | a bucket as one word, for every width of fingerprint |
-//! | `bucket` | two overflow flags, encoded by the order of a bucket's four slots |
+//! | `bucket` | a bucket's two *overflow flags*: whether keys with this primary bucket can be in their alternate bucket, encoded by the order of the bucket's four slots |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
-//! | `evict` | inserts; room for keys whose buckets are full, by a search or by eviction chains, sixteen in lockstep |
-//! | `bulk` | inserts of many keys: as a bulk build, or in blocks |
+//! | `evict` | inserts keys, and makes room for those whose buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
+//! | `bulk` | inserts of many keys: as a bulk build, or in blocks of sixteen keys |
 //! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
-//! | `overflow` | the few fingerprints for which the table has no room |
+//! | `overflow` | the overflow area: the few fingerprints for which the table has no room |
 //! | `block` | filter blocks: a table without a header |
 //! | `grow`, `merge` | doubling a filter, and the union of two, without the keys |
 //! | `rate` | the false-positive rate, counted from the table |

@@ -2,9 +2,10 @@
 //!
 //! An absent key has a random primary bucket and a random fingerprint. The key is found if the fingerprint is in that
 //! bucket, or if the fingerprint is in the alternate and the primary bucket has the flag of the fingerprint's class set
-//! (see `bucket`). Flags are set where keys are in their alternate, so a formula that only knows the load and the share
-//! of set flags gives too low a rate, by 13 % at 95 % load. Hence this module counts which fingerprints are found, and
-//! from which buckets.
+//! (see `bucket`). Flags and fingerprints are not independent: a flag is set when a fingerprint of its class is put
+//! into the alternate bucket, and lookups from the primary bucket then find this fingerprint there. So a formula that
+//! only knows the load and the share of set flags gives too low a rate, by 13 % at 95 % load. This module instead
+//! counts which fingerprints are found, and from which buckets.
 
 use crate::bucket::{class, flag};
 use crate::table::{Entry, Table};
@@ -16,7 +17,8 @@ const MOST_BUCKETS: u64 = 1 << 18;
 /// The probability that a random fingerprint is found from a random primary bucket.
 pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
     let geometry = table.geometry;
-    // In a doubled table, an odd step visits first halves and second halves of the split buckets.
+    // A doubling splits bucket `b` into the buckets `2b` and `2b + 1`. The step is odd, so that buckets with even and
+    // with odd numbers are visited.
     let step = geometry.buckets.div_ceil(MOST_BUCKETS) | 1;
     let (mut weight, mut counted) = (0, 0u64);
     for bucket in (0..geometry.buckets).step_by(step as usize) {
@@ -28,7 +30,8 @@ pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
             }
             let other = Entry { bucket, fingerprint }.alternate(&geometry).bucket;
             let others = table.slots(other);
-            // Whether lookups also find the fingerprint from the other bucket, where it is not counted.
+            // Whether a lookup whose primary bucket is `other` finds the fingerprint here. If `other` has an equal
+            // fingerprint, that lookup is counted when `other` is visited, and not here.
             let from_other =
                 flag(&others, class(fingerprint), table.empty) && !others.contains(&fingerprint);
             // Two fingerprints of hashes, 0 and 1, are stored as 1.

@@ -87,10 +87,10 @@ pub trait Frozen: Filter + Sized {
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this type, or if its keys were hashed with a
-    /// secret key.
+    /// secret key. For a cuckoo filter also if the system refuses the memory for a copy of its overflow area.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 
-    /// Makes an owned filter from frozen bytes. Everything is checked before memory is allocated.
+    /// Makes an owned filter from frozen bytes. Everything is checked before memory for the table is allocated.
     ///
     /// ```
     /// use trommel::{BloomFilter, CuckooFilter, container::Frozen};

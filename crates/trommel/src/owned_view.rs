@@ -54,7 +54,7 @@ macro_rules! declare_owned_view {
             ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter, or if its keys were hashed with a secret
-            /// key.
+            /// key. For a cuckoo filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Verify)?)
             }
@@ -73,7 +73,8 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key.
+            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key. For a cuckoo
+            /// filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_trusted(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
             }
@@ -92,7 +93,8 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher. For a cuckoo
+            /// filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_with_hasher(
                 bytes: impl StableBytes,
                 hasher: &Hasher,
@@ -114,7 +116,8 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or the filter has another hasher.
+            /// [`FormatError`] if one of the checks fails, or the filter has another hasher. For a cuckoo filter also
+            /// if the system refuses the memory for a copy of its overflow area.
             pub fn parse_trusted_with_hasher(
                 bytes: impl StableBytes,
                 hasher: &Hasher,

@@ -60,7 +60,7 @@ macro_rules! declare_filter_view {
             ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter, or if its keys were hashed with a secret
-            /// key.
+            /// key. For a cuckoo filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
                 Self::from_container(container::parse(bytes)?)
             }
@@ -92,7 +92,8 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key.
+            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key. For a cuckoo
+            /// filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_trusted(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
                 Self::from_container(container::parse_trusted(bytes)?)
             }
@@ -115,7 +116,8 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher. For a cuckoo
+            /// filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_with_hasher(
                 bytes: &'a [u8],
                 hasher: &Hasher,
@@ -137,7 +139,8 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or the filter has another hasher.
+            /// [`FormatError`] if one of the checks fails, or the filter has another hasher. For a cuckoo filter also
+            /// if the system refuses the memory for a copy of its overflow area.
             pub fn parse_trusted_with_hasher(
                 bytes: &'a [u8],
                 hasher: &Hasher,
@@ -208,7 +211,8 @@ impl AnyFilter {
         each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
     }
 
-    /// Makes an owned filter from frozen bytes of any kind. Everything is checked before memory is allocated.
+    /// Makes an owned filter from frozen bytes of any kind. Everything is checked before memory for the table is
+    /// allocated.
     ///
     /// ```
     /// use trommel::{AnyFilter, CuckooFilter, FilterKind, FormatError};

@@ -1,5 +1,5 @@
-//! Measures the bytes that runtime filters add, on 1, 2 and 4 executors, and compares them with the formulas in
-//! docs/distributed.md. Prints a table in Markdown.
+//! Measures the bytes that a runtime filter adds to the shuffle files of a query, on 1, 2 and 4 executors, and compares
+//! them with the formulas in docs/distributed.md. Prints a table in Markdown.
 //!
 //! `scripts/cluster costs` builds the scheduler, the executor and this program, and runs it.
 
@@ -18,13 +18,13 @@ use trommel_datafusion::RuntimeFilterOptions;
 
 #[derive(Parser)]
 #[command(
-    about = "Measures the bytes that runtime filters add, and compares them with the predicted bytes"
+    about = "Measures the bytes that a runtime filter adds to shuffle files, and compares them with the predicted bytes"
 )]
 struct Arguments {
     /// The folder with trommel-scheduler and trommel-executor.
     #[arg(long)]
     binaries: PathBuf,
-    /// The folder of the tables. Missing tables are generated.
+    /// The tables are in the folder scale-SCALE-8 below this folder. Missing tables are generated.
     #[arg(long)]
     data: PathBuf,
     /// The scale factor of TPC-H.
@@ -35,7 +35,8 @@ struct Arguments {
 /// The number of files of each large table.
 const FILES: i32 = 8;
 
-/// The days before which the queries select orders. The day determines how many keys the filter has.
+/// A day for each query. The query selects the orders before its day, so the day determines how many keys the filter
+/// has.
 const DAYS: [&str; 2] = ["1992-02-01", "1996-01-01"];
 
 #[tokio::main]
@@ -83,9 +84,9 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
     let agreed_bytes = agreed.encoded_len().expect("a spec that the executors used is valid");
     let parts = stages.parts as u64;
-    // The agreed filter is the planned filter, which is sized for the estimated number of keys. A part with few keys
-    // takes 40 bytes and the keys' hashes, 8 bytes each; a part with many keys is a filter of the agreed size. The
-    // merged filter is made for the actual number of keys if the hashes of all parts take no more bytes than the agreed
+    // `agreed` is the planned filter, which is sized for the estimated number of keys. A part with few keys takes 40
+    // bytes and the keys' hashes, 8 bytes each; a part with many keys is a filter of the planned size. The merged
+    // filter is made for the actual number of keys if the hashes of all parts take no more bytes than the planned
     // filter.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
     let is_sparse = 8 * keys <= agreed_bytes;
@@ -145,7 +146,9 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     text.split_once(mark).map_or("", |(_, rest)| rest)
 }
 
-/// The number at the beginning of a text, in DataFusion's form with three digits and a suffix: `12.3 K`.
+/// The number at the beginning of a text, in the form in which DataFusion prints counts. Below 1000 that is the number.
+/// From 1000 on it is a multiple of a power of 1000 with a suffix: with two decimals below 100, `12.30 K`, and with one
+/// from 100 on, `123.4 K`.
 fn rounded(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 =

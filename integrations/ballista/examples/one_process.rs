@@ -18,7 +18,7 @@ use support::queries::QUERIES;
 #[derive(Parser)]
 #[command(about = "Measures queries of TPC-H in one process, with and without runtime filters")]
 struct Arguments {
-    /// The folder of the tables. Missing tables are generated.
+    /// The tables are in the folder scale-SCALE-FILES below this folder. Missing tables are generated.
     #[arg(long)]
     data: PathBuf,
     /// The scale factor of TPC-H: at 1, lineitem has 6,000,000 rows.

@@ -4,9 +4,12 @@
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
 //! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
-//! with the lowest time in brackets. The answers of the two subjects are compared, and every present value must be
-//! found. ROUNDS is 15 by default. SCALE, 1 by default, is for a quick trial of the program: it divides the numbers of
-//! values per built filter, of row groups, of literals and of files.
+//! with the lowest time in brackets. Before they are timed, the two subjects must build equal filters, and lookups must
+//! have equal answers or at least equally many positive ones. Whether present values are found is checked only in part:
+//! for twenty keys of one file each, and by the number of positive answers where about ten literals are present.
+//!
+//! ROUNDS is 15 by default. SCALE is for a quick trial of the program, and 1 by default. Four numbers are divided by
+//! it: values per built filter, row groups, literals, and files.
 
 use bytes::Bytes;
 use parquet::basic::Compression;
@@ -65,8 +68,8 @@ fn interleaved<A, B>(
     })
 }
 
-/// Prints a row of a table. `unit` is the text of the unit, and `unit_seconds` its length, by which the times are
-/// divided.
+/// Prints a row of a table. The printed numbers are times in seconds, divided by `unit_seconds`; `unit` names their
+/// unit. If it is "ns per value", `unit_seconds` is the number of values times 1e-9.
 fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Duration); 2]) {
     let cell = |(median, lowest): (Duration, Duration)| {
         let number = |time: Duration| {
@@ -246,8 +249,8 @@ fn probe(rounds: usize, scale: usize) {
     let unit_seconds = (groups * literals) as f64 * 1e-9;
     row("each literal in each row group", "ns per literal and row group", unit_seconds, times);
 
-    // A row group has to be read if its filter reports any literal as present. With 19 literals, most row groups are
-    // not read.
+    // A row group has to be read if its filter reports any literal as present. The first count leaves 19 literals,
+    // none of which is present in the full measurement, so most row groups need not be read.
     for count in [20, literals] {
         let asked = &asked[1..count];
         let prune_theirs = || -> Vec<bool> {
@@ -311,7 +314,8 @@ fn many_files(rounds: usize, scale: usize) {
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Each call looks up another key, so that the blocks that it reads are not in a cache.
+    // Each timed call of a subject looks up another key than its calls before, so that few of the blocks that it reads
+    // are in a near cache. Only calls 1 to 19 repeat keys, those of the checks before the measurement.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

@@ -1,7 +1,7 @@
-//! Times sections by the thread's processor time, so that a section does not seem slower if another program runs on the
-//! same processor meanwhile. On a quiet machine processor time equals wall-clock time. The rest of the wall-clock time,
-//! in which the thread did not run, is reported separately. Cache misses that an interruption causes are part of the
-//! processor time; the median of the repetitions suppresses them.
+//! On Linux, times sections by the thread's processor time, so that a section does not seem slower if another program
+//! runs on the same processor meanwhile. On a quiet machine processor time equals wall-clock time. The rest of the
+//! wall-clock time, in which the thread did not run, is reported separately. Cache misses that an interruption causes
+//! are part of the processor time; the median of the repetitions suppresses them.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,10 @@ pub(crate) struct Stopwatch {
 /// The time of a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
-    /// Processor time, or wall-clock time on systems that do not report processor time.
+    /// Processor time on Linux; wall-clock time on every other system.
     pub(crate) busy: Duration,
-    /// Wall-clock time minus `busy`: time in which the thread waited for a processor, slept or was blocked.
+    /// Wall-clock time minus `busy`: time in which the thread waited for a processor, slept or was blocked. 0 on every
+    /// system but Linux.
     pub(crate) waited: Duration,
 }
 

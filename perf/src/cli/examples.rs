@@ -31,7 +31,7 @@ Examples:
   trommel-perf compare before after --json compare.json --junit compare.xml
   trommel-perf compare before after --allow-undecided
 Exit codes: 0 no regression, 2 runs that cannot be compared, 3 a regression, 4 no regression, but cases of ours that
-are unsettled, have too few repetitions, or were not measured in every run.";
+are unsettled or have too few repetitions, or that the old program has and that were not measured in every run.";
 
 pub(super) const REPORT: &str = "\
 Examples:

@@ -12,12 +12,14 @@ use std::process::ExitCode;
 /// The exit code if there is a regression.
 const REGRESSION: u8 = 3;
 
-/// The exit code if there is no regression, but cases of ours could not be decided or are missing in a run.
+/// The exit code if there is no regression, but a case of ours could not be decided, or a case of ours that the old
+/// program has was not measured in every run.
 const UNDECIDED: u8 = 4;
 
 /// Prints the changes and notes, if there are any, or all cases with `--all`. Writes the files of `--json` and
 /// `--junit`. The exit code is 3 if a case of ours is a regression. Else it is 4 if a case of ours could not be
-/// decided, or is in the old program and is missing in a run; `--allow-undecided` makes it 0.
+/// decided, or if a case of ours that the old program has was not measured in every run; `--allow-undecided` turns
+/// this 4 into 0.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
         .into_iter()
@@ -39,8 +41,8 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let (unsure, missing) = (comparison.count_unsure(), comparison.count_missing());
     if unsure + missing > 0 && !arguments.allow_undecided {
         remark!(
-            "undecided: {unsure} cases of ours are unsettled or have too few repetitions, {missing} were not \
-             measured in every run: exit code {UNDECIDED} (--allow-undecided makes it 0)"
+            "undecided: {unsure} cases of ours are unsettled or have too few repetitions, {missing} of the \
+             old program were not measured in every run: exit code {UNDECIDED} (--allow-undecided makes it 0)"
         );
         return Ok(ExitCode::from(UNDECIDED));
     }

@@ -150,8 +150,8 @@ impl Layout for WideBlock {
         spread: impl Fn(u64) -> u64,
         to: &mut [u8; 65],
     ) {
-        // Eight remainders of `r` bits take `r` bytes. Behind the last ones, a read of eight bytes goes on into the
-        // offsets.
+        // Eight remainders of `r ≤ 8` bits take `r` bytes, but eight bytes are read for them. If `r` is less than 8,
+        // the read for the last eight remainders of the table goes on into the padding or the offsets that follow.
         let mut at = shape.remainders_at() + block * shape.remainder_bytes();
         for eight in to.as_chunks_mut().0 {
             *eight = spread(packed::window(table, at)).to_le_bytes();
@@ -210,7 +210,7 @@ impl Layout for WideBlock {
         packed::shift_down(remainders, shape.remainder_bits, index(at), index(last));
     }
 
-    /// `None`, because the remainder in a used slot can be 0 too.
+    /// Always `None`: a slot with remainder 0 is not necessarily free, because a used slot can have remainder 0 too.
     #[inline(always)]
     fn first_free(_: &[u8], _: Position) -> Option<Option<Position>> {
         None

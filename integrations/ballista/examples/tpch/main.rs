@@ -24,7 +24,7 @@ struct Arguments {
     /// The folder with trommel-scheduler and trommel-executor.
     #[arg(long)]
     binaries: PathBuf,
-    /// The folder of the tables. Missing tables are generated.
+    /// The tables are in the folder scale-SCALE-FILES below this folder. Missing tables are generated.
     #[arg(long)]
     data: PathBuf,
     /// The scale factor of TPC-H: at 1, lineitem has 6,000,000 rows.

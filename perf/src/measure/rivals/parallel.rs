@@ -1,9 +1,11 @@
-//! Uses the crates on several threads as a user would, because none of them starts threads by itself. If an insert
-//! needs exclusive access, each thread has its own filter, a shard. A filter of atomic words is shared by all threads.
+//! Uses the rival crates on several threads. None of these crates starts threads by itself, so the code here runs them
+//! on a pool of threads, as a user of the crates would. If an insert needs exclusive access, each thread has its own
+//! filter, a shard. A filter of atomic words is shared by all threads.
 //!
 //! *Shards*: each thread first partitions a slice of the keys into one list per shard. Then each thread fills one shard
-//! from all lists for it. A product of a key's hash selects its shard, so that the shards can still use all bits of the
-//! hash. Lookups are not partitioned: each thread takes slices of the keys and looks each key up in its shard.
+//! from all lists for it. The shard of a key is selected by the product of its hash and an odd constant. So the hashes
+//! of one shard still differ in all their bits, and its filter can use any of them. Lookups are not partitioned: each
+//! thread takes slices of the keys and looks each key up in its shard.
 
 use crate::measure::subject::answer_each;
 use anyhow::{Result, ensure};
@@ -24,7 +26,8 @@ pub(crate) trait Parallel {
     /// Looks up all hashes; bit `i` of `answers` becomes the answer for `hashes[i]`.
     fn answer(&self, hashes: &[KeyHash], answers: &mut Bitmap);
 
-    /// Removes all keys and keeps the filter's memory. Afterwards all pages of this memory have been written.
+    /// Removes all keys and keeps the filter's memory. An implementation must write to every page of this memory, so
+    /// that later inserts cause no page faults.
     fn clear(&mut self);
 
     /// Returns the filter's bytes, if they must be the same with any number of threads.
@@ -148,7 +151,8 @@ impl<S: Shard> Parallel for Sharded<S> {
 
 /// Splits hashes into one list per shard.
 fn partition(hashes: &[KeyHash], shards: usize) -> Vec<Vec<u64>> {
-    // Each list has room for a few more hashes than the mean, so that it rarely has to grow.
+    // Each list has room for the mean number of hashes per shard and for 1/64 of the slice more, so that it rarely has
+    // to grow.
     let room = hashes.len() / shards + hashes.len() / 64;
     let mut lists: Vec<Vec<u64>> = (0..shards).map(|_| Vec::with_capacity(room)).collect();
     for hash in hashes {

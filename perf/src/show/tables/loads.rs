@@ -12,9 +12,11 @@ struct Column {
     title: &'static str,
     op: Op,
     workload: Option<Workload>,
-    /// The api of our rows. Rivals have only one api, so rows of rivals are shown whatever their api is, unless
-    /// `is_strict` is set.
+    /// The api of our rows.
     api: Api,
+    /// Whether rows of rivals must have this api too. If not, they are shown whatever their api is, because a rival is
+    /// measured with only one api per operation. A table with a column for each api is strict, so that a row of a rival
+    /// is shown in only one of the columns.
     is_strict: bool,
     /// Whether a column with the fraction of the roofline follows.
     has_limit: bool,
@@ -63,7 +65,7 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
         throughput(
             results,
             "load-changes",
-            "Inserts in the last two per cent below a load, and removals of the same keys",
+            "Inserts of a band of keys that ends at a load or just below it, and removals of the same keys",
             &[
                 Column::change("insert, batch", Op::Insert, Api::Batch),
                 Column::change("insert, single", Op::Insert, Api::Single),
@@ -73,7 +75,7 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
         throughput(
             results,
             "load-bulk",
-            "Builds up to a load, merges of two halves and enumerations, in fingerprints of the result",
+            "Builds up to a load, merges of two halves and enumerations; M/s counts the result's fingerprints",
             &[
                 Column::bulk("build", Op::Build),
                 Column::bulk("merge", Op::Merge),
@@ -110,8 +112,8 @@ pub(super) fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
 
 pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
 
-/// Returns a line for each filter that was full before a load. The first figure of the line is the load at which the
-/// filter was full.
+/// Returns a line for each load that a filter did not reach because it was full. The first figure of the line is the
+/// load at which the filter was full.
 fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
     let lines = results.shortfalls.iter().filter_map(|shortfall| {
         let filling = shortfall.case.filling()?;
@@ -124,8 +126,8 @@ fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
     lines.collect()
 }
 
-/// Sorts the lines. The lines of shortfalls follow the other lines of their load. If there are no other lines, those of
-/// shortfalls are left out.
+/// Joins and sorts `lines`, which have measured figures, and `short`, the lines of [`shortfalls`]. Among the lines of
+/// one family, size and load, those of `short` come last. If `lines` is empty, `short` is left out too.
 fn in_order(mut lines: Vec<(Filling, Line)>, short: Vec<(Filling, Line)>) -> Vec<Line> {
     if lines.is_empty() {
         return Vec::new();
