@@ -10,8 +10,9 @@ Exit codes:
   1  query or parquet probe printed no key
   2  an error; the message names the file, if the error concerns one, and the line, if known
 
-An existing output file is replaced as a whole or not at all. `-o -` writes a filter to standard output; `parquet add`
-has no such output. `build` and `parquet add` show their progress if standard error is a terminal.";
+An existing output file is replaced as a whole or not at all. `-o -` writes a filter to standard output, except in
+`parquet add`, which takes `-` as the name of a file. `build` and `parquet add` show their progress if standard error
+is a terminal.";
 
 /// Builds and queries approximate-membership filters: a filter tells whether a key is certainly absent or may be
 /// present.
@@ -236,8 +237,8 @@ pub(crate) enum ParquetVerb {
 
 #[cfg(feature = "parquet")]
 const ADD_HELP: &str = "\
-Each column gets a filter in each row group, sized for the distinct values of the row group. The file is replaced as
-a whole or not at all. A killed process can leave a temporary file in the folder of the output. Its name is
+Each given column gets a filter in each row group, sized for the distinct values of the row group. The file is replaced
+as a whole or not at all. A killed process can leave a temporary file in the folder of the output. Its name is
 `.NAME.PROCESS-NUMBER.tmp`: NAME is the output's name, PROCESS the number of the process, and NUMBER a counter.";
 
 #[cfg(feature = "parquet")]

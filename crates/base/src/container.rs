@@ -370,8 +370,9 @@ fn parse_hashed<B: FrozenBytes>(
 ///
 /// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
 /// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity it
-/// has. The identity does not reveal whether the payload of these bytes is damaged. The filter in the cache is intact
-/// even then if it was made by a verifying parse ([`Trust::Verify`]) of bytes that have not changed since.
+/// has. The identity does not reveal whether the payload of these bytes is damaged. Such damage does not affect the
+/// filter in the cache if that filter was made by a verifying parse ([`Trust::Verify`]) of bytes that have not changed
+/// since.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///

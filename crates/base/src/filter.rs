@@ -376,7 +376,7 @@ pub trait Insert: Filter {
 /// A filter that takes keys from several threads at once, through `&self`.
 ///
 /// No filter implements both this trait and [`Insert`]: their methods have the same names, so a call would be
-/// ambiguous. A lookup that runs concurrently with an insert sees the inserted key or does not. A lookup that is
+/// ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup that is
 /// ordered after the insert sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
 pub trait InsertShared: Filter {
     /// Inserts the key of this hash; true if that changed the filter's answers or table.
@@ -442,8 +442,8 @@ pub trait Remove: Filter {
     /// returns false.
     ///
     /// Remove only keys that were inserted. Removing a false positive decrements counters of inserted keys or takes the
-    /// fingerprint of one, and lookups can then miss these keys. A set with slots stores two inserted keys that have
-    /// the same fingerprint as one key, so removing either removes both; a multiset keeps a copy for each.
+    /// fingerprint of one, and lookups can then miss these keys. In a set with slots, two inserted keys with the same
+    /// fingerprint take one slot, so removing either removes both. A multiset keeps a copy for each.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -536,7 +536,8 @@ pub trait Merge: Sized {
     ///
     /// # Errors
     /// [`Merge::Error`] if the filters differ in size, parameters or hasher, if a filter with slots has no room, or if
-    /// memory is refused (except that a counting filter with compact counters then ends the program). This filter is
-    /// then unchanged. Quotient filters are allowed to differ in size if they have the same `fingerprint_bits`.
+    /// memory is refused. After an error, this filter is unchanged. A counting filter with compact counters ends the
+    /// program if memory is refused. Quotient filters are allowed to differ in size if they have the same
+    /// `fingerprint_bits`.
     fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

@@ -131,7 +131,7 @@ fn a_batch_refuses_answers_of_another_length() {
                     assert_eq!(
                         refused,
                         found != words,
-                        "{isa}: whether {keys} keys refuse {found} words of answers"
+                        "{isa}: whether a batch of {keys} keys refuses {found} words of answers"
                     );
                 }
             }

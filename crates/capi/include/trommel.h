@@ -388,8 +388,9 @@ size_t trommel_frozen_size(const trommel_filter *filter);
 //
 // Thread safety: any number of threads at once, each with its own buffer.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL. Only a filter of the
-// kind `counting-bloom` with compact counters allocates, and so may return TROMMEL_MEMORY.
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL; TROMMEL_MEMORY, but
+// only for a "counting-bloom" filter with 2-bit counters, which `trommel_thaw` can read and `trommel_new` does not
+// make.
 trommel_status trommel_freeze(const trommel_filter *filter,
                               void *dst,
                               size_t capacity,

@@ -342,8 +342,9 @@ pub unsafe extern "C" fn trommel_frozen_size(filter: *const Owned) -> usize {
 ///
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL. Only a filter of the
-/// kind `counting-bloom` with compact counters allocates, and so may return TROMMEL_MEMORY.
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL; TROMMEL_MEMORY, but
+/// only for a "counting-bloom" filter with 2-bit counters, which `trommel_thaw` can read and `trommel_new` does not
+/// make.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_freeze(
     filter: *const Owned,
@@ -365,8 +366,8 @@ pub unsafe extern "C" fn trommel_freeze(
         // SAFETY: `trommel.h` requires room for `capacity` bytes that nobody else uses during the call.
         let buffer = unsafe { border::buffer::<u8, u8>("dst", dst.cast(), capacity, &[]) }?;
         // The slice is long enough, so the only error is that of a compact counting filter: there is no memory for the
-        // bytes of its overflow table, which are a part of the frozen bytes.
-        filter.write_to(&mut buffer[..need]).map_err(|_| Failure::Memory { bytes: need })?;
+        // bytes of its overflow table.
+        filter.write_to(&mut buffer[..need]).map_err(|_| Failure::OverflowTable)?;
         written.put(need);
         Ok(())
     })

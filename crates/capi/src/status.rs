@@ -52,21 +52,41 @@ pub enum Status {
 /// The reason why a call failed, with the numbers for its message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Failure {
-    Null { name: &'static str },
-    Misaligned { name: &'static str, alignment: usize },
-    TooLong { name: &'static str, items: usize, item_bytes: usize },
-    Overlap { name: &'static str },
-    Text { name: &'static str },
+    Null {
+        name: &'static str,
+    },
+    Misaligned {
+        name: &'static str,
+        alignment: usize,
+    },
+    TooLong {
+        name: &'static str,
+        items: usize,
+        item_bytes: usize,
+    },
+    Overlap {
+        name: &'static str,
+    },
+    Text {
+        name: &'static str,
+    },
     Kind(UnknownKind),
     Spec(SpecError),
     Full(Full),
-    BufferTooSmall { need: usize, got: usize },
+    BufferTooSmall {
+        need: usize,
+        got: usize,
+    },
     Format(FormatError),
     Merge(MergeError),
     MergeWithItself,
     Unsupported(Unsupported),
     Policy(PolicyError),
-    Memory { bytes: usize },
+    Memory {
+        bytes: usize,
+    },
+    /// The memory for the bytes of an overflow table was refused.
+    OverflowTable,
 }
 
 impl Failure {
@@ -85,7 +105,7 @@ impl Failure {
             Self::MergeWithItself => Status::TROMMEL_OVERLAP,
             Self::Unsupported(_) => Status::TROMMEL_UNSUPPORTED,
             Self::Policy(error) => policy_status(error),
-            Self::Memory { .. } => Status::TROMMEL_MEMORY,
+            Self::Memory { .. } | Self::OverflowTable => Status::TROMMEL_MEMORY,
         }
     }
 }
@@ -160,6 +180,9 @@ impl fmt::Display for Failure {
             Self::Unsupported(error) => error.fmt(f),
             Self::Policy(error) => error.fmt(f),
             Self::Memory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
+            Self::OverflowTable => {
+                f.write_str("the system refused the memory for the bytes of the overflow table")
+            }
         }
     }
 }

@@ -7,10 +7,10 @@
 //! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups read both buckets and
 //! then disregard the alternate, which takes less time than a branch on the flag.
 //!
-//! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean
-//! something: slots 0 and 1 are the pair of class 0, slots 2 and 3 that of class 1. A pair in strictly
-//! ascending order encodes *clear*, any other order *set*; a free slot counts as 0. A pair can hold any fingerprints,
-//! not only those of its class.
+//! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean something: slots 0
+//! and 1 are the pair of class 0, slots 2 and 3 that of class 1. A free slot counts as 0. A pair in strictly ascending
+//! order encodes *clear*, and any other order encodes *set*, unless both slots are free. A pair can hold any
+//! fingerprints, not only those of its class.
 //!
 //! | pair | flag |
 //! |---|---|
@@ -37,7 +37,7 @@ use crate::width::{Slots, Width};
 pub(crate) enum EmptyPair {
     /// Clear: no key of the class was placed in its alternate.
     Clear,
-    /// A key of the class is possibly in its alternate, so lookups treat the flag as set.
+    /// A key of the class can be in its alternate, so lookups treat the flag as set.
     Unknown,
 }
 

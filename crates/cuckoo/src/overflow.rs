@@ -110,7 +110,7 @@ impl Overflow {
         found.map(|index| self.entries.remove(index)).is_ok()
     }
 
-    /// Removes and returns a fingerprint one of whose two buckets is `bucket`, if there is one.
+    /// Removes and returns a fingerprint that has `bucket` as one of its two buckets, if there is one.
     pub(crate) fn take_for(&mut self, geometry: &Geometry, bucket: u32) -> Option<Entry> {
         let index = self.iter().position(|entry| {
             entry.bucket == bucket || entry.alternate(geometry).bucket == bucket

@@ -1,9 +1,9 @@
 //! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks,
 //! and these tests must then fail.
 //!
-//! Nearly all hashes are 0. Their primary bucket is the first. Lookups also read their alternate bucket. It is in a
-//! table that is a byte too short, but not in one of half the length, so the tests use tables that are a byte too
-//! short.
+//! Most tests use hash 0, whose primary bucket is the first. Its alternate bucket lies within a table that is a byte
+//! too short, but not within one of half the length. So the tables in the tests of lookups are only a byte too short or
+//! too long: without a check, lookups then stay within the table.
 
 use crate::bucket::EmptyPair;
 use crate::evict::full_buckets::FullBuckets;

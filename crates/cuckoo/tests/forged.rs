@@ -1,5 +1,5 @@
 //! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All others, even those
-//! that no writer writes, are accepted as filters, which can be used for lookups, filled, emptied, doubled and merged
+//! that no writer writes, are accepted as filters. These answer lookups, and can be filled, emptied, doubled and merged
 //! like unforged ones.
 
 mod words;

@@ -184,7 +184,10 @@ fn keys_of_the_overflow_area_are_kept_like_all_others() {
                         let mut fewest = filter.overflowing();
                         for (i, hash) in inside.iter().enumerate() {
                             assert!(filter.remove_hash(*hash));
-                            assert!(filter.overflowing() <= fewest, "a removal added an overflow");
+                            assert!(
+                                filter.overflowing() <= fewest,
+                                "a removal added a fingerprint to the overflow area"
+                            );
                             fewest = filter.overflowing();
                             if i % (1 + taken / 7) == 0 {
                                 assert_found(filter, &inside[i + 1..]);

@@ -100,8 +100,8 @@ fn counting_a_part_of_a_large_table_is_enough() {
         filter.contains_batch(&hashes.absent, &mut found);
         let measured = found.count_ones() as f64 / PROBES as f64;
         let expected = filter.expected_fpr();
-        // Three standard deviations. One is 0.2 % from counting in part and 0.6 % from a million probes, together about
-        // 0.65 %.
+        // The tolerance is three standard deviations. Counting in part contributes 0.2 % to one, and a million probes
+        // 0.6 %; together they make about 0.65 %.
         assert!(
             (measured / expected - 1.0).abs() < 0.02,
             "{measured} where {expected} was expected"

@@ -48,8 +48,8 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     ///
     /// Scratch memory of a build:
     /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
-    ///   (remainders of 20 bits and more, and narrower ones in large tables). In addition 5 to 60 % of that: the fewer
-    ///   keys a region has, the more. If the table has only two or three regions, 60 to 130 % are added instead;
+    ///   (remainders of 20 bits and more, and narrower ones in large tables). Another 5 to 60 % of that is added: more if
+    ///   regions have fewer keys. If the table has only two or three regions, 60 to 130 % is added instead;
     /// - 1100 bytes for each thread and each of up to 4096 regions;
     /// - 0.5 to 2 MB for each thread, and more if the table is so large that its 4096 regions have more than 8192 slots
     ///   each.

@@ -32,8 +32,8 @@ pub enum ResizeError {
         /// The number of possible fingerprints.
         fingerprints: u64,
     },
-    /// The fingerprints held do not fit into this number of slots, or are more than the number of keys that
-    /// [`Quotient::resize`] was to make room for.
+    /// The filter's fingerprints do not fit into this number of slots, or [`Quotient::resize`] was called with fewer
+    /// keys than the filter holds.
     TooSmall {
         /// The number of slots asked for.
         slots: u64,

@@ -115,8 +115,8 @@ fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
     }
 }
 
-/// Resized filters replace hashes by numbers that the hashes' fingerprints determine, except those that were doubled in
-/// blocks of 64 slots.
+/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
+/// that were only doubled do not.
 #[test]
 fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {

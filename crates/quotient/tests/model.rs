@@ -316,8 +316,8 @@ fn batches_agree_with_a_sorted_multiset() {
     }
 }
 
-/// Resized filters replace hashes by numbers that the hashes' fingerprints determine, except those that were doubled in
-/// blocks of 64 slots. Resized filters can have more pairs of quotient and remainder than fingerprints.
+/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
+/// that were only doubled do not. Resized filters can have more pairs of quotient and remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

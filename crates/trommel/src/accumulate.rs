@@ -285,9 +285,9 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room. Also if
-    /// both accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more
-    /// often: [`MergeError::Incompatible`].
+    /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room. If both
+    /// accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more often, the
+    /// error is [`MergeError::Incompatible`].
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
         if self.spec != other.spec {
             return Err(AccumulateError::Specs);

@@ -38,8 +38,9 @@ macro_rules! declare_filter_view {
 
         impl<'a> FilterView<'a> {
             /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a Zen 4
-            /// core, and for the kinds with counters or slots a second pass for the other checks. For a million keys at
-            /// a false-positive rate of 1 %, the checks besides the checksum take:
+            /// core. The kinds with counters or slots take a second pass for the other checks, and most quotient
+            /// filters that were resized or built with `fingerprint_bits` take a third. For a million keys at a
+            /// false-positive rate of 1 %, the checks besides the checksum take:
             ///
             /// | kind | checks besides the checksum | µs |
             /// |---|---|---|

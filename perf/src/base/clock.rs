@@ -27,7 +27,7 @@ impl Lap {
     /// that of the whole section; if the section took no time, all of the part counts as busy.
     pub(crate) fn part(self, wall: Duration) -> Self {
         let whole = (self.busy + self.waited).as_secs_f64();
-        let share = if whole > 0.0 { (self.busy.as_secs_f64() / whole).min(1.0) } else { 1.0 };
+        let share = if whole > 0.0 { self.busy.as_secs_f64() / whole } else { 1.0 };
         let busy = wall.mul_f64(share);
         Self { busy, waited: wall.saturating_sub(busy) }
     }

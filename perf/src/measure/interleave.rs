@@ -74,8 +74,8 @@ impl Meter {
     }
 
     /// Runs work that has many sections of microseconds each. Reading the thread's own clock is a system call, which
-    /// would be a large part of such a section, so the sections are timed by the wall clock. Of this time, the same
-    /// share counts as processor time as of the time of the whole work.
+    /// would be a large part of such a section, so the sections are timed by the wall clock. If the thread ran in, say,
+    /// 90 % of the time of the whole work, 90 % of the time of the sections counts as processor time.
     pub(crate) fn time_short_sections<T>(
         &mut self,
         work: impl FnOnce(&mut ShortSections<'_>) -> T,

@@ -309,17 +309,19 @@ pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> V
 /// together, and is rounded to two digits. If the size of the caches is unknown, the upper bound replaces it.
 fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     let (least, most) = LARGE_IN_QUICK;
-    let in_memory = memory.map_or(usize::MAX, |bytes| (bytes / BYTES_OF_LARGE) as usize);
+    let in_memory = memory.and_then(|bytes| usize::try_from(bytes / MEMORY_PER_LARGE_KEY).ok());
+    let in_memory = in_memory.unwrap_or(usize::MAX);
     let keys = keys_for(Level::Dram, caches).unwrap_or(most).clamp(least, most).min(in_memory);
     round_significant(keys as f64, 2) as usize
 }
 
-/// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes about 45 s.
-/// On a machine with a last-level cache of more than 22.5 MB, they are less than twice as large as this cache.
+/// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes 44 s on a Zen
+/// 3 core. On a machine with a last-level cache of more than 22.5 MB, they are less than twice as large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
-/// Twice the bytes of memory per key that the large filters of a quick run take together.
-const BYTES_OF_LARGE: u64 = 100;
+/// The memory, in bytes per key, of a machine that measures the large filters of a quick run. The filters, the hashes
+/// of their keys and the array for the roofline take less than half of it together.
+const MEMORY_PER_LARGE_KEY: u64 = 100;
 
 /// Whether the summary shows a group of generated keys.
 pub(crate) fn is_of_summary(group: &Group) -> bool {
@@ -432,7 +434,8 @@ mod tests {
     fn a_quick_run_looks_up_in_one_large_filter_per_kind() {
         let quick = Selection { quick: true, ..Selection::default() };
         let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(16 << 20) };
-        assert_eq!(key_counts_of_summary(&quick, &caches)[0], 100_000);
+        let large_here = keys_beyond_caches(&caches, memory_bytes());
+        assert_eq!(key_counts_of_summary(&quick, &caches), [100_000, large_here]);
         assert!(key_counts_of_summary(&Selection::default(), &caches).is_empty());
         let large = |memory| keys_beyond_caches(&caches, memory);
         assert_eq!((large(None), large(Some(8 << 30))), (22_000_000, 22_000_000));

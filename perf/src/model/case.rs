@@ -16,7 +16,7 @@ pub(crate) struct Case {
     /// The name of the rival's crate; `None` for our filters.
     pub(crate) rival: Option<String>,
     pub(crate) sizing: Sizing,
-    /// Whether the case is of a rival whose filter is of another kind than `filter`. Such a rival should have as many
+    /// Whether the case belongs to a rival whose filter has another kind than `filter`. Such a rival should have as many
     /// bytes as our filter of the kind `filter` with this sizing.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another one than the run.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
 pub(crate) struct Shortfall {
-    /// A case of the filter at the load that it did not reach. Which of the filter's cases this is has no meaning.
+    /// A case of the filter at the load that it did not reach. Any case of the filter at this load can stand here.
     #[serde(flatten)]
     pub(crate) case: Case,
     /// The share of slots in use when the filter was full.
@@ -15,8 +15,8 @@ pub(crate) struct Shortfall {
 }
 
 impl Shortfall {
-    /// Whether the filter of a case is the one that was full, and its load, which is part of the sizing, the one that
-    /// was not reached.
+    /// Whether the case belongs to the filter that was full, at the load that it did not reach. The load is part of the
+    /// sizing.
     pub(crate) fn is_of(&self, case: &Case) -> bool {
         let filter = |case: &Case| (case.sizing, case.kernels);
         self.case.subject() == case.subject() && filter(&self.case) == filter(case)

@@ -23,7 +23,7 @@ use crate::measure::plan::{
 use crate::measure::repetition;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::Subject;
-use crate::model::{Facts, Form, KEYS_OF_BATCH, Op, Row, Workload};
+use crate::model::{Facts, Form, Op, Row, Workload};
 use crate::run::engine::peak_during;
 use crate::run::progress::Progress;
 use crate::store::results::{Input, Results};
@@ -31,7 +31,7 @@ use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trommel::{Bitmap, Isa, KeyHash};
-use verify::{ensure_same_answers, reference_answers};
+use verify::verified_lookups;
 
 /// One run, with its results so far.
 #[derive(Debug)]
@@ -280,12 +280,7 @@ impl Session {
         let mut repetitions = Vec::new();
         for case in cases {
             let subject = &*filters.find(&case.spec).subject;
-            let reference = reference_answers(subject, hashes, members, &case.name)?;
-            if !case.case.reads_column() {
-                let keys = case.case.calls.keys_per_call.unwrap_or(KEYS_OF_BATCH);
-                ensure_same_answers(subject, hashes, keys, &reference, &case.name)?;
-            }
-            repetitions.push(repetition::lookups(subject, &case.case, hashes, &reference, length));
+            repetitions.push(verified_lookups(subject, case, hashes, members, length)?);
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }

@@ -56,7 +56,7 @@ pub(crate) struct Results {
 
 /// The version of the rows' meaning. It is raised when the meaning of a column changes, or when a case is measured in
 /// another way under the same name. Rows of two schemas are not compared and not stored in one file.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 
 /// The time of all timed sections of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

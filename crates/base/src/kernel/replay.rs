@@ -44,8 +44,7 @@ fn body(hashes: &[KeyHash], shift: u32, bits: &[u64], next: &mut [u32], words: &
             let next = &mut next[(hash.raw() >> shift) as usize];
             let at = *next;
             *next += 1;
-            // Every answer enters at the top of its word, so that no shift depends on the answer's position in the
-            // word.
+            // No shift depends on the answer's position in the word.
             word = word >> 1 | bits[at as usize / WORD_BITS] >> (at % WORD_BITS as u32) << 63;
         }
         *answers = word >> (WORD_BITS - hashes.len());

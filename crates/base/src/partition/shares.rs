@@ -11,8 +11,9 @@ use core::ops::RangeInclusive;
 /// The number of shares per thread, if there are several threads and enough records. A thread that is done early takes
 /// another share.
 const SHARES_PER_THREAD: usize = 4;
-/// If a batch is cut into several shares, each share has at least this number of records per part, on average. With
-/// fewer, moving from part to part costs more than several threads save.
+/// A batch is cut into several shares for several threads only if each share gets at least this number of records per
+/// part, on average over the whole batch. With fewer, moving from part to part costs more than several threads save. If
+/// the batch is grouped in several passes, a share has fewer records in each pass.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
 /// A pass is worthwhile only if it has at least this number of records per part, on average. With fewer, a part of the
@@ -68,7 +69,7 @@ impl SharePlan {
         let least = if records <= MAX_HASHES {
             1
         } else {
-            // A share may have 63 keys more than the mean, since shares begin at whole words of a bitmap.
+            // As `share_records` assumes, a share can have `WORD_BITS - 1` keys more than the mean.
             keys.div_ceil((MAX_HASHES / each).saturating_sub(WORD_BITS - 1).max(1))
         };
         Self { shares: shares.max(least), each, parts }

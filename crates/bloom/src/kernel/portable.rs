@@ -20,19 +20,19 @@ pub(crate) trait Body {
 }
 
 #[inline(always)]
-fn bytes_of<B: Body>(geometry: Geometry, hash: u64) -> core::ops::Range<usize> {
+fn block_range<B: Body>(geometry: Geometry, hash: u64) -> core::ops::Range<usize> {
     let start = B::block(geometry, hash) as usize * B::BLOCK_BYTES;
     start..start + B::BLOCK_BYTES
 }
 
 #[inline(always)]
 pub(super) fn contains<B: Body>(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    B::mask(geometry, hash).test(&table[bytes_of::<B>(geometry, hash)])
+    B::mask(geometry, hash).test(&table[block_range::<B>(geometry, hash)])
 }
 
 #[inline(always)]
 pub(super) fn insert<B: Body>(geometry: Geometry, table: &mut [u8], hash: u64) -> bool {
-    B::mask(geometry, hash).set(&mut table[bytes_of::<B>(geometry, hash)])
+    B::mask(geometry, hash).set(&mut table[block_range::<B>(geometry, hash)])
 }
 
 /// [`contains`], not inlined, for a table that is given by its address.

@@ -8,8 +8,8 @@
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
 //!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
 //!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
-//! 4. **The last keys.** A few keys are left, by the windows and near both ends of the table. They are inserted with
-//!    the whole table as window. Keys that are left even then are inserted one by one.
+//! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These keys
+//!    are inserted with the whole table as window. Keys that are left even then are inserted one by one.
 //!
 //! Units and windows depend on the table alone, and only one thread works on each, so the bytes do not depend on the
 //! number of threads.
@@ -381,7 +381,7 @@ fn pair_bytes_log2(geometry: &Geometry) -> u32 {
     geometry.fingerprint_bits.next_power_of_two().trailing_zeros()
 }
 
-/// The fingerprints that units left with a bucket in the range `buckets`. `None` if there is no memory.
+/// Those of the fingerprints left by the units whose bucket is in the range `buckets`. `None` if there is no memory.
 fn left_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
     let within = |entry: &&u64| buckets.contains(&(Entry::from_word(**entry).bucket as usize));
     let left = || units.iter().flat_map(|unit| &unit.left).filter(within);

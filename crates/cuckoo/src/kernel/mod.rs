@@ -43,7 +43,7 @@ type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
 /// The functions for one fingerprint width and one instruction set.
 ///
-/// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's, and
+/// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's,
 /// that the table has the geometry's length, and that a slice for answers has a bit for every hash.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {

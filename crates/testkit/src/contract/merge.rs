@@ -54,8 +54,8 @@ fn assert_union<S: Subject>(merged: &S::Filter, hashes: &[KeyHash]) {
     assert!(range.contains(&merged.len()), "len is {}, expected in {range:?}", merged.len());
 }
 
-/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c): bit for bit, or if filters are not [canonical](Subject::CANONICAL), in
-/// that both sides hold all keys.
+/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c). If filters are [canonical](Subject::CANONICAL), both sides are equal bit
+/// for bit; otherwise both sides hold all keys.
 pub fn merging_commutes<S: Subject>()
 where
     S::Filter: Merge,

@@ -105,8 +105,8 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
 
 /// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
 /// in adjacent slots, and a stream of few distinct hashes makes long clusters. The slots that such a stream needs
-/// depend on where these clusters are in the table, so twelve times the most copies of a key, of which there are at
-/// most `count`, are added.
+/// depend on where these clusters are in the table, so twelve times the most copies of a key are added. No key has more
+/// than `count` copies.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -154,8 +154,8 @@ pub(crate) fn after(inserted: usize, full: Full) -> Full {
     Full::new(inserted, full.len, full.capacity).because(full.why)
 }
 
-/// Inserts the keys of a batch before the first that does not fit, and returns their number: that of all keys if room
-/// is endless.
+/// Inserts the keys of a batch until one does not fit, and returns the number of inserted keys. If room is endless, all
+/// keys are inserted.
 #[track_caller]
 pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> usize {
     match filter.insert_batch(hashes) {

@@ -90,8 +90,8 @@ impl CuckooSet for StashCuckooSet {
     fn remove(&mut self, key: u64) -> bool {
         if let Some(spot) = self.tables.find(key) {
             self.tables.take(spot);
-            // The removal leaves room for one more key in its component of the cuckoo graph, or in one of the two parts
-            // that the removal leaves of it. A stashed key with a place there can take it.
+            // The removal makes room for one more key in its component of the cuckoo graph. If it splits the component,
+            // at least one of the two parts has room. A stashed key with a place there can take it.
             let stashed = self.stash.clone();
             let is_placed = stashed.iter().position(|stashed| self.place(*stashed));
             is_placed.map(|index| self.stash.swap_remove(index));

@@ -177,7 +177,7 @@ impl CostModel {
     }
 
     /// Nanoseconds for direct inserts in `slices` slices. Each slice has a table of its own, and these tables share
-    /// caches. So an access is assumed to cost as much as in one table of the size of all these tables.
+    /// caches. So the model takes the cost of an access to one table that is as large as all of them together.
     fn sliced_inserts(&self, keys: usize, bytes: usize, lines: u32, slices: usize) -> f64 {
         let (cost, accesses) = self.accesses_of_insert(keys, lines);
         let inserts = accesses * cost.direct_ns(bytes.saturating_mul(slices)) / slices as f64;

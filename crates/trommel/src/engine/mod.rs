@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert). (The
-    /// exception is a cuckoo filter for whose bulk build the memory budget is too small: see [`Engine`].)
+    /// exception is a cuckoo filter for whose bulk build there is too little memory: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
     /// table for every thread but one. A partitioned insert takes about 8.5 bytes per key; in a standard filter, it

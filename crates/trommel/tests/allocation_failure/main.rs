@@ -1,5 +1,5 @@
 //! Operations that can return an error survive a refusal of any of their allocations: they succeed in another way, or
-//! return an error that reports the refused memory. After an error, the filter is as it was before, with two exceptions:
+//! return an error that reports the refused memory. After an error, the filter is as before, with two exceptions:
 //! a batch of inserts keeps the keys that its error reports as inserted, and a filter that grows by itself can have
 //! doubled.
 //!

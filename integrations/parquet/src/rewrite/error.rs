@@ -65,7 +65,7 @@ pub enum RewriteError {
         /// Why the filter cannot be made.
         source: SpecError,
     },
-    /// The filter would be larger than readers accept.
+    /// The filter would be larger than the largest filter that is written.
     TooLarge {
         /// The column's path.
         column: String,
@@ -120,7 +120,7 @@ impl fmt::Display for RewriteError {
             Self::TooLarge { column, row_group, bytes, max_bytes } => write!(
                 f,
                 "column {column:?}, row group {row_group}: the Bloom filter would have {bytes} \
-                 bytes, but readers accept at most {max_bytes}"
+                 bytes, but at most {max_bytes} are written"
             ),
             Self::Values { row_group, column, .. } => {
                 write!(f, "column {column:?}, row group {row_group}: the values cannot be decoded")

@@ -131,8 +131,8 @@ impl Rewrite {
     }
 
     /// Sets whether the filters that [`Rewrite::add`] and [`Rewrite::replace`] make can have any number of blocks, not
-    /// only a power of two. This reduces the size of a filter by up to half. The format and DuckDB allow such a filter;
-    /// Arrow C++, ClickHouse, Doris and Velox refuse to read it.
+    /// only a power of two. With `true`, a filter takes as little as half of the size. The format and DuckDB allow such
+    /// a filter; Arrow C++, ClickHouse, Doris and Velox refuse to read it.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }

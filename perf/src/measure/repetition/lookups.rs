@@ -2,7 +2,7 @@
 //! in memory.
 
 use super::{Length, Repeater};
-use crate::measure::interleave::{Meter, Repetition, ShortSections};
+use crate::measure::interleave::{Repetition, ShortSections};
 use crate::measure::keys::Column;
 use crate::measure::subject::{Scratch, Subject};
 use crate::model::{Api, Calls, Case, KEYS_OF_BATCH};
@@ -50,8 +50,7 @@ fn from_column<'a>(
         if api != Api::Single {
             found = answers.count_ones();
         }
-        ensure_found(found, expected, hashes.len())?;
-        Ok(passes * hashes.len() as u64)
+        verified(passes, found, expected, hashes.len())
     })
 }
 
@@ -102,12 +101,11 @@ fn from_cache<'a>(
                 None => all(&mut ShortSections::untimed()),
             }
         });
-        ensure_found(found, expected, hashes.len())?;
-        Ok(passes * hashes.len() as u64)
+        verified(passes, found, expected, hashes.len())
     })
 }
 
-/// Repeats lookups from a column, but each timed pass also hashes the probes.
+/// Repeats lookups of all probes of a column. Each timed pass also hashes the probes.
 pub(crate) fn hashed_lookups<'a>(
     subject: &'a dyn Subject,
     probes: &'a Column,
@@ -117,17 +115,17 @@ pub(crate) fn hashed_lookups<'a>(
     let expected = reference.count_ones();
     let mut scratch = Scratch::default();
     let mut repeater = Repeater::new(length);
-    Box::new(move |meter: &mut Meter| {
+    Box::new(move |meter| {
         let mut found = 0;
         let passes = repeater.run_whole(meter, || {
             found = black_box(subject.count_keys(black_box(probes), &mut scratch));
         });
-        ensure_found(found, expected, probes.len())?;
-        Ok(passes * probes.len() as u64)
+        verified(passes, found, expected, probes.len())
     })
 }
 
-fn ensure_found(found: usize, expected: usize, probes: usize) -> Result<()> {
+/// Checks the number of probes that the last pass found, and returns the number of lookups in all passes.
+fn verified(passes: u64, found: usize, expected: usize, probes: usize) -> Result<u64> {
     ensure!(found == expected, "{found} of {probes} probes found, the reference found {expected}");
-    Ok(())
+    Ok(passes * probes as u64)
 }

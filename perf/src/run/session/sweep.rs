@@ -1,6 +1,6 @@
 //! The sweep over loads: filters with slots are filled from one load to the next and measured at each load.
 
-use super::verify::reference_answers;
+use super::verify::verified_lookups;
 use super::{FilledFilters, Session, largest};
 use crate::base::stats::round_significant;
 use crate::measure::built::Built;
@@ -259,8 +259,7 @@ impl Session {
                 Some(Rival::TextbookQuotient) => (&hashes[..few], &first_members),
                 _ => (&*hashes, &probes.members),
             };
-            let reference = reference_answers(subject, hashes, members, &case.name)?;
-            repetitions.push(repetition::lookups(subject, &case.case, hashes, &reference, length));
+            repetitions.push(verified_lookups(subject, case, hashes, members, length)?);
         }
         self.time_interleaved(group, cases, filters, repetitions)
     }

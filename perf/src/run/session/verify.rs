@@ -1,11 +1,32 @@
 //! Verifies the answers of a case before it is timed.
 
+use crate::measure::interleave::Repetition;
+use crate::measure::plan::Planned;
+use crate::measure::repetition::{self, Length};
 use crate::measure::subject::{Subject, ensure_no_false_negatives};
+use crate::model::{Api, KEYS_OF_BATCH};
 use anyhow::{Result, ensure};
 use trommel::{Bitmap, KeyHash};
 
+/// Verifies the answers of a case, and returns its repetition.
+pub(super) fn verified_lookups<'a>(
+    subject: &'a dyn Subject,
+    planned: &Planned,
+    hashes: &'a [KeyHash],
+    members: &Bitmap,
+    length: Length,
+) -> Result<Repetition<'a>> {
+    let Planned { case, name, .. } = planned;
+    let reference = reference_answers(subject, hashes, members, name)?;
+    if case.calls.api == Api::Batch && !case.reads_column() {
+        let keys = case.calls.keys_per_call.unwrap_or(KEYS_OF_BATCH);
+        ensure_same_answers(subject, hashes, keys, &reference, name)?;
+    }
+    Ok(repetition::lookups(subject, case, hashes, &reference, length))
+}
+
 /// Returns the answers of single lookups. Checks that they have no false negatives and equal the batch's answers.
-pub(super) fn reference_answers(
+fn reference_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],
     members: &Bitmap,
@@ -23,7 +44,7 @@ pub(super) fn reference_answers(
 const VERIFIED_IN_CALLS: usize = 100_000;
 
 /// Checks that calls with `keys` keys each give the answers of the reference.
-pub(super) fn ensure_same_answers(
+fn ensure_same_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],
     keys: usize,

@@ -165,8 +165,8 @@ impl<'a> Rows<'a> {
         };
         Some(format!(
             "Memory is the limit of {} of {all} cases of batched lookups in filters larger than the second-level \
-             cache: these read {of_limit:.0} % or more of the cache lines that one core can read. The most is read by \
-             {}: {}.",
+             cache: these read {of_limit:.0} % or more of the cache lines that one core can read. The highest \
+             share is that of {}: {}.",
             near.len(),
             escape(&row.name()),
             linked(*index, &format!("{:.0} %", share(row) * 100.0))

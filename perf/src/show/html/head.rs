@@ -27,10 +27,11 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
     );
     page.push_str(
         "<p>All times are processor times of one thread, except those of cases with +wall in their names (the engine, \
-         shared filters, and what is interleaved with them), which are wall-clock times. Every time is a median of \
-         short repetitions, in which our filters, the rivals and the machine&rsquo;s limit were interleaved; &plusmn; \
-         is the median absolute deviation. The answers of every case were verified. &ldquo;Of limit&rdquo; is the \
-         number of cache lines read per second, divided by the number of random cache lines that one core reads per \
+         shared filters, and what is interleaved with them), which are wall-clock times. Lookups of keys in the cache \
+         are timed by the wall clock, without the part of the time in which the thread did not run. Every time is a \
+         median of short repetitions, in which our filters, the rivals and random cache-line reads were interleaved; \
+         &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of limit&rdquo; is \
+         the number of cache lines read per second, divided by the number of random cache lines that one core reads per \
          second in as much memory. This ratio can exceed 1 on several threads, and for filters that fit into the \
          second-level cache, whose speed is limited by computation and not by memory.</p>",
     );

@@ -117,7 +117,7 @@ fn columns(results: &Results) -> Table {
     by_level(results, "columns", title, Matrix::Column)
 }
 
-/// Creates a table of a part of the matrix that has filters for each level of the memory hierarchy.
+/// Creates a table of a part of the matrix that has filters for several levels of the memory hierarchy.
 fn by_level(
     results: &Results,
     name: &'static str,

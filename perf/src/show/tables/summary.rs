@@ -123,7 +123,7 @@ pub(crate) fn headline(results: &Results) -> Option<String> {
     });
     let of_limit = row.roofline_fraction.map(|share| {
         format!(
-            ", reading {share:.1} times the cache lines that this core reads at random at this size"
+            ", reading {share:.1} times as many cache lines per second as random reads do at this size"
         )
     });
     Some(format!(
@@ -189,8 +189,8 @@ mod tests {
     fn the_headline_names_the_fastest_filter_and_its_rival() {
         assert_eq!(
             headline(&results()).unwrap(),
-            "split-block-bloom of 1e6 keys: 1000 M lookups/s, 3.0 times as many as sbbf-rs-safe, reading 1.0 times the \
-             cache lines that this core reads at random at this size"
+            "split-block-bloom of 1e6 keys: 1000 M lookups/s, 3.0 times as many as sbbf-rs-safe, reading 1.0 times as \
+             many cache lines per second as random reads do at this size"
         );
         assert_eq!(headline(&Results::new(Environment::observe(None))), None);
     }

@@ -253,8 +253,8 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
     }
 }
 
-/// Clears those answers of a pass (`outer`) that the next pass (`inner`), over the survivors of that pass, did not
-/// confirm.
+/// Clears the answers of one pass (`outer`) that the next pass (`inner`) did not confirm. The keys of the next pass are
+/// the survivors of `outer`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn spread(outer: &mut [u64; WORDS + 1], inner: &[u64; WORDS + 1]) {

@@ -276,7 +276,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, primary_full);
         let full_lanes = match placed {
             Some(placed) => primary_full & !placed,
-            // Two keys possibly have the same alternate, so keys are placed one by one.
+            // Two keys can have the same alternate, so keys are placed one by one.
             None => ones(primary_full)
                 .filter(|lane| !parts.place_there::<W>(keys.key(first + lane)))
                 .fold(0, |full_lanes, lane| full_lanes | 1 << lane),

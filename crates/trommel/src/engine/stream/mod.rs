@@ -227,8 +227,9 @@ impl<'a> Stream<'a> {
 
     /// Sets a function that is called on the caller's thread. [`Stream::contains`] calls it after each batch that was
     /// answered. [`Stream::insert`] calls it each time that it has gathered and inserted enough
-    /// [keys](Stream::keys_at_a_time). Before it returns, it inserts the keys that are left, unless the filter is full
-    /// or the stream was cancelled, and calls the function a last time, even if it returns an error.
+    /// [keys](Stream::keys_at_a_time). Before [`Stream::insert`] returns, it inserts the keys that are left, unless the
+    /// filter is full or the stream was cancelled. It then calls the function a last time, whether it returns a result
+    /// or an error.
     ///
     /// ```
     /// use std::convert::Infallible;
