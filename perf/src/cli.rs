@@ -216,6 +216,10 @@ pub(crate) struct ReportArgs {
     /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
+    /// Write the run to a folder that can be published: a page in Markdown with all tables, the plots, results.csv,
+    /// results.json and env.json.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) publish: Option<PathBuf>,
     /// A Markdown file in which the regions `<!-- trommel-perf:NAME begin -->` to
     /// `<!-- trommel-perf:NAME end -->` are replaced by this run's tables.
     #[arg(long, value_name = "FILE")]

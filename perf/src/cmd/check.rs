@@ -62,7 +62,7 @@ fn check(isa: Option<Isa>) -> Result<usize> {
         session.sweep(&Loads { family, slots: SLOTS, loads: LOADS.into() })?;
     }
     for (keys, (_, point)) in (KEYS_OF_MATRIX..).zip(every_point(&SOME_CACHES)) {
-        session.matrix_point(&point.with_keys(keys))?;
+        session.point(&point.with_keys(keys))?;
     }
     let (keys, probes) = tpch::prepare(TPCH_SCALE);
     session.input("tpch-0.001", &tpch::describe(TPCH_SCALE), &keys, &probes)?;

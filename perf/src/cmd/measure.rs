@@ -12,9 +12,9 @@ use crate::measure::effort::Effort;
 use crate::measure::environment::{Caches, Environment, memory_bytes};
 use crate::measure::keys::{Column, Probes};
 use crate::measure::plan::{
-    Group, KEYS_OF_ONE_GIB, Loads, MatrixPoint, Selection, SubjectSpec, groups_of,
-    groups_of_one_gib, groups_of_tpch, is_of_summary, key_counts, key_counts_of_summary, points_of,
-    subject_specs_of, subject_specs_of_one_gib, sweep_of, swept_specs, tpch_scale,
+    Group, KEYS_OF_ONE_GIB, Loads, Point, Selection, SubjectSpec, groups_of, groups_of_one_gib,
+    groups_of_tpch, is_of_summary, key_counts, key_counts_of_summary, points_of, subject_specs_of,
+    subject_specs_of_one_gib, sweep_of, swept_specs, tpch_scale,
 };
 use crate::measure::{keyfile, noise, roofline, tpch};
 use crate::model::{Sizing, short_slots};
@@ -293,7 +293,7 @@ enum Part {
     /// The engine's groups and the map of strategies.
     Engine,
     OneGib,
-    Matrix(MatrixPoint),
+    Point(Point),
 }
 
 /// The parts of a selection, in order. If a run has a deadline and takes too long, the last parts are left out.
@@ -325,7 +325,7 @@ fn parts(selection: &Selection) -> Vec<Part> {
     if selection.includes_one_gib() {
         parts.push(Part::OneGib);
     }
-    parts.extend(points_of(selection, &caches).into_iter().map(Part::Matrix));
+    parts.extend(points_of(selection, &caches).into_iter().map(Part::Point));
     parts.extend(looked_up.into_iter().map(Part::Generated));
     parts
 }
@@ -348,7 +348,7 @@ impl Part {
             Self::Sweep(loads) => steps_of_sweep(loads, selection, isa),
             Self::Engine => selection.engine_groups().len() + selection.map_points().len(),
             Self::OneGib => count(groups_of_one_gib(), &subject_specs_of_one_gib()),
-            Self::Matrix(point) => count(point.groups.clone(), &point.specs),
+            Self::Point(point) => count(point.groups.clone(), &point.specs),
         }
     }
 
@@ -381,7 +381,7 @@ impl Part {
                 choose(groups_of_one_gib(), &subject_specs_of_one_gib());
                 KEYS_OF_ONE_GIB
             }
-            Self::Matrix(point) => {
+            Self::Point(point) => {
                 choose(point.groups.clone(), &point.specs);
                 point.keys
             }
@@ -407,7 +407,7 @@ impl Part {
             Self::Sweep(loads) => session.sweep(loads),
             Self::Engine => session.engine(thread_sets),
             Self::OneGib => session.one_gib(),
-            Self::Matrix(point) => session.matrix_point(point),
+            Self::Point(point) => session.point(point),
         }
     }
 }
@@ -423,7 +423,7 @@ impl fmt::Display for Part {
             }
             Self::Engine => f.write_str("the engine"),
             Self::OneGib => f.write_str("filters of 1 GiB"),
-            Self::Matrix(point) => match point.groups.first() {
+            Self::Point(point) => match point.groups.first() {
                 Some(group) => group.name().fmt(f),
                 None => Ok(()),
             },
@@ -507,7 +507,7 @@ mod tests {
         // The last parts, which a slow machine leaves out, are those of the matrix, and not the engine.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
         let [engine, point] =
-            [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Matrix(_)))];
+            [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Point(_)))];
         assert!(engine < point && !all.contains(&Part::Engine));
         let steps = [quick, usual, full].map(|selection| count_steps(&selection, None, false));
         assert!(steps.is_sorted_by(|fewer, more| fewer < more), "{steps:?}");

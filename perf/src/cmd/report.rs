@@ -2,11 +2,12 @@
 
 use crate::base::console::say;
 use crate::base::failure::bad_input;
-use crate::base::files::replace;
+use crate::base::files::{prepare, replace};
 use crate::base::table::Table;
 use crate::cli::ReportArgs;
 use crate::show::history::History;
-use crate::show::{html, scaling, splice, tables};
+use crate::show::pictures::Picture;
+use crate::show::{html, page, pictures, scaling, splice, tables};
 use crate::store::results::{REPORT, Results};
 use anyhow::Result;
 use std::fs;
@@ -26,6 +27,10 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     let spliced = arguments.splice.as_deref().map(fill).transpose()?;
     draw(&results, history.as_ref(), &arguments.dir)?;
     say!("wrote {}", arguments.dir.join(REPORT).display())?;
+    if let Some(folder) = &arguments.publish {
+        publish(&results, folder)?;
+        say!("published the run in {}", folder.display())?;
+    }
     let Some((path, (document, names))) = arguments.splice.as_ref().zip(spliced) else {
         return Ok(());
     };
@@ -39,6 +44,18 @@ pub(super) fn draw(results: &Results, history: Option<&History>, directory: &Pat
     let plots = scaling::plots(results)?;
     replace(&directory.join(REPORT), page.as_bytes())?;
     plots.iter().try_for_each(|(file, svg)| replace(&directory.join(file), svg.as_bytes()))
+}
+
+/// Writes the page of a run, its plots and its data to a folder.
+fn publish(results: &Results, folder: &Path) -> Result<()> {
+    prepare(folder)?;
+    let pictures = pictures::all(results)?;
+    let write = |file: &str, content: &[u8]| replace(&folder.join(file), content);
+    for Picture { file, svg, .. } in &pictures {
+        write(file, svg.as_bytes())?;
+    }
+    results.save_data(folder)?;
+    write("README.md", page::render(results, &pictures).as_bytes())
 }
 
 /// Returns the document with the run's tables spliced into its regions, and the names of the regions.

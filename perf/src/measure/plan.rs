@@ -1,11 +1,15 @@
 //! The cases that are measured, and their names.
 
+mod cases;
 mod matrix;
+mod point;
 mod scope;
 mod selection;
 mod sweep;
 
-pub(crate) use matrix::{BATCH_SIZES, MatrixPoint, every_point, points_of};
+pub(crate) use cases::Cases;
+pub(crate) use matrix::{BATCH_SIZES, every_point, points_of};
+pub(crate) use point::Point;
 pub(crate) use scope::Scope;
 pub(crate) use selection::{MAX_THREADS, Selection, parse_count};
 pub(crate) use sweep::{Loads, sweep_of, swept_specs};
@@ -280,7 +284,7 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
 pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
     // If the user names numbers of threads, only the engine is measured. If the user names loads
     // but no key counts, only the sweep is measured.
-    if selection.threads.is_some() {
+    if selection.threads.is_some() || selection.cases.is_some() {
         return Vec::new();
     }
     if let Some(keys) = &selection.keys {
@@ -368,7 +372,7 @@ impl Selection {
     /// Whether all parts of a run are included: the user names no key counts, loads or numbers of
     /// threads.
     pub(crate) fn includes_all(&self) -> bool {
-        self.keys.is_none() && self.load.is_none() && self.threads.is_none()
+        self.keys.is_none() && self.load.is_none() && self.threads.is_none() && self.cases.is_none()
     }
 
     /// Whether the filters of 1 GiB are measured.

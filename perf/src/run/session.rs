@@ -16,7 +16,7 @@ use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::measure::ledger::Ledger;
 use crate::measure::pages::SmallPages;
 use crate::measure::plan::{
-    Group, KEYS_OF_ONE_GIB, MatrixPoint, Planned, Scope, Selection, SubjectSpec, groups_of,
+    Group, KEYS_OF_ONE_GIB, Planned, Point, Scope, Selection, SubjectSpec, groups_of,
     groups_of_input, groups_of_one_gib, is_of_summary, subject_specs, subject_specs_of,
     subject_specs_of_one_gib,
 };
@@ -174,8 +174,8 @@ impl Session {
         )
     }
 
-    /// Measures one point of the matrix.
-    pub(crate) fn matrix_point(&mut self, point: &MatrixPoint) -> Result<()> {
+    /// Measures one point: of the matrix, or of the user's file of cases.
+    pub(crate) fn point(&mut self, point: &Point) -> Result<()> {
         let stream = KeyStream::new(point.keys as u64);
         self.plain(point.groups.clone(), &point.specs, stream, point.keys)
     }

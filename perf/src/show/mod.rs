@@ -2,6 +2,8 @@
 
 pub(crate) mod history;
 pub(crate) mod html;
+pub(crate) mod page;
+pub(crate) mod pictures;
 pub(crate) mod plots;
 pub(crate) mod reproduce;
 pub(crate) mod scaling;

@@ -3,10 +3,12 @@
 mod axis;
 mod draw;
 mod look;
+mod misses;
 mod rates;
 
 pub(crate) use draw::sample;
 pub(crate) use look::{Look, themed};
+pub(crate) use misses::{Misses, misses};
 pub(crate) use rates::{RATES_AT_LOAD, rate_curves, rate_points};
 
 use crate::base::format::{human_bytes, short_count};
@@ -32,6 +34,15 @@ const FONT_SIZE_IN_PAGE: u32 = 16;
 
 const DECADES: Scale = Scale::Powers(10.0);
 
+/// The size of a plot. A plot with a title also has a legend, and stands alone.
+fn size(title: Option<&str>) -> (u32, u32) {
+    if title.is_some() { ALONE } else { IN_PAGE }
+}
+
+fn font_size(title: Option<&str>) -> u32 {
+    if title.is_some() { FONT_SIZE_ALONE } else { FONT_SIZE_IN_PAGE }
+}
+
 /// A line of a plot: its label in the legend, its look, and its points.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
@@ -51,6 +62,15 @@ impl Series {
     ) -> Self {
         let look = Look::ours(color);
         Self { label, look: if is_rival { look.compared() } else { look }, points }
+    }
+
+    /// Returns the part of this series near the `x` of other series, so that it does not widen their plot.
+    pub(crate) fn around(self, series: &[Self]) -> Self {
+        let all = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+        let least = all().fold(f64::INFINITY, f64::min) / 2.0;
+        let most = all().fold(0.0, f64::max) * 2.0;
+        let is_near = |point: &(f64, f64)| (least..=most).contains(&point.0);
+        Self { points: self.points.into_iter().filter(is_near).collect(), ..self }
     }
 }
 
@@ -143,24 +163,34 @@ pub(crate) fn limit(results: &Results) -> Series {
 }
 
 /// Plots throughput over the bytes of a filter, on two logarithmic axes, with marks at the sizes of the caches.
-pub(crate) fn throughput(caches: &Caches, series: &[Series]) -> Result<String> {
-    by_bytes("bytes of the filter", "M ops/s", caches, series)
+pub(crate) fn throughput(
+    title: Option<&str>,
+    caches: &Caches,
+    series: &[Series],
+) -> Result<String> {
+    by_bytes(title, "bytes of the filter", "M ops/s", caches, series)
 }
 
-fn by_bytes(x_title: &str, y_title: &str, caches: &Caches, series: &[Series]) -> Result<String> {
+fn by_bytes(
+    title: Option<&str>,
+    x_title: &str,
+    y_title: &str,
+    caches: &Caches,
+    series: &[Series],
+) -> Result<String> {
     let bytes = |x: f64| human_bytes(x.round() as u64).replace(".00", "");
     let levels = [(caches.l1d, "L1d"), (caches.l2, "L2"), (caches.l3, "L3")];
     let marks = levels.into_iter().filter_map(|(bytes, name)| Some((bytes? as f64, name)));
     let frame = Frame {
-        size: IN_PAGE,
-        title: None,
+        size: size(title),
+        title,
         x: Side { title: x_title, scale: Scale::Powers(2.0), label: &bytes },
         y: Side { title: y_title, scale: DECADES, label: &plain },
         marks: marks.collect(),
         y_labels: FIGURES,
-        font_size: FONT_SIZE_IN_PAGE,
+        font_size: font_size(title),
     };
-    frame.draw(series)
+    frame.draw_where_shown(series)
 }
 
 /// Plots a quantity over the number of keys, on two logarithmic axes. The picture has a title and a legend, so that it
@@ -183,50 +213,55 @@ pub(crate) fn with_legend(title: &str, y_title: &str, series: &[Series]) -> Resu
 pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<String> {
     let threads = |x: f64| format!("{x:.0}");
     let frame = Frame {
-        size: if title.is_some() { ALONE } else { IN_PAGE },
+        size: size(title),
         title,
         x: Side { title: "threads", scale: Scale::Powers(2.0), label: &threads },
         y: Side { title: "M ops/s", scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
-        font_size: if title.is_some() { FONT_SIZE_ALONE } else { FONT_SIZE_IN_PAGE },
+        font_size: font_size(title),
     };
-    if title.is_some() { frame.draw_with_legend(series) } else { frame.draw(series) }
+    frame.draw_where_shown(series)
 }
 
 /// Plots throughput over the load.
-pub(crate) fn by_load(series: &[Series]) -> Result<String> {
+pub(crate) fn by_load(title: Option<&str>, series: &[Series]) -> Result<String> {
     let load = |x: f64| format!("{x:.0} %");
     let frame = Frame {
-        size: IN_PAGE,
-        title: None,
+        size: size(title),
+        title,
         x: Side { title: "slots in use", scale: Scale::Linear, label: &load },
         y: Side { title: "M ops/s", scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
-        font_size: FONT_SIZE_IN_PAGE,
+        font_size: font_size(title),
     };
-    frame.draw(series)
+    frame.draw_where_shown(series)
 }
 
 /// Plots false-positive rates over bits per key.
-pub(crate) fn rates(series: &[Series]) -> Result<String> {
+pub(crate) fn rates(title: Option<&str>, series: &[Series]) -> Result<String> {
     let rate = |y: f64| format!("{} %", plain(y * 100.0));
     let frame = Frame {
-        size: IN_PAGE,
-        title: None,
+        size: size(title),
+        title,
         x: Side { title: "bits per key", scale: Scale::Linear, label: &plain },
         y: Side { title: "false-positive rate", scale: DECADES, label: &rate },
         marks: Vec::new(),
         y_labels: FIGURES + 16,
-        font_size: FONT_SIZE_IN_PAGE,
+        font_size: font_size(title),
     };
-    frame.draw(series)
+    frame.draw_where_shown(series)
 }
 
 /// Plots points in named rows. The y of a point is the index of its row. The first row is at the top, so the axis shows
 /// negated indices.
-pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Result<String> {
+pub(crate) fn by_name(
+    title: Option<&str>,
+    x_title: &str,
+    names: &[String],
+    series: &[Series],
+) -> Result<String> {
     let name = |y: f64| {
         let is_whole = (y - y.round()).abs() < 1e-6 && y < 0.5;
         let index = is_whole.then(|| (-y.round()) as usize);
@@ -240,15 +275,15 @@ pub(crate) fn by_name(x_title: &str, names: &[String], series: &[Series]) -> Res
         })
         .collect();
     let frame = Frame {
-        size: (IN_PAGE.0, 80 + 24 * names.len() as u32),
-        title: None,
+        size: (size(title).0, 80 + 24 * names.len() as u32),
+        title,
         x: Side { title: x_title, scale: Scale::Linear, label: &plain },
         y: Side { title: "", scale: Scale::Rows, label: &name },
         marks: Vec::new(),
         y_labels: NAMES,
-        font_size: FONT_SIZE_IN_PAGE,
+        font_size: font_size(title),
     };
-    frame.draw(&down)
+    frame.draw_where_shown(&down)
 }
 
 /// Plots changes in per cent over named steps.
@@ -320,7 +355,7 @@ pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
 
 /// Plots the series of [`roofline_series`].
 pub(crate) fn roofline(caches: &Caches, series: &[Series]) -> Result<String> {
-    by_bytes("bytes of the working set", "M lines/s", caches, series)
+    by_bytes(None, "bytes of the working set", "M lines/s", caches, series)
 }
 
 #[cfg(test)]
@@ -351,14 +386,14 @@ mod tests {
         let series = throughput_series(&results, |_| true);
         assert_eq!(series.len(), 2);
         assert_eq!(series[0].points[1].0, 1_500_000.0);
-        let svg = throughput(&results.environment.caches, &series).unwrap();
+        let svg = throughput(None, &results.environment.caches, &series).unwrap();
         assert_complete(&svg);
     }
 
     #[test]
     fn caches_inside_the_plot_are_marked() {
         let caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: None };
-        let svg = throughput(&caches, &throughput_series(&two_sizes(), |_| true)).unwrap();
+        let svg = throughput(None, &caches, &throughput_series(&two_sizes(), |_| true)).unwrap();
         assert!(svg.contains("L2\n") && !svg.contains("L3\n") && !svg.contains("L1d\n"), "{svg}");
     }
 
@@ -373,7 +408,7 @@ mod tests {
         let series = load_series(&results, |_| true);
         let labels: Vec<&str> = series.iter().map(|line| &*line.label).collect();
         assert_eq!(labels, ["cache-line-quotient r8", "qfilter r8"]);
-        let svg = by_load(&series).unwrap();
+        let svg = by_load(None, &series).unwrap();
         assert_complete(&svg);
         assert!(svg.contains("75 %") && svg.contains("90 %"));
     }
@@ -392,20 +427,20 @@ mod tests {
         let names = ["first", "second"].map(String::from);
         let series = [Series::new("s".into(), 0, false, vec![(0.0, 0.0), (2.5, 1.0)])];
         for svg in [
-            by_name("misses", &names, &series).unwrap(),
+            by_name(None, "misses", &names, &series).unwrap(),
             by_step("commit", &names, &series).unwrap(),
         ] {
             assert_complete(&svg);
             assert!(svg.contains("first\n"), "{svg}");
         }
-        assert!(by_name("misses", &names, &series).unwrap().contains("second\n"));
+        assert!(by_name(None, "misses", &names, &series).unwrap().contains("second\n"));
     }
 
     #[test]
     fn values_that_an_axis_cannot_show_are_left_out() {
         let absurd = [f64::NAN, f64::INFINITY, -1.0, 0.0].map(|value| (value, value));
         let series = [Series::new("absurd".into(), 0, false, absurd.into())];
-        assert_eq!(throughput(&Caches::default(), &series).unwrap(), "");
+        assert_eq!(throughput(None, &Caches::default(), &series).unwrap(), "");
         // A picture that stands alone shows its title and legend, and an empty frame.
         for svg in [
             with_legend("title", "ns", &series).unwrap(),
@@ -417,7 +452,7 @@ mod tests {
         let mut points: Vec<(f64, f64)> = absurd.into();
         points.extend([(1e-300, 1e-300), (1e300, 1e300)]);
         let series = [Series::new("absurd".into(), 0, false, points)];
-        assert_complete(&throughput(&Caches::default(), &series).unwrap());
+        assert_complete(&throughput(None, &Caches::default(), &series).unwrap());
     }
 
     fn assert_complete(svg: &str) {

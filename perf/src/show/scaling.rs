@@ -27,7 +27,7 @@ const TASKS: [Task; 4] = [
 /// The title and the lines of a plot.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
-    file: &'static str,
+    pub(crate) file: &'static str,
     pub(crate) title: String,
     pub(crate) series: Vec<Series>,
 }

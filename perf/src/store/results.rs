@@ -239,6 +239,17 @@ impl Results {
         replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
     }
 
+    /// Writes `results.csv`, `results.json` without line breaks, and `env.json`, for readers of a published run.
+    ///
+    /// # Errors
+    ///
+    /// Bad input if a file cannot be written.
+    pub(crate) fn save_data(&self, directory: &Path) -> Result<()> {
+        replace(&directory.join("results.csv"), &rows_as_csv(&self.rows)?)?;
+        replace(&directory.join("results.json"), &serde_json::to_vec(self)?)?;
+        replace(&directory.join("env.json"), &serde_json::to_vec_pretty(&self.environment)?)
+    }
+
     /// Reads the `results.json` of a directory, and its `samples.json` if there is one.
     ///
     /// # Errors

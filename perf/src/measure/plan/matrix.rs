@@ -1,7 +1,7 @@
 //! The filters and groups of each part of the matrix (see [`Matrix`]). The cases of a group are
 //! interleaved. They have the same keys and workload, and differ in their filters and calls.
 
-use super::{Group, ONE_PERCENT, Scope, Selection, SubjectSpec, TWELVE_BITS};
+use super::{Group, ONE_PERCENT, Point, Scope, Selection, SubjectSpec, TWELVE_BITS};
 use crate::measure::environment::Caches;
 use crate::model::{Calls, Form, Level, Matrix, Op, Rival, Sizing, Workload};
 use trommel::FilterKind;
@@ -66,37 +66,6 @@ const KEYS_OF_BITS: usize = 1_000_000;
 /// The number of keys in all small filters together.
 const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
 
-/// A point of the matrix: filters over the same keys, and the groups of cases in which a part of the matrix measures
-/// them. A part has a point for each of its numbers of keys.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MatrixPoint {
-    pub(crate) keys: usize,
-    pub(crate) specs: Vec<SubjectSpec>,
-    pub(crate) groups: Vec<Group>,
-}
-
-impl MatrixPoint {
-    fn new(matrix: Matrix, keys: usize, specs: Vec<SubjectSpec>) -> Self {
-        let group = |workload| Group {
-            op: Op::Contains,
-            workload: Some(workload),
-            keys,
-            input: None,
-            hashed: false,
-            matrix: Some(matrix),
-        };
-        let groups = [Workload::Hit, Workload::Miss].map(group).into();
-        Self { keys, specs, groups }
-    }
-
-    /// Returns the same filters and groups with another number of keys.
-    pub(crate) fn with_keys(mut self, keys: usize) -> Self {
-        self.keys = keys;
-        self.groups.iter_mut().for_each(|group| group.keys = keys);
-        self
-    }
-}
-
 /// Returns a filter of every kind, and the rivals of the split-block and the standard Bloom filter.
 fn every_kind() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
@@ -142,11 +111,24 @@ fn as_trees() -> Vec<SubjectSpec> {
     every_kind().into_iter().map(tree).collect()
 }
 
+/// Returns the point of a part of the matrix for this number of keys.
+fn point(matrix: Matrix, keys: usize, specs: Vec<SubjectSpec>) -> Point {
+    let group = |workload| Group {
+        op: Op::Contains,
+        workload: Some(workload),
+        keys,
+        input: None,
+        hashed: false,
+        matrix: Some(matrix),
+    };
+    Point { keys, specs, groups: [Workload::Hit, Workload::Miss].map(group).into() }
+}
+
 /// Returns all points of the matrix, each with its part, for a machine with these caches.
-pub(crate) fn every_point(caches: &Caches) -> Vec<(Matrix, MatrixPoint)> {
+pub(crate) fn every_point(caches: &Caches) -> Vec<(Matrix, Point)> {
     let at = |level: Level| keys_for(level, caches).map(|keys| (level, keys));
     let mut all = Vec::new();
-    let mut add = |matrix, keys, specs| all.push((matrix, MatrixPoint::new(matrix, keys, specs)));
+    let mut add = |matrix, keys, specs| all.push((matrix, point(matrix, keys, specs)));
     for (level, keys) in [Level::L2, Level::Llc, Level::Dram].into_iter().filter_map(at) {
         add(Matrix::BatchSizes, keys, every_kind());
         add(Matrix::Column(level), keys, every_kind());
@@ -162,8 +144,11 @@ pub(crate) fn every_point(caches: &Caches) -> Vec<(Matrix, MatrixPoint)> {
     all
 }
 
-/// Returns the points of the parts that a selection includes.
-pub(crate) fn points_of(selection: &Selection, caches: &Caches) -> Vec<MatrixPoint> {
+/// Returns the points of the parts that a selection includes, or those of the user's file of cases.
+pub(crate) fn points_of(selection: &Selection, caches: &Caches) -> Vec<Point> {
+    if let Some(cases) = &selection.cases {
+        return cases.points.clone();
+    }
     let all = every_point(caches).into_iter();
     all.filter(|(matrix, _)| selection.includes(marks(*matrix))).map(|(_, point)| point).collect()
 }

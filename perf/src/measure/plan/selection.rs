@@ -1,7 +1,9 @@
 //! The selection of cases on the command line.
 
+use super::Cases;
 use clap::Args;
 use regex::Regex;
+use std::path::Path;
 
 /// The most threads of an engine.
 pub(crate) const MAX_THREADS: usize = 1024;
@@ -36,9 +38,19 @@ pub(crate) struct Selection {
     /// with one thread and with one per core.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
     pub(crate) threads: Option<Vec<usize>>,
+    /// Measure the cases that this file describes, and nothing else. It is a TOML file with a table `[[case]]` for each
+    /// filter: `filter` (the kind), `size` (`12-bit`, `fpr-1%` or `64-MiB`), `keys` (a list), and optionally
+    /// `operations` (a list of contains/hit, contains/miss, contains/mixed, insert and build) and `rivals = false`.
+    #[arg(long, value_name = "FILE", value_parser = read_cases, conflicts_with_all = ["full", "keys", "load", "threads"])]
+    pub(crate) cases: Option<Cases>,
     /// With --filter, leave out the rivals of the selected cases, unless --filter matches them too.
     #[arg(long)]
     pub(crate) no_rivals: bool,
+}
+
+/// Reads the cases of a file.
+fn read_cases(path: &str) -> Result<Cases, String> {
+    Cases::read(Path::new(path)).map_err(|error| format!("{error:#}"))
 }
 
 /// Parses a count: `1000000`, `1e6`, `2.5e6`.

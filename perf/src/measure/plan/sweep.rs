@@ -64,8 +64,8 @@ const ENDS: [u32; 2] = [75, 95];
 
 /// Returns the table sizes and loads of a selection.
 pub(crate) fn sweep_of(selection: &Selection) -> Vec<Loads> {
-    let is_engine_only = selection.threads.is_some();
-    if is_engine_only || (selection.keys.is_some() && selection.load.is_none()) {
+    let is_other_only = selection.threads.is_some() || selection.cases.is_some();
+    if is_other_only || (selection.keys.is_some() && selection.load.is_none()) {
         return Vec::new();
     }
     let of_size = |slots, loads: &[u32]| {

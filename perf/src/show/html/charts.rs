@@ -4,7 +4,7 @@ use super::{escape, heading};
 use crate::base::format::short_count;
 use crate::model::{Api, Op, Row, Workload, short_slots};
 use crate::show::history::History;
-use crate::show::plots::{RATES_AT_LOAD, Series, themed};
+use crate::show::plots::{Misses, RATES_AT_LOAD, Series, themed};
 use crate::show::tables::label;
 use crate::show::{plots, scaling};
 use crate::store::results::Results;
@@ -97,20 +97,15 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
         if series.is_empty() {
             continue;
         }
-        series.insert(0, around(&limit, &series));
-        figure(&mut section.html, title, &plots::throughput(&results.environment.caches, &series)?);
+        series.insert(0, limit.clone().around(&series));
+        figure(
+            &mut section.html,
+            title,
+            &plots::throughput(None, &results.environment.caches, &series)?,
+        );
     }
     section.html.push_str("</div>");
     Ok(Some(section))
-}
-
-/// The part of the roofline at sizes near the sizes of the series, so that the roofline does not widen the plot.
-fn around(limit: &Series, series: &[Series]) -> Series {
-    let sizes = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-    let least = sizes().fold(f64::INFINITY, f64::min) / 2.0;
-    let most = sizes().fold(0.0, f64::max) * 2.0;
-    let is_near = |point: &&(f64, f64)| (least..=most).contains(&point.0);
-    Series { points: limit.points.iter().filter(is_near).copied().collect(), ..limit.clone() }
 }
 
 /// Whether a row is a batch of ours, or any call of a rival.
@@ -201,7 +196,7 @@ pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
                 is_it(row) && is_shown && wanted(row)
             });
             let subject = format!(", {family}, {} slots", short_slots(slots));
-            figure_of(&mut section.html, title, &subject, &plots::by_load(&series)?);
+            figure_of(&mut section.html, title, &subject, &plots::by_load(None, &series)?);
         }
         section.html.push_str("</div>");
     }
@@ -234,21 +229,12 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
         figure(
             &mut section.html,
             &format!("False-positive rate by bits per key: {}", title.to_lowercase()),
-            &plots::rates(series)?,
+            &plots::rates(None, series)?,
         );
     }
     section.html.push_str("</div>");
     Ok(Some(section))
 }
-
-/// A column of counted events: its name, and its value in a row.
-type Events = (&'static str, fn(&Row) -> Option<f64>);
-
-const EVENTS: [Events; 3] = [
-    ("cache misses", |row| row.cache_misses_per_op),
-    ("last-level read misses", |row| row.llc_misses_per_op),
-    ("data-TLB read misses", |row| row.dtlb_misses_per_op),
-];
 
 /// Plots cache misses per lookup, or adds a note that says why they could not be counted.
 pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
@@ -256,50 +242,28 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
         return Ok(None);
     }
     let mut section = Section::new("misses", "Cache misses of a lookup");
-    let is_counted = |row: &&Row| {
-        row.case.is_plain()
-            && row.case.op == Op::Contains
-            && is_preferred(row)
-            && EVENTS.iter().any(|(_, events)| events(row).is_some())
-    };
-    let counted: Vec<&Row> = results.rows.iter().filter(is_counted).collect();
-    let Some(keys) = counted.iter().map(|row| row.case.keys).max() else {
-        section.note(&why_none(results));
-        return Ok(Some(section));
-    };
-    let source = counted.first().map_or("", |row| &row.counters);
-    section.note(&format!(
-        "Source of the counts: {source}. The lookups are those at {} keys.",
-        short_count(keys)
-    ));
     let mut drawn = String::new();
     let mut in_legend = Vec::new();
     for (workload, keys_are) in [(Workload::Miss, "absent"), (Workload::Hit, "present")] {
-        let is_it = |row: &&&Row| row.case.keys == keys && row.case.workload == Some(workload);
-        let rows: Vec<&Row> = counted.iter().filter(is_it).copied().collect();
-        let names: Vec<String> = rows.iter().map(|row| short_label(row)).collect();
-        let series = EVENTS.iter().enumerate().map(|(i, (name, events))| {
-            let points = rows.iter().enumerate();
-            let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
-            let look = plots::Look::ours(i).points();
-            Series { label: (*name).into(), look, points: points.collect() }
-        });
-        let series: Vec<Series> = series.collect();
+        let Some(misses) = plots::misses(results, workload) else {
+            section.note(&why_none(results));
+            return Ok(Some(section));
+        };
         let title = format!("Misses per lookup of {keys_are} keys");
-        figure(&mut drawn, &title, &plots::by_name("misses per lookup", &names, &series)?);
-        in_legend = series;
+        let Misses { names, series, .. } = &misses;
+        figure(&mut drawn, &title, &plots::by_name(None, "misses per lookup", names, series)?);
+        if in_legend.is_empty() {
+            section.note(&format!(
+                "Source of the counts: {}. The lookups are those at {} keys.",
+                misses.source,
+                short_count(misses.keys)
+            ));
+            in_legend = misses.series;
+        }
     }
     legend(&mut section.html, &in_legend)?;
     let _ = write!(section.html, "<div class=\"plots\">{drawn}</div>");
     Ok(Some(section))
-}
-
-/// The label of a row at the side of a plot, shortened for a rival that has the size of another filter.
-fn short_label(row: &Row) -> String {
-    match (&row.case.rival, row.case.takes_size) {
-        (Some(rival), true) => format!("{rival} as {}", row.case.filter),
-        _ => label(row),
-    }
 }
 
 fn why_none(results: &Results) -> String {

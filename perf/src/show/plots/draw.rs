@@ -84,6 +84,11 @@ impl Frame<'_> {
         Ok(svg)
     }
 
+    /// Draws the lines with a legend if the frame has a title, and otherwise as [`Frame::draw`] does.
+    pub(super) fn draw_where_shown(&self, series: &[Series]) -> Result<String> {
+        if self.title.is_some() { self.draw_with_legend(series) } else { self.draw(series) }
+    }
+
     /// Returns the points that both axes can show.
     fn points<'s>(&self, series: &'s [Series]) -> impl Iterator<Item = (f64, f64)> + use<'s> {
         let (x, y) = (self.x.scale, self.y.scale);
