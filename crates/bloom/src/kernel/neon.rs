@@ -116,8 +116,8 @@ impl Fields {
     #[target_feature(enable = "neon")]
     pub(super) fn positions(&self, products: uint64x2_t) -> uint8x16_t {
         let products = vreinterpretq_u8_u64(products);
-        let [first, second] = self.sources.map(|sources| {
-            let lanes = vreinterpretq_u16_u8(vqtbl1q_u8(products, sources));
+        let [first, second] = core::array::from_fn(|i| {
+            let lanes = vreinterpretq_u16_u8(vqtbl1q_u8(products, self.sources[i]));
             vreinterpretq_u8_u16(vshlq_u16(lanes, self.shifts))
         });
         vuzp2q_u8(first, second)

@@ -67,7 +67,7 @@ pub(super) const GROUP: usize = 8;
 pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
     let words = (B::BLOCK_BYTES / WORD_BYTES) as u64;
-    hashes.map(|hash| (B::block(geometry, hash) * words) as u32)
+    core::array::from_fn(|i| (B::block(geometry, hashes[i]) * words) as u32)
 }
 
 #[inline(always)]

@@ -48,7 +48,7 @@ impl Body for SplitBlockBody {
     /// One bit in each lane.
     #[inline(always)]
     fn mask(_: Geometry, hash: u64) -> [u32; 8] {
-        SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27))
+        core::array::from_fn(|lane| 1 << ((hash as u32).wrapping_mul(SALTS[lane]) >> 27))
     }
 }
 

@@ -231,7 +231,7 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
 #[target_feature(enable = "avx2")]
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     let zero = _mm256_setzero_si256();
-    let [a, b, c, d, e, f, g, h] = missing.map(|missing| _mm256_cmpeq_epi32(missing, zero));
+    let [a, b, c, d, e, f, g, h] = core::array::from_fn(|i| _mm256_cmpeq_epi32(missing[i], zero));
     // Packs work within 128-bit halves: each vector has four keys, with four bytes of each key in either half.
     let first = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let second = _mm256_packs_epi16(_mm256_packs_epi32(e, f), _mm256_packs_epi32(g, h));

@@ -47,8 +47,8 @@ impl Chunk {
     #[inline(always)]
     fn locate(&mut self, geometry: &Geometry, hashes: &[u64; KEYS]) {
         let fixed_points: Column<u64> = core::array::from_fn(|i| geometry.fixed_point(hashes[i]));
-        self.buckets = fixed_points.map(|fixed_point| (fixed_point >> 32) as u32);
-        self.fingerprints = fixed_points.map(|fixed_point| geometry.fingerprint(fixed_point));
+        self.buckets = core::array::from_fn(|i| (fixed_points[i] >> 32) as u32);
+        self.fingerprints = core::array::from_fn(|i| geometry.fingerprint(fixed_points[i]));
     }
 
     /// For each key, a byte: whether the bucket in the key's word holds the key's fingerprint.

@@ -47,7 +47,8 @@ fn moved(old: u8x16, up: u8x16, first: i8, last: i8, incoming: u8) -> u8x16 {
 
 #[inline(always)]
 fn bytes_of(mask: i8x16) -> u8x16 {
-    u8x16::from(mask.to_array().map(|byte| byte as u8))
+    let mask = mask.to_array();
+    u8x16::from(core::array::from_fn(|i| mask[i] as u8))
 }
 
 impl Moves for Plain {

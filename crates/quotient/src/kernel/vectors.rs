@@ -93,7 +93,8 @@ pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
     // SAFETY: the caller guarantees that the eight bytes at each offset can be read.
-    let [a, b, c, d, e, f, g, h] = bytes.map(|byte| unsafe { word(start, byte as usize) as i64 });
+    let [a, b, c, d, e, f, g, h] =
+        core::array::from_fn(|i| unsafe { word(start, bytes[i] as usize) as i64 });
     _mm512_setr_epi64(a, b, c, d, e, f, g, h)
 }
 

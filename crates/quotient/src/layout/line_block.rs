@@ -34,20 +34,24 @@ const UNUSED_BITS: u64 = 0x3F << SLOTS;
 pub(crate) const RUNENDS_SHIFT: u32 = 8;
 pub(crate) const OFFSET_SHIFT: u32 = 58;
 
+#[inline(always)]
 fn line(table: &[u8], block: usize) -> &[u8; LINE_BYTES] {
     &table.as_chunks().0[block]
 }
 
+#[inline(always)]
 fn line_mut(table: &mut [u8], block: usize) -> &mut [u8; LINE_BYTES] {
     &mut table.as_chunks_mut().0[block]
 }
 
+#[inline(always)]
 fn word(line: &[u8; LINE_BYTES], at: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&line[at..at + 8]);
     u64::from_le_bytes(bytes)
 }
 
+#[inline(always)]
 fn change(line: &mut [u8; LINE_BYTES], at: usize, mask: u64, bits: u64) {
     let changed = (word(line, at) & !mask) | bits;
     line[at..at + 8].copy_from_slice(&changed.to_le_bytes());

@@ -33,8 +33,9 @@ fn fields(hash: u64) -> [__m256i; 2] {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn masks(hash: u64) -> [__m256i; 2] {
-    fields(hash).map(|fields| {
-        let position = _mm256_and_si256(fields, _mm256_set1_epi64x(63));
+    let fields = fields(hash);
+    core::array::from_fn(|half| {
+        let position = _mm256_and_si256(fields[half], _mm256_set1_epi64x(63));
         _mm256_sllv_epi64(_mm256_set1_epi64x(1), position)
     })
 }
@@ -44,7 +45,7 @@ fn masks(hash: u64) -> [__m256i; 2] {
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn signs(line: [__m256i; 2], hash: u64) -> [__m256i; 2] {
     let fields = fields(hash);
-    [0, 1].map(|half: usize| {
+    core::array::from_fn(|half| {
         // A bit reaches the sign by a shift of 63 - position.
         let distance = _mm256_andnot_si256(fields[half], _mm256_set1_epi64x(63));
         _mm256_sllv_epi64(line[half], distance)

@@ -43,7 +43,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
                 let held = |i: usize| unsafe {
                     vld1q_u8_x4(table.as_ptr().add(line(keys[2 * pair + i])))
                 };
-                let [first, second] = [0, 1].map(|i| vqtbl4q_u8(held(i), indices));
+                let [first, second] = core::array::from_fn(|i| vqtbl4q_u8(held(i), indices));
                 let bytes = vcombine_u8(vget_low_u8(first), vget_high_u8(second));
                 vtstq_u8(bytes, neon::bits_in_byte(positions))
             }));
@@ -61,7 +61,8 @@ fn mask(hash: u64) -> [uint64x2_t; 4] {
     // rest, so that the two bits above a position are zero.
     let kept = pair(EVERY_OTHER << PATTERN_SHIFT, EVERY_OTHER << (PATTERN_SHIFT + PATTERN_STEP));
     let positions = vandq_u64(vdupq_n_u64(pattern_positions(hash)), kept);
-    [0, 2, 4, 6].map(|lane: u32| {
+    core::array::from_fn(|i| {
+        let lane = 2 * i as u32;
         // A negative number shifts to the right.
         let start = |lane| (-i64::from(PATTERN_SHIFT + PATTERN_STEP * lane)).cast_unsigned();
         let starts = vreinterpretq_s64_u64(pair(start(lane), start(lane + 1)));

@@ -25,7 +25,7 @@ pub(super) const KERNELS: BatchKernels =
 fn fields(hash: u64, hashes: u32) -> [__m256i; 2] {
     let product = _mm256_set1_epi64x(pattern_positions(hash).cast_signed());
     let starts = field_starts(hashes);
-    [0, 1].map(|half| _mm256_srlv_epi64(product, x86::load_4(starts, half)))
+    core::array::from_fn(|half| _mm256_srlv_epi64(product, x86::load_4(starts, half)))
 }
 
 /// # Safety
@@ -38,8 +38,9 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     // The read needs no alignment.
     let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
     // A shift by 63 - position makes the key's bit the sign of its lane.
-    let [low, high] = fields(hash, geometry.hashes).map(|fields| {
-        let distance = _mm256_andnot_si256(fields, _mm256_set1_epi64x(63));
+    let fields = fields(hash, geometry.hashes);
+    let [low, high] = core::array::from_fn(|half| {
+        let distance = _mm256_andnot_si256(fields[half], _mm256_set1_epi64x(63));
         _mm256_sllv_epi64(_mm256_set1_epi64x(word), distance)
     });
     _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_and_si256(low, high))) == 0b1111
@@ -50,8 +51,9 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    let [low, high] = fields(hash, geometry.hashes).map(|fields| {
-        let positions = _mm256_and_si256(fields, _mm256_set1_epi64x(63));
+    let fields = fields(hash, geometry.hashes);
+    let [low, high] = core::array::from_fn(|half| {
+        let positions = _mm256_and_si256(fields[half], _mm256_set1_epi64x(63));
         _mm256_sllv_epi64(_mm256_set1_epi64x(1), positions)
     });
     let pattern = x86::or_lanes(_mm256_or_si256(low, high));

@@ -72,7 +72,8 @@ fn patterns(hashes: &[u64; GROUP], count: u32) -> [uint64x2_t; 4] {
     let odd = |product| {
         vandq_u64(vshrq_n_u64::<{ (PATTERN_SHIFT + PATTERN_STEP) as i32 }>(product), every_other)
     };
-    let (mut evens, mut odds) = (products.map(even), products.map(odd));
+    let mut evens = core::array::from_fn(|i| even(products[i]));
+    let mut odds = core::array::from_fn(|i| odd(products[i]));
     let mut patterns = [vdupq_n_u64(0); 4];
     let add = |patterns: &mut [uint64x2_t; 4], positions: &mut [uint64x2_t; 4]| {
         for (pattern, positions) in patterns.iter_mut().zip(positions) {

@@ -16,7 +16,7 @@ pub(super) const KERNELS: BatchKernels =
 #[target_feature(enable = "neon")]
 fn mask(hash: u64) -> [uint32x4_t; 2] {
     let (salts, _) = SALTS.as_chunks::<4>();
-    [0, 1].map(|half: usize| {
+    core::array::from_fn(|half| {
         // SAFETY: reads the 16 bytes of the array.
         let salts = unsafe { vld1q_u32(salts[half].as_ptr()) };
         let positions = vshrq_n_u32::<27>(vmulq_n_u32(salts, hash as u32));

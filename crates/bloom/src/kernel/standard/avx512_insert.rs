@@ -123,8 +123,8 @@ fn insert_pipelined<F: Fetch>(
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: [__m512i; 2], bit: usize, bits: __m512i) -> __m512i {
     let power = _mm512_set1_epi64(POWERS[bit].cast_signed());
-    let [first, second] = hashes.map(|hashes| {
-        let x = _mm512_mullo_epi64(hashes, power);
+    let [first, second] = core::array::from_fn(|half| {
+        let x = _mm512_mullo_epi64(hashes[half], power);
         let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), bits);
         _mm512_add_epi64(high, _mm512_srli_epi64::<32>(_mm512_mul_epu32(x, bits)))
     });

@@ -361,7 +361,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         // SAFETY: the buckets of chains are in the table, whose length was checked in `new`.
         unsafe { W::write(parts.table.as_mut_ptr(), buckets, slots, active & !waiting) };
         if waiting != 0 {
-            group.retry([buckets, fingerprints, steps].map(lanes_of), waiting);
+            group.retry([lanes_of(buckets), lanes_of(fingerprints), lanes_of(steps)], waiting);
         }
     }
 }

@@ -151,7 +151,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
             W::write(window.table.as_mut_ptr(), buckets, slots, lanes);
         }
         if waiting != 0 {
-            group.retry([buckets, fingerprints, steps].map(lanes_of), waiting);
+            group.retry([lanes_of(buckets), lanes_of(fingerprints), lanes_of(steps)], waiting);
         }
         room & !waiting
     }

@@ -309,7 +309,7 @@ fn raise_offsets(offsets: &mut [u8], block: usize, count: usize) {
         return;
     };
     let indices = i8x16::from(core::array::from_fn(|i| i as i8));
-    let raised = i8x16::splat(count as i8).simd_gt(indices) & i8x16::ONE;
-    let raised = u8x16::from(raised.to_array().map(|one| one as u8));
+    let raised = (i8x16::splat(count as i8).simd_gt(indices) & i8x16::ONE).to_array();
+    let raised = u8x16::from(core::array::from_fn(|i| raised[i] as u8));
     *vector = u8x16::from(*vector).saturating_add(raised).to_array();
 }

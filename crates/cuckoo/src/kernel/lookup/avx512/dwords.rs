@@ -67,7 +67,8 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     let evens = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     let odds = _mm512_or_si512(evens, _mm512_set1_epi32(1));
     let buckets = _mm512_permutex2var_epi32(a, odds, b);
-    let [a, b] = [a, b].map(|fixed| _mm512_srl_epi64(fixed, shape.fingerprint_shift));
+    let fingerprint = |fixed_point| _mm512_srl_epi64(fixed_point, shape.fingerprint_shift);
+    let [a, b] = [fingerprint(a), fingerprint(b)];
     let bits = _mm512_permutex2var_epi32(a, evens, b);
     let fingerprints = _mm512_and_si512(bits, _mm512_set1_epi32(0xFF));
     (buckets, _mm512_max_epu32(fingerprints, _mm512_set1_epi32(1)))
@@ -79,7 +80,7 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i {
-    let [first, second] = MIX_FACTORS.map(|factor| _mm512_set1_epi32(factor.into()));
+    let [first, second] = core::array::from_fn(|i| _mm512_set1_epi32(MIX_FACTORS[i].into()));
     let once = _mm512_mullo_epi16(fingerprints, first);
     let mixed = _mm512_mullo_epi16(_mm512_xor_si512(once, _mm512_srli_epi16::<7>(once)), second);
     let half = _mm512_mulhi_epu16(mixed, shape.half_span);

@@ -73,7 +73,7 @@ fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i {
-    let [first, second] = MIX_FACTORS.map(|factor| _mm512_set1_epi64(factor.into()));
+    let [first, second] = core::array::from_fn(|i| _mm512_set1_epi64(MIX_FACTORS[i].into()));
     let once = _mm512_mullo_epi16(fingerprints, first);
     let mixed = _mm512_mullo_epi16(_mm512_xor_si512(once, _mm512_srli_epi16::<7>(once)), second);
     let half = _mm512_mulhi_epu16(mixed, shape.half_span);
