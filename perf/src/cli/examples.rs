@@ -43,7 +43,7 @@ Examples:
 pub(super) const TEXTBOOK: &str = "\
 Examples:
   trommel-perf textbook --quick
-  trommel-perf textbook --out textbook --plots docs/plots --splice RESULTS.md";
+  trommel-perf textbook --out textbook --plots docs/plots --splice docs/textbook.md";
 
 pub(super) const ADVISE: &str = "\
 Examples:

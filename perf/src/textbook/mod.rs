@@ -38,7 +38,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// The extent of the results in RESULTS.md.
+    /// The extent of the results in docs/textbook.md.
     pub(crate) fn full() -> Self {
         let keys = vec![50, 100, 150, 200, 500, 1000, 10_000, 100_000, 1_000_000];
         Self { place_bits: 16, seeds: 10, keys, orders: 10, timed_inserts: 200_000 }

@@ -115,7 +115,7 @@ impl Cases {
 impl Entry {
     fn points(&self) -> Result<Vec<Point>> {
         let Self { filter, size, keys, operations, rivals } = self;
-        let kind: FilterKind = filter.parse().context("filter")?;
+        let kind: FilterKind = filter.parse().with_context(|| format!("filter = {filter:?}"))?;
         let sizing: Sizing = size.parse()?;
         ensure!(
             matches!(sizing, Sizing::BitsPerKey(_) | Sizing::Fpr(_) | Sizing::Bytes(_)),
