@@ -55,6 +55,9 @@ fn a_killed_run_leaves_complete_files_and_is_resumed() {
     let all = rows(&out);
     assert!(all.len() > kept.len() || all == kept, "{} of {}", kept.len(), all.len());
     assert!(all.starts_with(&kept));
+    // Standard error is a pipe here, so it has a line for each case that this run measured.
+    let logged = said(&resumed).lines().filter(|line| line.contains(" ns ±")).count();
+    assert_eq!(logged, all.len() - kept.len(), "{}", said(&resumed));
     let samples = json(&out.join("samples.json")).unwrap();
     let repetitions = samples["ns_per_op"].as_object().unwrap();
     assert_eq!(repetitions.len(), all.len());

@@ -108,7 +108,8 @@ fn interrupted_merges_and_folds_leave_only_the_old_file() {
         for (name, number) in [("INT", 2), ("TERM", 15)] {
             let before = folder.names();
             let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
-            // `wait` would close the pipe, and so end the filter before the signal ends the program.
+            // If the child still had its standard input, `wait` would close it. The program could then find the end of
+            // its input before it handles the signal.
             let _pipe = child.stdin.take();
             wait_until(|| folder.names().len() > before.len());
             signal(&child, name);
@@ -128,7 +129,7 @@ fn a_filter_is_read_from_a_pipe_to_its_end_and_no_further() {
     let info = |input: &[u8]| feed(folder.command(["info", "/dev/stdin"]), input);
     info(&filter).silent();
     let (len, one_more) = (filter.len(), filter.len() + 1);
-    // The rest of the input is longer than a pipe's buffer. The command must end without reading it.
+    // The rest of the input is longer than a pipe's buffer. The command must read only one byte of it.
     let longer = [&filter[..], &vec![0; 64 << 20]].concat();
     let message = format!("the container has {len} bytes, got {one_more}");
     info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));

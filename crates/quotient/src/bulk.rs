@@ -48,9 +48,10 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     ///
     /// Scratch memory of a build:
     /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
-    ///   (remainders of 20 bits and more, and narrower ones in large tables). Another 5 to 60 % of that is added: more if
-    ///   regions have fewer keys. If the table has only two or three regions, 60 to 130 % is added instead;
-    /// - 1100 bytes for each thread and each of up to 4096 regions;
+    ///   (remainders of 20 bits and more, and narrower ones in large tables);
+    /// - slack, since keys do not spread evenly over the regions: another 5 to 60 % of that with one thread, and more if
+    ///   regions have fewer keys, or if several threads divide the keys of a region. With eight threads and 2^25 slots
+    ///   it is 110 %, and 60 to 130 % if the table has only two or three regions;
     /// - 0.5 to 2 MB for each thread, and more if the table is so large that its 4096 regions have more than 8192 slots
     ///   each.
     ///

@@ -1,11 +1,12 @@
 //! `soak [--workers N] HOURS [soak.json]`: runs the fuzz functions for HOURS on changed seeds and on random inputs,
 //! without a fuzzer. N workers run at a time; the default is the number of cores.
 //!
-//! Every worker is a process that runs one round: [`INPUTS`] inputs of one target. The number of the round is the seed
-//! of its inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent process counts what its workers
-//! report, and writes `soak.json` after every round. If that file exists at the start, it adds to its counts, and goes
-//! on with the next numbers. The last line of the output begins with `N passed, N failed`. The exit code is 1 if a
-//! round failed, now or in an earlier run, or on an error; it is 2 on a wrong argument.
+//! Every worker is a process that runs one round: [`INPUTS`] inputs of one target. The number of the round initialises
+//! the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent
+//! process counts what its workers report, and writes `soak.json` after every round. If that file exists at the start,
+//! it adds to its counts, and goes on with the next numbers. The last line of the output begins with
+//! `N passed, N failed`. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is 2 on a
+//! wrong argument.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

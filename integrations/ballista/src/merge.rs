@@ -26,8 +26,9 @@ use std::sync::Arc;
 /// partitions, which ends the stage, and each task fetches only the merged filter.
 #[derive(Debug)]
 pub(crate) struct MergeStageExec {
-    /// A leaf of two partitions: the first partition has one row, the second has none. A task gets some of the leaf's
-    /// partitions. If the task finds the row, the first partition is among them.
+    /// A leaf of two partitions: the first partition has one row, the second has none. Ballista gives a task one or
+    /// both of the partitions, and numbers those of the task from 0. So the number of a partition does not show whether
+    /// the partition is the first; the row does.
     marker: Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,

@@ -35,9 +35,9 @@ pub struct TrommelFilterPolicy {
 impl TrommelFilterPolicy {
     /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds whose lookups are faster than
     /// those of SlateDB's own filter, it has the lowest false-positive rate for the same size: 0.82 % at 10 bits per
-    /// key. Rejected: split-block, whose lookups take 0.5 to 0.7 of the time, but whose false-positive rate is 1.5
-    /// times as high (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys are slower than those of
-    /// SlateDB's own filter. README.md has the measurements.
+    /// key. Rejected: split-block, whose lookups take 0.5 to 0.7 times as long as those of this kind, but whose
+    /// false-positive rate is 1.5 times as high (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys
+    /// are slower than those of SlateDB's own filter. README.md has the measurements.
     pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
 
     /// The version of a filter's encoding in a table. It is part of the policy's name.
@@ -52,7 +52,9 @@ impl TrommelFilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError::BitsPerKeyOutOfRange`] if the bits per key are not between 1 and 64.
+    /// [`SpecError::BitsPerKeyOutOfRange`] if the bits per key are not between 1 and 64, [`SpecError::Isa`] if the
+    /// variable `TROMMEL_ISA` names an instruction set that cannot be used, and [`SpecError::OutOfMemory`] if the
+    /// system refuses the memory for the name.
     pub fn with_bits_per_key(bits_per_key: f64) -> Result<Self, SpecError> {
         FilterPolicy::builder(Self::DEFAULT_KIND).bits_per_key(bits_per_key).build().map(Self::new)
     }
@@ -181,9 +183,10 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
     }
 }
 
-/// Returns the policy's name. It contains everything that is needed to read a filter's bytes: kind, hash and seed, and
-/// which parts of keys are added. The name of the extractor comes last. So two configurations that differ in any of
-/// these never have the same name, whatever their extractors are called.
+/// Returns the policy's name. It contains everything that is needed to read a filter's bytes: kind, hash and seed,
+/// whether whole keys are added, and the name of the extractor. The extractor's name comes last, so it cannot imitate
+/// another part. Two policies have the same name only if they agree in all of these. Extractors that find different
+/// prefixes must have different names.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

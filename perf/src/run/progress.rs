@@ -1,6 +1,8 @@
-//! Shows progress: a bar on a terminal, and a line for each activity elsewhere.
+//! Shows progress: a bar on a terminal; elsewhere, a line for each activity and for each case.
 
 use crate::base::console::{remark, say};
+use crate::base::format::figure;
+use crate::model::Row;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal as _, stderr};
@@ -45,6 +47,15 @@ impl Progress {
         }
         self.bar.set_message(what);
         self.bar.tick();
+    }
+
+    /// Logs rows that were measured: without a terminal, a line for each on standard error.
+    pub(crate) fn log(&self, rows: &[Row]) {
+        for row in rows.iter().filter(|_| self.has_lines) {
+            let deviation = row.mad / row.ns_per_op * 100.0;
+            let (name, ns) = (row.name(), figure(row.ns_per_op));
+            remark!("{:5.0} s    {name}: {ns} ns ±{deviation:.0} %", self.elapsed().as_secs_f64());
+        }
     }
 
     /// Prints a note above the bar. The note stays on the terminal.

@@ -489,6 +489,7 @@ impl Session {
                 });
             rows.push(self.row(group, case, built, timing, limit));
         }
+        self.progress.log(&rows);
         self.results.put_interleaved(rows, timings);
         if let Some(line) = self.headline.and_then(|headline| headline(&self.results)) {
             self.headline = None;

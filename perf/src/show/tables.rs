@@ -2,6 +2,7 @@
 
 mod engine;
 mod events;
+mod goals;
 mod loads;
 mod matrix;
 mod summary;
@@ -16,7 +17,7 @@ use crate::store::results::Results;
 use trommel::Isa;
 
 /// The names of all tables, in the order of the report.
-pub(crate) const NAMES: [&str; 29] = [
+pub(crate) const NAMES: [&str; 30] = [
     "summary",
     "lookups-miss",
     "lookups-hit",
@@ -42,6 +43,7 @@ pub(crate) const NAMES: [&str; 29] = [
     "engine",
     "engine-overhead",
     "engine-strategies",
+    "goals",
     "inputs",
     "fpr",
     "roofline",
@@ -108,7 +110,13 @@ pub(crate) fn all(results: &Results) -> Vec<Table> {
     tables.extend(events::all(results));
     tables.extend(matrix::all(results));
     tables.extend(engine::all(results));
-    tables.extend([inputs(results), rates(results), roofline(results), environment(results)]);
+    tables.extend([
+        goals::table(results),
+        inputs(results),
+        rates(results),
+        roofline(results),
+        environment(results),
+    ]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 

@@ -42,6 +42,18 @@ impl Body for CacheLineBody {
         let positions = pattern_positions(hash);
         core::array::from_fn(|i| 1 << (positions >> (PATTERN_SHIFT + PATTERN_STEP * i as u32) & 63))
     }
+
+    /// Shifts the key's bit of each lane to the lowest bit. On the baseline of x86-64, a test takes 44 instructions in
+    /// this way, and 72 with the mask.
+    #[inline(always)]
+    fn test(_: Geometry, hash: u64, block: &[u8]) -> bool {
+        let positions = pattern_positions(hash);
+        let lanes = block.as_chunks().0.iter().map(|lane| u64::from_le_bytes(*lane));
+        let all = lanes.enumerate().fold(1, |all, (i, lane)| {
+            all & lane >> (positions >> (PATTERN_SHIFT + PATTERN_STEP * i as u32) & 63)
+        });
+        all == 1
+    }
 }
 
 single_key! { CacheLineBody:

@@ -1,49 +1,43 @@
 //! The bits of a key in its block, and how they are tested and set.
 
+use trommel_base::batch::WORD_BYTES;
+
 /// The bits of a key in its block: one number for each lane of the block. The block has its lanes one after the other,
 /// as little-endian numbers.
 pub(crate) trait Mask: Copy {
-    /// The mask as words of 64 bits.
-    #[cfg(target_has_atomic = "64")]
     type Words: AsRef<[u64]>;
-    /// Whether all bits are set in a block.
-    fn test(self, block: &[u8]) -> bool;
-    /// Sets all bits in a block; true if any of them was clear.
-    fn set(self, block: &mut [u8]) -> bool;
+
     /// The same bits as words of 64 bits, for a block whose words are read as little-endian.
-    #[cfg(target_has_atomic = "64")]
     fn words(self) -> Self::Words;
-}
 
-macro_rules! mask_of_lanes {
-    ($lane:ty) => {
-        #[inline(always)]
-        fn test(self, block: &[u8]) -> bool {
-            let lanes = block.as_chunks().0.iter().map(|lane| <$lane>::from_le_bytes(*lane));
-            self.into_iter().zip(lanes).fold(0, |missing, (bits, lane)| missing | (bits & !lane))
-                == 0
-        }
+    /// Whether all bits are set in a block.
+    #[inline(always)]
+    fn test(self, block: &[u8]) -> bool {
+        let words = block.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        let bits = self.words();
+        bits.as_ref().iter().zip(words).fold(0, |missing, (bits, word)| missing | (bits & !word))
+            == 0
+    }
 
-        #[inline(always)]
-        fn set(self, block: &mut [u8]) -> bool {
-            let mut missing = 0;
-            for (bits, lane) in self.into_iter().zip(block.as_chunks_mut().0) {
-                let before = <$lane>::from_le_bytes(*lane);
-                missing |= bits & !before;
-                *lane = (before | bits).to_le_bytes();
-            }
-            missing != 0
+    /// Sets all bits in a block; true if any of them was clear.
+    ///
+    /// For eight lanes of 32 bits, words of 64 bits take 38 instructions on the baseline of x86-64, and lanes 43.
+    #[inline(always)]
+    fn set(self, block: &mut [u8]) -> bool {
+        let mut missing = 0;
+        let bits = self.words();
+        for (bits, word) in bits.as_ref().iter().zip(block.as_chunks_mut::<WORD_BYTES>().0) {
+            let before = u64::from_le_bytes(*word);
+            missing |= bits & !before;
+            *word = (before | bits).to_le_bytes();
         }
-    };
+        missing != 0
+    }
 }
 
 impl<const LANES: usize> Mask for [u64; LANES] {
-    #[cfg(target_has_atomic = "64")]
     type Words = Self;
 
-    mask_of_lanes!(u64);
-
-    #[cfg(target_has_atomic = "64")]
     #[inline(always)]
     fn words(self) -> Self {
         self
@@ -51,12 +45,8 @@ impl<const LANES: usize> Mask for [u64; LANES] {
 }
 
 impl Mask for [u32; 8] {
-    #[cfg(target_has_atomic = "64")]
     type Words = [u64; 4];
 
-    mask_of_lanes!(u32);
-
-    #[cfg(target_has_atomic = "64")]
     #[inline(always)]
     fn words(self) -> [u64; 4] {
         core::array::from_fn(|i| u64::from(self[2 * i]) | u64::from(self[2 * i + 1]) << 32)

@@ -17,6 +17,12 @@ pub(crate) trait Body {
     fn block(geometry: Geometry, hash: u64) -> u64;
     /// The bits that the hash sets in its block.
     fn mask(geometry: Geometry, hash: u64) -> Self::Mask;
+
+    /// Whether all bits of the hash are set in its block.
+    #[inline(always)]
+    fn test(geometry: Geometry, hash: u64, block: &[u8]) -> bool {
+        Self::mask(geometry, hash).test(block)
+    }
 }
 
 #[inline(always)]
@@ -27,7 +33,7 @@ fn block_range<B: Body>(geometry: Geometry, hash: u64) -> core::ops::Range<usize
 
 #[inline(always)]
 pub(super) fn contains<B: Body>(geometry: Geometry, table: &[u8], hash: u64) -> bool {
-    B::mask(geometry, hash).test(&table[block_range::<B>(geometry, hash)])
+    B::test(geometry, hash, &table[block_range::<B>(geometry, hash)])
 }
 
 #[inline(always)]
@@ -106,7 +112,7 @@ fn contains_pipelined<B: Body, F: Fetch>(
             for (i, (hash, place)) in keys.enumerate() {
                 let start = *place as usize * WORD_BYTES;
                 let block = &table[start..start + B::BLOCK_BYTES];
-                answers |= u64::from(B::mask(geometry, *hash).test(block)) << i;
+                answers |= u64::from(B::test(geometry, *hash, block)) << i;
             }
             found[group / 8] |= answers << (8 * (group % 8));
         },

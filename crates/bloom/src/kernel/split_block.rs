@@ -50,6 +50,17 @@ impl Body for SplitBlockBody {
     fn mask(_: Geometry, hash: u64) -> [u32; 8] {
         core::array::from_fn(|lane| 1 << ((hash as u32).wrapping_mul(SALTS[lane]) >> 27))
     }
+
+    /// Shifts the key's bit of each lane to the lowest bit. On the baseline of x86-64, a test takes 41 instructions in
+    /// this way, and 70 with the mask: SSE2 cannot shift each lane by its own number of bits.
+    #[inline(always)]
+    fn test(_: Geometry, hash: u64, block: &[u8]) -> bool {
+        let lanes = block.as_chunks().0.iter().map(|lane| u32::from_le_bytes(*lane));
+        let all = lanes
+            .zip(SALTS)
+            .fold(1, |all, (lane, salt)| all & lane >> ((hash as u32).wrapping_mul(salt) >> 27));
+        all == 1
+    }
 }
 
 single_key! { SplitBlockBody:

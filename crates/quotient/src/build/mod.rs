@@ -9,9 +9,9 @@
 //! partitioning, and 1 is for the system, which zeroes the memory for partitioning.
 //!
 //! Rejected, when a build took 15.5 ns per key: sorting by remainder, then by quotient, and appending (20.4); sorting
-//! two neighbours as the halves of one number, by taking the maximum of that number and the number with its halves
-//! exchanged (24, of which 11 for this step, because it compiles to scalar code). Runs of more than 5 remainders are
-//! sorted one by one; each of the limits 4, 6 and 7 takes 0.2 ns more.
+//! each pair of neighbours by one maximum (24, of which this step takes 11, because it compiles to scalar code). For
+//! that maximum, one number has the pair as its halves, and another has the halves exchanged; the larger number is the
+//! sorted pair. Runs of more than 5 remainders are sorted one by one; each of the limits 4, 6 and 7 takes 0.2 ns more.
 
 mod chunks;
 mod order;
@@ -47,9 +47,12 @@ pub(crate) struct Inputs<'a> {
 /// copies, if regions would be too large, or if `bulk.scratch_bytes` or the system's memory does not suffice for the
 /// build; the table has arbitrary bytes then.
 ///
-/// Memory: for each hash a local fingerprint, of four bytes if the remainder and the quotient within a region have at
-/// most 32 bits together, and of eight otherwise; 1100 bytes per region and thread; and the slots of a few regions per
-/// thread.
+/// Scratch memory:
+/// - for each hash a local fingerprint, of four bytes if the remainder and the quotient within a region have at most 32
+///   bits together, and of eight otherwise, and the slack of the partition: [`SharePlan::bytes_for`];
+/// - for each thread [`Region::scratch_bytes`].
+///
+/// `Quotient::insert_bulk` has the figures.
 pub(crate) fn build<L: Layout, W: Workers>(
     inputs: &Inputs<'_>,
     table: &mut [u8],
@@ -100,9 +103,10 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
     placed
 }
 
-/// Sorts and appends the fingerprints region by region, in time that does not depend on how they cluster. The memory to
-/// sort a region in counts towards `bulk.scratch_bytes`, so the workers first free the kept memory for which that
-/// budget then has no room.
+/// Sorts and appends the fingerprints region by region, in time that does not depend on how they cluster.
+///
+/// A region is sorted in memory that counts towards `bulk.scratch_bytes`. The memory that the workers keep counts
+/// towards it too. So the workers first free kept memory, until both fit.
 fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
     geometry: &Geometry,
     plan: &Plan,

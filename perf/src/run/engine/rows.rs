@@ -202,6 +202,7 @@ impl Bench<'_> {
             })
             .collect();
         fill_in_speedups(&mut rows, runners);
+        progress.log(&rows);
         results.put_interleaved(rows, timings);
         Ok(())
     }
