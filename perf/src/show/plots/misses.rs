@@ -8,7 +8,8 @@ use crate::store::results::Results;
 /// A column of counted events: its name, and its value in a row.
 type Events = (&'static str, fn(&Row) -> Option<f64>);
 
-const EVENTS: [Events; 3] = [
+const EVENTS: [Events; 4] = [
+    ("first-level read misses", |row| row.l1d_misses_per_op),
     ("cache misses", |row| row.cache_misses_per_op),
     ("last-level read misses", |row| row.llc_misses_per_op),
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
@@ -23,7 +24,7 @@ pub(crate) struct Misses {
     pub(crate) source: String,
     /// The names of the filters, each of which has a row in the plot.
     pub(crate) names: Vec<String>,
-    /// A series for each kind of event. The `y` of a point is the index of its filter.
+    /// A series for each kind of event that was counted. The `y` of a point is the index of its filter.
     pub(crate) series: Vec<Series>,
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn misses(results: &Results, workload: Workload) -> Option<Misses> {
         let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
         Series { label: (*name).into(), look: Look::ours(i).points(), points: points.collect() }
     });
+    let series = series.filter(|series| !series.points.is_empty());
     Some(Misses {
         keys,
         source: counted().next().map_or_else(String::new, |row| row.counters.to_string()),
