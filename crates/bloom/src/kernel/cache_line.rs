@@ -43,8 +43,8 @@ impl Body for CacheLineBody {
         core::array::from_fn(|i| 1 << (positions >> (PATTERN_SHIFT + PATTERN_STEP * i as u32) & 63))
     }
 
-    /// Shifts the key's bit of each lane to the lowest bit. On the baseline of x86-64, a test takes 44 instructions in
-    /// this way, and 72 with the mask.
+    /// Shifts the key's bit of each lane to the lowest bit. On the baseline of x86-64, a lookup takes 19 % fewer
+    /// instructions in this way than with the mask, and 21 % in batches.
     #[inline(always)]
     fn test(_: Geometry, hash: u64, block: &[u8]) -> bool {
         let positions = pattern_positions(hash);

@@ -21,7 +21,8 @@ pub(crate) trait Mask: Copy {
 
     /// Sets all bits in a block; true if any of them was clear.
     ///
-    /// For eight lanes of 32 bits, words of 64 bits take 38 instructions on the baseline of x86-64, and lanes 43.
+    /// For eight lanes of 32 bits on the baseline of x86-64, a single insert takes 26 % fewer instructions with words than
+    /// with lanes, and a batched insert, which needs no answer, 7 % more.
     #[inline(always)]
     fn set(self, block: &mut [u8]) -> bool {
         let mut missing = 0;
