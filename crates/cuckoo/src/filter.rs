@@ -332,8 +332,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// rises to this bound. `keys` counts all keys that the filter holds, even those for which a set stores no
     /// fingerprint of their own, since it finds them already. When all flags are set, a set stores no fingerprint twice
     /// in the two buckets of a lookup. So, in terms of the stored fingerprints, the false-positive rate of a set rises
-    /// to `8 α q`, where `α` is its load and
-    /// `q` is that of [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
+    /// to `8 α q`, where `α` is its load and `q` is that of [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
     ///
     /// ```
     /// use trommel::CuckooFilter;

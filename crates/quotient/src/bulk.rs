@@ -51,7 +51,7 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     ///   (remainders of 20 bits and more, and narrower ones in large tables);
     /// - slack, since keys do not spread evenly over the regions: another 5 to 60 % of that with one thread, and more if
     ///   regions have fewer keys, or if several threads divide the keys of a region. With eight threads and 2^25 slots
-    ///   it is 110 %, and 60 to 130 % if the table has only two or three regions;
+    ///   it is about 110 %. If the table has only two or three regions, it is 60 to 130 %;
     /// - 0.5 to 2 MB for each thread, and more if the table is so large that its 4096 regions have more than 8192 slots
     ///   each.
     ///

@@ -276,7 +276,6 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// assert_eq!(filter.fingerprints().count(), filter.len());
     /// ```
     #[must_use]
-    #[inline(always)]
     pub fn fingerprints(&self) -> Fingerprints<'_, L> {
         Fingerprints::new(self.geometry, self.rounding, self.table(), self.len)
     }

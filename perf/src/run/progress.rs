@@ -51,7 +51,10 @@ impl Progress {
 
     /// Logs rows that were measured: without a terminal, a line for each on standard error.
     pub(crate) fn log(&self, rows: &[Row]) {
-        for row in rows.iter().filter(|_| self.has_lines) {
+        if !self.has_lines {
+            return;
+        }
+        for row in rows {
             let deviation = row.mad / row.ns_per_op * 100.0;
             let (name, ns) = (row.name(), figure(row.ns_per_op));
             remark!("{:5.0} s    {name}: {ns} ns ±{deviation:.0} %", self.elapsed().as_secs_f64());

@@ -34,6 +34,7 @@ const UNUSED_BITS: u64 = 0x3F << SLOTS;
 pub(crate) const RUNENDS_SHIFT: u32 = 8;
 pub(crate) const OFFSET_SHIFT: u32 = 58;
 
+/// Inlined, as the three functions below: generic code that is compiled in another crate calls them for each slot.
 #[inline(always)]
 fn line(table: &[u8], block: usize) -> &[u8; LINE_BYTES] {
     &table.as_chunks().0[block]

@@ -44,7 +44,6 @@ pub(crate) trait Fingerprinted: Sized {
 }
 
 impl<L: Layout> Fingerprinted for Quotient<L> {
-    #[inline(always)]
     fn list(&self) -> impl Iterator<Item = u64> {
         self.fingerprints()
     }

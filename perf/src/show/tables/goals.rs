@@ -71,9 +71,10 @@ const fn lookups(
     sizes: Sizes,
     least: Least,
 ) -> Goal {
-    Goal { filters, op: Op::Contains, workload: Some(workload), api, sizes, least }
+    Goal { workload: Some(workload), ..changes(filters, Op::Contains, api, sizes, least) }
 }
 
+/// A goal for another operation.
 const fn changes(
     filters: &'static [&'static str],
     op: Op,
