@@ -13,7 +13,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The next number below `bound`; the bias is below `bound / 2^64`.
+    /// The next number below `bound`; the relative bias is below `bound / 2^64`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         trommel_base::range::reduce(self.word(), bound)
     }

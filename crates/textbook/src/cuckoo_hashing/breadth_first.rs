@@ -9,7 +9,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// The default number of places that a search visits before it gives up.
+/// The default limit of visited places in [`DAryCuckooSet`](super::DAryCuckooSet) and
+/// [`BucketCuckooSet`](super::BucketCuckooSet).
 pub(super) const DEFAULT_MAX_VISITED: usize = 1 << 16;
 /// The highest permitted limit of visited places.
 const MAX_VISITED: usize = 1 << 28;

@@ -14,12 +14,12 @@ pub const MAX_CHOICES: u32 = MAX_HASHES as u32;
 /// With two places per key, one half of the places can be taken. With `d` = 3, 4 and 5, up to 91.8 %, 97.7 % and 99.2 %
 /// of the places can be taken.
 ///
-/// Cost: a lookup reads up to `d` places. An insert searches breadth-first. The number of places that it
-/// visits is constant on average, and grows fast near the load limit.
+/// Cost: a lookup reads up to `d` places. An insert searches breadth-first. The mean number of places that it visits
+/// does not depend on the size of the table, but grows fast near the load limit.
 ///
-/// Source: Fotakis, Pagh, Sanders and Spirakis, "Space efficient hash tables with worst case constant
-/// access time", Theory Comput. Syst. 38 (2005). The limits are those of Dietzfelbinger et al., "Tight
-/// thresholds for cuckoo hashing via XORSAT", ICALP 2010.
+/// Source: Fotakis, Pagh, Sanders and Spirakis, "Space efficient hash tables with worst case constant access time",
+/// Theory Comput. Syst. 38 (2005). The load limits are those of Dietzfelbinger et al., "Tight thresholds for cuckoo
+/// hashing via XORSAT", ICALP 2010.
 #[derive(Clone, Debug)]
 pub struct DAryCuckooSet {
     table: Places,

@@ -1,5 +1,5 @@
-//! A set that displaces in the denser table first, puts a key into an overflow chain if its displacements would never
-//! end or exceed a limit, and never rehashes.
+//! A set that displaces in the denser of two tables first, and never rehashes. A key whose displacements would never
+//! end or exceed a limit goes into an overflow chain.
 
 use super::hashes::Hashes;
 use super::set::{CuckooSet, InsertError, Statistics};
@@ -11,13 +11,14 @@ use trommel_base::SpecError;
 /// The default limit on the displacements of one insert, as a fraction of the first table's places.
 const DEFAULT_BOUND: f64 = 0.2;
 
-/// The density-based cuckoo hash table: two tables, and overflow chains at the buckets of the first.
+/// The density-based cuckoo hash table: two tables, and overflow chains at the places of the first.
 ///
 /// An insert takes a free place if either of the key's two places is free. If both are taken, it displaces the key in
-/// the denser table, the one with more keys per place, so that the sparser table receives a key. If that path of
-/// displacements would cycle or exceed a limit, it tries the path from the other table. Paths are followed on the
-/// [cuckoo graph](super) before any key is moved. If neither path ends within the limit, the key is appended to the
-/// *overflow chain* of its place in the first table. So no insert fails halfway, and there is no rehash.
+/// the denser table, the one with more keys per place, and that key goes to the sparser table. If this path of
+/// displacements would cycle or exceed a limit, the insert tries the path that begins at the key's place in the other
+/// table. Paths are followed on the [cuckoo graph](super) before any key is moved. If neither path ends within the
+/// limit, the key is appended to the *overflow chain* of its place in the first table. So no insert fails halfway, and
+/// there is no rehash.
 ///
 /// If both tables have the same size and nothing was removed, the first is nearly always the denser one: each of its
 /// places is taken as soon as a key hashes there.

@@ -12,7 +12,7 @@ use trommel_base::SpecError;
 const BUCKET_KEYS: u64 = 8;
 /// The default number of places that an insert visits before it gives up. The key's two buckets have 16 places. In a
 /// large table, a first displacement leads to 128 more places, and a second one to another 1024. An insert visits only
-/// about 850 of these 1024 before it gives up, so it displaces at most two keys.
+/// about 850 of these 1024 before it gives up, so it hardly ever displaces more than two keys.
 const MAX_VISITED: usize = 1000;
 // The indices of the hash functions that give the first bucket, the second bucket and the hint bits.
 const FIRST: usize = 0;
@@ -94,15 +94,15 @@ impl HintedCuckooSet {
         Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
     }
 
-    /// Whether a lookup that does not find the key in its first bucket reads the second. This is true for
-    /// every key that stands in its second bucket.
+    /// Whether a lookup that does not find the key in its first bucket reads the second. This is true for every key
+    /// that stands in its second bucket, unless both its buckets are the same.
     #[must_use]
     pub fn needs_second_bucket(&self, key: u64) -> bool {
         let bits = self.hint_bits(key);
         self.hints[self.bucket(FIRST, key) as usize].filter & bits == bits
     }
 
-    /// The number of keys that stand in their second bucket.
+    /// The number of keys that stand in their second bucket and not in their first.
     #[must_use]
     pub fn keys_away(&self) -> usize {
         self.hints.iter().map(|hint| hint.keys_away as usize).sum()

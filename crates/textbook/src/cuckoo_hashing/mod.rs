@@ -1,14 +1,14 @@
 //! Cuckoo hashing: exact sets of 64-bit keys, in the standard form and in variants from the literature.
 //!
 //! A table is an array of *places*, each free or taken by one key. Hash functions give each key a few
-//! places, and the key stands in one of them, so a lookup reads only these. If all of them are taken, an
-//! insert *displaces* a key, which goes to another of its own places and can displace another key there,
-//! until one finds a free place. If keys have two places each, the *cuckoo graph* has the places as nodes, and
-//! each key is an edge between its two places. All keys can be placed if and only if no component has more edges
-//! than nodes. An insert that would give a component more edges than nodes *cycles*: its displacements would never
-//! end.
+//! places, and the key stands in one of them, so a lookup reads only these. An insert can put its key at a taken place:
+//! it *displaces* the key that stood there. The displaced key goes to another of its own places, and can displace
+//! another key there, until one key finds a free place. If keys have two places each, the *cuckoo graph* has the places
+//! as nodes, and each key is an edge between its two places. All keys can be placed if and only if no component has
+//! more edges than nodes. An insert that would give a component more edges than nodes *cycles*: its displacements would
+//! never end.
 //!
-//! | set | difference | if an insert cycles |
+//! | set | difference | if an insert finds no free place |
 //! |---|---|---|
 //! | [`StandardCuckooSet`] | two tables, displaces without a search | rehash into larger tables |
 //! | [`AsymmetricCuckooSet`] | the first table is larger | rehash into larger tables |
@@ -17,12 +17,12 @@
 //! | [`DAryCuckooSet`] | `d` places per key | refused |
 //! | [`BucketCuckooSet`] | two buckets per key, each with several places | refused |
 //! | [`HintedCuckooSet`] | buckets with a hint that lets lookups skip the second bucket | refused |
-//! | [`DensityCuckooSet`] | displaces in the denser table; looks ahead on the graph | into an overflow chain |
+//! | [`DensityCuckooSet`] | two tables, displaces in the denser one first | into an overflow chain |
 //!
-//! Some of the papers rehash when an insert is refused. Here the caller decides, so that the load at
-//! which a table first refuses a key, the subject of these papers, can be measured. A refused insert changes
-//! nothing but the statistics. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before they know
-//! whether the path ends, as their papers do; the others find the whole path before they move a key.
+//! Some papers rehash where a set in this table refuses a key. Here the caller decides what follows, so that the load
+//! at which a table first refuses a key, the subject of these papers, can be measured. After a refused insert, every
+//! key stands where it stood before. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before they
+//! know whether the path ends, as their papers do; the others find the whole path before they move a key.
 //!
 //! | file | idea |
 //! |---|---|
@@ -31,8 +31,8 @@
 //! | `hashes.rs` | seeded hash functions, which a rehash replaces by new ones |
 //! | `two_tables.rs` | two arrays; a key has one place in each |
 //! | `walk.rs` | the only path of displacements from a place, if keys have two places |
-//! | `breadth_first.rs` | a shortest path of displacements, if keys have more than two places |
-//! | the others | one variant each |
+//! | `breadth_first.rs` | a shortest path of displacements, if keys can have more than two places |
+//! | the others | one set each |
 
 mod asymmetric;
 mod breadth_first;

@@ -55,8 +55,8 @@ pub trait CuckooSet {
 pub struct Statistics {
     /// How many times a key was moved from one place to another.
     pub displacements: u64,
-    /// The number of inserts, including those of a rehash, that found no free place, because they cycled or reached a
-    /// limit.
+    /// The number of inserts, including those of a rehash, that found no free place, or reached a limit before they
+    /// found one.
     pub cycles: u64,
     /// How many times new tables were made for all keys.
     pub rehashes: u64,
@@ -73,7 +73,8 @@ pub enum InsertError {
         /// The number of places in its tables.
         places: usize,
     },
-    /// The system refused memory that the set needed to grow.
+    /// The system refused memory that the set needed to grow. Also returned if the overflow chains of a
+    /// [`DensityCuckooSet`](super::DensityCuckooSet) have 2^32 − 1 keys already.
     OutOfMemory {
         /// The bytes requested.
         bytes: u64,

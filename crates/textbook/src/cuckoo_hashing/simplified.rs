@@ -12,7 +12,7 @@ use trommel_base::SpecError;
 /// functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
 /// Cost: a lookup reads two places. A refused insert has followed a path from each of the key's places, in at most
-/// three times as many steps as the path has places, and has moved nothing.
+/// three times as many steps as the path has distinct places, and has moved nothing.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
 /// (2012). The paper displaces keys until it reaches a limit; here the path is known before a key is moved.

@@ -7,7 +7,7 @@ use super::two_tables::{Spot, TwoTables};
 use alloc::vec::Vec;
 use trommel_base::SpecError;
 
-/// `ε` in the paper's limit of `3 log_(1 + ε) r` rounds, for tables of `r ≥ (1 + ε) n` places for `n` keys.
+/// `ε` in the paper's limit of `3 log_(1 + ε) r` rounds: a table has `r` places, and `r ≥ (1 + ε) n` for `n` keys.
 const EPSILON: f64 = 0.1;
 
 /// The standard cuckoo hash table: two tables and two hash functions; keys are displaced from one table to
@@ -99,8 +99,8 @@ impl StandardCuckooSet {
         }
     }
 
-    /// Moves all keys, including `homeless`, to new tables of twice the size. If they do not fit, it doubles
-    /// the size again.
+    /// Moves all keys, including `homeless`, to new tables of twice the size. If the keys cannot be placed, doubles the
+    /// size again.
     fn rehash(&mut self, homeless: u64) -> Result<(), InsertError> {
         let mut sizes = self.tables.sizes();
         let mut hashes = self.tables.hashes.clone();

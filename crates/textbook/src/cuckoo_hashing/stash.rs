@@ -18,9 +18,10 @@ pub const MAX_STASH: usize = 64;
 ///
 /// Cost: a lookup reads two places, and the stash if the key is in neither.
 ///
-/// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J.
-/// Comput. 39 (2010), sections 2 and 3. A removal moves a stashed key back to the tables if it can. Here
-/// the new key goes to the stash, not the key that is left over after displacements.
+/// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J. Comput. 39
+/// (2010), sections 2 and 3. In this implementation, a removal from the tables moves one stashed key there, if a place
+/// of such a key can be made free. A new key that cannot be placed goes to the stash itself, instead of the key that is
+/// left over after displacements.
 #[derive(Clone, Debug)]
 pub struct StashCuckooSet {
     tables: TwoTables,

@@ -17,10 +17,10 @@ use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove,
 ///
 /// Shape: `2^q` slots of `r + 3` bits.
 ///
-/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves the slots
-/// from there to the next empty slot. The next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away on
-/// average, as in every table with linear probing: 8.5 at a load of 75 %, 200 at 95 %, and the whole
-/// table when it is nearly full.
+/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves the slots from there to
+/// the next empty slot. The next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away on average, as in every table
+/// with linear probing: 8.5 at a load of 75 % and 200 at 95 %. If only one slot is empty, that slot is half a table
+/// away on average.
 ///
 /// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
 ///
@@ -156,9 +156,10 @@ impl Filter for TextbookQuotientFilter {
         self.table.memory_bytes()
     }
 
-    /// For a multiset of `n` keys, `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)`, which is the expected value
-    /// if it is not known how many keys share a fingerprint. A set knows its number `d` of distinct
-    /// fingerprints, and its false-positive rate is `d / 2^p`. On average over `d`, both are equal.
+    /// For a multiset of `n` keys, `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)`, which is the expected value if it is not
+    /// known how many keys share a fingerprint. A set knows its number `d` of distinct fingerprints, and its
+    /// false-positive rate is `d / 2^p`. The mean of `d / 2^p` is `1 − (1 − 2^−p)^n`, which the exponential
+    /// approximates.
     fn expected_fpr(&self) -> f64 {
         if self.is_multiset {
             rate(self.load(), self.remainder_bits())

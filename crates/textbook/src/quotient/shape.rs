@@ -9,8 +9,8 @@ pub const MAX_QUOTIENT_BITS: u32 = 40;
 /// The most bits that a remainder may have: it shares a 64-bit word with the three bits of its slot.
 pub const MAX_REMAINDER_BITS: u32 = u64::BITS - Slot::METADATA_BITS;
 
-/// The fewest remainder bits, at least 1, for which a table of `2^quotient_bits` slots with `keys`
-/// keys has a false-positive rate of at most `fpr`: `r = ⌈log2(−(n / 2^q) / ln(1 − fpr))⌉`.
+/// The fewest remainder bits, at least 1, for which a table of `2^quotient_bits` slots with `keys` keys has a
+/// false-positive rate of at most `fpr`. With `n` keys and `2^q` slots, `r = ⌈log2(−(n / 2^q) / ln(1 − fpr))⌉`.
 ///
 /// ```
 /// use trommel_textbook::quotient::remainder_bits_for;

@@ -1,9 +1,9 @@
-//! A worked example from a blog post, whose numbers are below, bucket by bucket, and small examples of our own.
+//! A worked example from a blog post, checked bucket by bucket, and small examples of our own.
 
 use trommel_textbook::cuckoo::{Buckets, Kicks};
 
-/// The moves of the blog post: `(fingerprint, from, to)` is a move from one bucket to another. The first move of each
-/// fingerprint starts at the fingerprint's primary bucket.
+/// The moves of the blog post: `(fingerprint, from, to)` is a move from bucket `from` to bucket `to`, which can be the
+/// same. The first move of each fingerprint starts at the fingerprint's primary bucket.
 ///
 /// The author of the post computed alternate buckets by hand and gave 27356 three buckets (0, 7 and 2), although a
 /// fingerprint has only two. So this table lists the moves as printed.

@@ -35,7 +35,8 @@ fn the_error_for_an_impossible_shape_names_the_parameter() {
     }
 }
 
-/// The tables take 137 GB and 17 GB. If the system grants them, it allocates pages only when they are used.
+/// The tables take 137 GB and 17 GB. If the system grants the tables, it allocates their pages only when the pages are
+/// used.
 #[test]
 fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     for (b, f) in [(8, 32), (4, 8)] {

@@ -111,7 +111,7 @@ impl Trial {
 }
 
 #[test]
-fn filters_of_every_shape_answer_like_the_model_in_300_000_operations() {
+fn filters_of_many_shapes_answer_like_the_model_in_300_000_operations() {
     for (bits, f) in [(1, 2), (2, 1), (3, 4), (5, 8), (7, 32)] {
         for entries in [1, 2, 4] {
             for kicks in [7, 100] {

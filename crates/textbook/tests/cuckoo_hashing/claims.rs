@@ -71,7 +71,7 @@ fn a_larger_first_table_holds_more_keys_and_displaces_less() {
 /// Kirsch, Mitzenmacher and Wieder: each place of the stash makes failures rarer by a factor of the order
 /// of the table size.
 #[test]
-fn each_place_of_a_stash_makes_failures_four_times_rarer() {
+fn each_place_of_a_stash_makes_failures_over_four_times_rarer() {
     const TRIALS: u64 = 20_000;
     let failures = |stash: usize| {
         let fails = |seed: &u64| {

@@ -49,7 +49,7 @@ fn the_error_for_an_impossible_size_names_the_parameter() {
     }
 }
 
-/// The table takes 35 GB. If the system grants it, it allocates pages only when they are used.
+/// The table takes 35 GB. If the system grants the table, it allocates its pages only when the pages are used.
 #[test]
 fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     match SimplifiedCuckooSet::new(MAX_PLACES, 0) {

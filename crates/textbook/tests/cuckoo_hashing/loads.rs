@@ -8,7 +8,7 @@ use trommel_textbook::cuckoo_hashing::{
 
 const SEEDS: u64 = 5;
 
-/// The mean load at which an insert first cycles.
+/// The mean load at which an insert first finds no free place, or reaches its limit.
 fn load_limit<S: CuckooSet>(make: impl Fn(u64) -> S) -> f64 {
     let load = |seed| {
         let mut set = make(seed);
@@ -68,7 +68,7 @@ fn more_asymmetry_lowers_the_load_limit() {
     }
 }
 
-/// Buckets of eight keys fill to over 95 % although an insert makes at most two displacements.
+/// Buckets of eight keys fill to over 95 % although an insert hardly ever makes more than two displacements.
 #[test]
 fn bounded_displacement_still_fills_large_buckets() {
     let load = load_limit(|seed| HintedCuckooSet::new(1 << 12, seed).unwrap());

@@ -21,8 +21,8 @@ fn the_error_for_an_impossible_width_names_the_parameter() {
     }
 }
 
-/// The tables take 3.7 TB, 0.55 TB and 0.27 TB. If the system grants one, it allocates pages only when they
-/// are used.
+/// The tables take 3.7 TB, 0.55 TB and 0.27 TB. If the system grants a table, it allocates its pages only when the
+/// pages are used.
 #[test]
 fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     for (q, r) in [(40, 24), (40, 1), (36, 28)] {
