@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
     Ok(())
 }
 
-/// Reads a document, and checks that it has a region for these tables.
+/// Reads a document, and checks that it has a region for a table of this verb.
 fn read(path: &Path) -> Result<String> {
     let document = fs::read_to_string(path)
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;

@@ -36,14 +36,15 @@ impl fmt::Display for Method {
     }
 }
 
-/// The costs of inserting all keys: means over all orders.
+/// The costs of inserting all keys: means over all random orders of the keys.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Point {
     /// The number of keys, in per cent of the initial places.
     pub(crate) load_percent: u32,
     pub(crate) keys: u64,
     pub(crate) method: Method,
-    /// The number of inserts that cycled. Each leads to a rehash or to a key in an overflow chain.
+    /// The number of inserts, including those of a rehash, that found no free place or reached a limit first. Each
+    /// leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
     /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,
@@ -111,12 +112,13 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
     shuffled
 }
 
-/// The most rounds of both methods on one order. There are fewer if a round is long.
+/// The most rounds of both methods on one order. There are fewer rounds if the number of keys exceeds a fifth of the
+/// number of timed inserts.
 const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round
-/// fills several copies of an empty set, which behave identically. The number of copies is chosen
-/// so that all rounds together reach the number of timed inserts.
+/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills one or more
+/// copies of an empty set. The copies behave identically. Their number is chosen so that all rounds together reach the
+/// number of timed inserts.
 fn fill(
     keys: &[u64],
     load_percent: u32,

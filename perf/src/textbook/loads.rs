@@ -1,5 +1,5 @@
-//! Measures the load of every variant before the first insert that fails or needs more memory than the original table
-//! has.
+//! Measures the load of every variant before the first insert that fails or needs more memory than the original tables
+//! have.
 
 use super::Effort;
 use anyhow::{Result, ensure};
@@ -16,13 +16,14 @@ use trommel_textbook::cuckoo_hashing::{
 /// buckets.
 const FINGERPRINT_BITS: u32 = 20;
 
-/// The loads, shares of places in use, that the tables of one variant reached.
+/// The loads, in keys per place, that the tables of one variant reached.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
     pub(crate) variant: String,
-    /// The limit of the search after which an insert gives up. `m` is the number of places in one of two tables. With
-    /// `whole path`, the search follows the path of displacements to its end.
+    /// The limit of the search after which an insert gives up. `m` is the number of places in one of two tables, and in
+    /// the larger one if they differ. With `whole path`, the search follows the path of displacements until it ends or
+    /// cycles.
     pub(crate) search: &'static str,
     pub(crate) places: u64,
     pub(crate) seeds: u64,
@@ -131,7 +132,7 @@ fn set<S: CuckooSet>(
     }
 }
 
-/// Returns the key with a number. With the same seed, keys of different numbers are distinct. Each seed gives other
+/// Returns the key with this number. With the same seed, keys of different numbers are distinct. Each seed gives other
 /// keys.
 fn key(seed: u64, number: u64) -> u64 {
     Hasher::xxh3(!seed).hash_u64(number).raw()

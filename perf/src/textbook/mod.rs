@@ -1,7 +1,7 @@
-//! Repeats the experiments of the papers on cuckoo filters and cuckoo hash tables with the
-//! implementations in `trommel-textbook`. The experiments measure the load that each variant reaches
-//! in a table of fixed size, and compare the density-based method of inserting with the standard
-//! one. As in that crate, a *place* is a slot of a table for one key.
+//! Repeats experiments of papers on cuckoo filters and cuckoo hash tables with the implementations in
+//! `trommel-textbook`. The experiments measure the load that each variant reaches in a table of fixed size, and compare
+//! the density-based method of inserting with the standard one. As in that crate, a *place* is a slot of a table for
+//! one key.
 //!
 //! | file | content |
 //! |---|---|
@@ -66,7 +66,7 @@ pub(crate) struct Measured {
 /// Runs all experiments. Calls `say` with a description before each step.
 ///
 /// # Errors
-/// If a table gives a wrong answer or cannot be created.
+/// If a table gives a wrong answer, or if the system refuses memory for a table.
 pub(crate) fn measure(effort: &Effort, mut say: impl FnMut(&str)) -> Result<Measured> {
     let limits = loads::measure(effort, &mut say)?;
     let points = density::measure(effort, &mut say)?;

@@ -29,7 +29,7 @@ fn loads(limits: &[Limit]) -> Table {
         ["system", "variant", "gives up after", "places", "tables", "published", "mean", "least"];
     Table {
         name: NAMES[0],
-        title: "Loads before the first insert that fails".into(),
+        title: "Loads before the first insert that fails or needs more memory".into(),
         header: header.map(Into::into).into(),
         rows: limits.iter().map(line).collect(),
         words: 3,
@@ -57,18 +57,18 @@ fn density(points: &[Point]) -> Table {
         "load",
         "keys",
         "cycles, standard",
-        "density",
+        "cycles, density-based",
         "displacements, standard",
-        "density",
+        "displacements, density-based",
         "ns per insert, standard",
-        "density",
-        "ratio",
+        "ns per insert, density-based",
+        "ratio of times",
         "extra memory, standard",
-        "density",
+        "extra memory, density-based",
     ];
     Table {
         name: NAMES[1],
-        title: "Inserting all keys, standard with rehash and density-based: means over the orders"
+        title: "Inserting all keys by the standard and the density-based method: means over orders"
             .into(),
         header: header.map(Into::into).into(),
         rows,
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(measured.points.len(), 2 * LOADS.len() * effort.keys.len());
         for point in &measured.points {
             assert!(point.ns_per_insert > 0.0, "{point:?}");
-            // The memory grows if and only if an insert cycles.
+            // The memory grows if and only if an insert finds no free place within its limit.
             assert_eq!(point.cycles > 0.0, point.extra_bytes > 0.0, "{point:?}");
         }
         for table in tables(&measured) {
