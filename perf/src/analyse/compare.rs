@@ -1,12 +1,13 @@
-//! Compares two programs that were measured on one machine. The machine itself can be slower in one run than in
-//! another. This change is called the drift of the machine, and is separated from the differences between the programs.
+//! Compares two programs, an old and a new build of `trommel-perf` and so of our filters, by runs on one machine. The
+//! machine itself can be slower in one run than in another. This change is called the drift of the machine, and is
+//! separated from the differences between the programs.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`runs`] | reads the runs, refuses runs that cannot be compared, and matches their cases |
-//! | [`drift`] | the drift between whole runs, measured by the times of rivals and cache-line reads |
+//! | [`drift`] | the drift between whole runs, measured by the times of rivals (other crates) and of cache-line reads |
 //! | [`interleaved`] | the drift in the rounds of a case, measured by the times of the rivals interleaved with it |
-//! | [`alike`] | matches rounds of two runs in which the rivals took the same time |
+//! | [`alike`] | matches rounds of two runs in which the rivals took about the same time |
 //! | [`speed`] | decides which cases are slower, by how much, and with which confidence |
 //! | [`answers`] | finds changes of false-positive rates and bits per key, which should not change at all |
 //! | [`show`], [`junit`] | write the comparison for people and for continuous integration |
@@ -65,7 +66,7 @@ pub(crate) struct Case {
     /// The instruction set, if the filter is ours.
     pub(crate) isa: Option<String>,
     pub(crate) threads: u32,
-    /// The crate measured, if it is not ours. Rivals are shown, but are never regressions.
+    /// The crate measured, if it is not ours. A case of a rival is never a regression.
     pub(crate) rival: Option<String>,
     pub(crate) speed: Speed,
     /// Changes of false-positive rates and sizes that every attempt shows.

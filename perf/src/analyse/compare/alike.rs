@@ -5,7 +5,7 @@
 //! core's execution units took 1.55 times as long, and lookups that waited for memory took 1.1 times as long. So no
 //! single factor can be divided out, and the medians of two runs in different noise regimes differ by these factors.
 //! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run
-//! is compared with the rounds of the old run in which the rivals took the same time.
+//! is compared with the rounds of the old run in which the rivals took about the same time.
 //!
 //! This was tested with the same program as old and new on that machine: twenty comparisons of three attempts, with six
 //! cases and five rivals in 53 rounds. The error of a ratio was 1.3 % in the median and 6 % at the 90th percentile; for

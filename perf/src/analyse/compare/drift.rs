@@ -32,8 +32,8 @@ pub(crate) struct Common {
     pub(crate) count: usize,
 }
 
-/// A common factor counts as drift if it differs from 1 by at least this. The median of a single case is not more
-/// precise.
+/// A common factor counts as drift only if it differs from 1 by at least this, and if its interval does not hold 1. The
+/// median of a single case is not more precise.
 const LEAST: f64 = 0.01;
 
 impl Drift {

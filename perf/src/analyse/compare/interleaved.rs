@@ -1,11 +1,12 @@
-//! Adjusts the times of cases for the drift of the machine, if they were interleaved with rivals in both runs of an
-//! [`Attempt`].
+//! Adjusts the times of cases for the drift of the machine, if the cases were interleaved with rivals in both runs of
+//! an [`Attempt`].
 //!
 //! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
-//! as long in the second run as in the first; those of another group took 1.5 times as long. So the common factor of
-//! the rivals of the group is divided out. Of 1173 cases in one attempt, 52 then count as slower or faster. With the
-//! drift of whole runs, 256 did.
+//! as long in the second run as in the first; those of another group took 1.5 times as long. So a case is compared with
+//! the rivals of its own group: in rounds in which they took about the same time ([`alike`](super::alike)), or else by
+//! their median ratio. Of 1173 cases in one attempt, 52 then count as slower or faster. With the drift of whole runs,
+//! 256 did.
 
 use super::alike::{Alike, Control};
 use super::runs::{Attempt, Pair};
@@ -28,7 +29,7 @@ pub(super) struct Interleaved<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Source {
-    /// The ratio is the median of the ratios between matched rounds, in which rivals took the same time.
+    /// The ratio is the median of the ratios between matched rounds, in which rivals took about the same time.
     AlikeRounds,
     /// The ratio of the medians of all rounds is divided by the median ratio of the rivals that were interleaved with
     /// the case.

@@ -63,7 +63,7 @@ impl Run {
         }
         if results.samples.is_empty() {
             return Err(bad_input(format!(
-                "{name} has no samples.json: measure again, as an older harness kept no repetitions"
+                "{name} has no samples.json with the repetitions, which an older harness did not keep: measure again"
             )));
         }
         Ok(Self { directory: directory.into(), results })
@@ -142,14 +142,17 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     for (first, other) in first_and_others(attempts) {
         let (a, b) = (&first.results.environment, &other.results.environment);
         for difference in differences(a, b, &CIRCUMSTANCES) {
-            notes.push(format!("{} differs in {difference}", other.directory.display()));
+            notes.push(format!(
+                "{} differs from the first run in {difference}",
+                other.directory.display()
+            ));
         }
     }
     for run in attempts.iter().flat_map(Attempt::runs) {
         let unknown = run.results.inputs.iter().filter(|input| input.digest.is_none());
         notes.extend(unknown.map(|input| {
             let (name, input) = (run.directory.display(), &input.name);
-            format!("{name} has no digest of input {input}: its keys may differ from those of another run")
+            format!("{name} has no digest of input {input}: its keys might differ from those of another run")
         }));
     }
     let disturbed =

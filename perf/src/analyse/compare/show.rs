@@ -8,7 +8,8 @@ use crate::base::table::{Line, Table};
 use std::fmt;
 
 impl Comparison {
-    /// The comparison as text. Unless `shows_all`, unchanged cases are left out.
+    /// The comparison as text. Unless `shows_all`, it has only notable cases ([`Case::is_notable`]) and established
+    /// drifts.
     pub(crate) fn to_terminal(&self, shows_all: bool) -> String {
         let mut parts: Vec<String> = self.forced.iter().map(|it| format!("FORCED: {it}")).collect();
         parts.extend(self.notes.iter().map(|note| format!("note: {note}")));
@@ -24,7 +25,7 @@ impl Comparison {
         if !cases.is_empty() {
             let rows = cases.into_iter().map(|case| self.line(case)).collect();
             let header =
-                ["case", "old, ns", "new, ns", "time", "drift-adjusted", "95 % within", "verdict"];
+                ["case", "old, ns", "new, ns", "time", "drift-adjusted", "95 % range", "verdict"];
             let table = Table {
                 name: "compare",
                 title: self.title(),
