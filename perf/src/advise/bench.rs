@@ -1,5 +1,6 @@
 //! Measures lookups in the offered filters. As in the verb `measure`, each filter is filled, its answers are verified,
-//! and a time is the median of short interleaved repetitions. Unlike there, one call looks up all probes.
+//! and a time is the median of short repetitions, which are interleaved if several filters are measured. Here, one call
+//! looks up all probes; the batches of `measure` are usually smaller.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -26,8 +27,8 @@ const MOST_READ_BYTES: u64 = 2 << 30;
 const KEPT_BYTES: u64 = 1 << 30;
 
 /// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key. The
-/// fewest probes fit into the second-level cache together with a small filter, yet are too many for the branch
-/// predictor to memorize.
+/// fewest probes take 512 KiB. They fit into a second-level cache of 1 MiB together with a small filter, yet are too
+/// many for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 

@@ -17,7 +17,7 @@ const HIT_RATES: [f64; 3] = [0.0, 0.5, 0.9];
 /// Advice is good if its cost is at most this multiple of the lowest cost.
 const NEAR: f64 = 1.1;
 
-/// The advised and the best filter of a scenario, with their costs per probe.
+/// The advised and the best filter of a scenario, with their costs per probe. Either can be `no filter`.
 struct Scenario {
     asked: Question,
     advised: String,
@@ -137,8 +137,8 @@ fn table(scenarios: &[Scenario]) -> Table {
         "hit rate",
         "advised",
         "best of all measured",
-        "ns per probe",
-        "best, ns",
+        "advised, ns per probe",
+        "best, ns per probe",
         "× best",
         "× best without hits",
     ];

@@ -1,6 +1,6 @@
 //! Lists the filters that meet the constraints of a question, from a grid over kinds and parameters. The library sizes
-//! each filter. The cost of a probe has several local minima, at the sizes of the caches, so a descent would not find
-//! the best.
+//! each filter. The cost of a probe has several local minima, at the sizes of the caches, so a descent could end at one
+//! that is not the best.
 
 use super::{Need, Question};
 use crate::base::failure::bad_input;
@@ -32,7 +32,7 @@ pub(crate) struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Shape {
-    /// A Bloom filter: the number of bits that a key sets, and whether it has counters of 2 bits.
+    /// A Bloom filter: the number of bits that a key sets, and whether the filter has counters of 2 bits.
     Bits { hashes: u32, compact: bool },
     /// A filter with slots: the bits of a remainder or fingerprint, and the share of slots that the keys occupy.
     Slots { width: u32, load: f64 },
@@ -84,10 +84,10 @@ const RATES: [f64; 16] =
 const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 20, 26];
 /// Fingerprint widths of cuckoo filters, in bits.
 const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
-/// The loads for which filters with slots of all kinds are planned, besides their default.
+/// The loads, besides the default of the kind, for which each kind of filter with slots is planned.
 const LOADS: [f64; 2] = [0.8, 0.5];
 /// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
-/// false-positive rate can have more.
+/// false-positive rate, and filters of up to one cache line, can have more.
 const MOST_BITS: u128 = 48;
 /// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. That rate is
 /// increased by this share before a filter is built for it, so that rounding does not make it unreachable too.
@@ -134,8 +134,8 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
     if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
 }
 
-/// Describes the filter of a spec with all keys inserted. The filter's memory is allocated and freed, but neither read
-/// nor written.
+/// Describes the filter of a spec with all keys inserted. To find out, an empty filter is created and freed; no keys
+/// are inserted.
 ///
 /// # Errors
 /// If the library cannot build the filter, or if its kind is unknown to [`fpr_with_keys`].
@@ -228,9 +228,9 @@ fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec>
 /// The load at which a filter that must be able to grow does so.
 const GROWN_AT: f64 = 0.96;
 
-/// The specs of Bloom filters: for each false-positive rate, for the size of each cache, and for the memory limit.
-/// Sizes of caches and of the memory limit are left out below 2 and above [`MOST_BITS`] bits per key. A size of up to
-/// one cache line can have more bits per key.
+/// The specs of Bloom filters: for each false-positive rate, for [`SHARE_OF_CACHE`] of each cache, and for the memory
+/// limit. The sizes for caches and for the memory limit are left out below 2 and above [`MOST_BITS`] bits per key. A
+/// size of up to one cache line can have more bits per key.
 fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let rates = RATES.into_iter().chain(asked.fpr);
     let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();
@@ -376,7 +376,7 @@ fn advice_to_reach(rate: f64, asked: &Question) -> String {
         let most = rate * f64::from(HASH_BITS).exp2();
         format!("{why}; {rate:e} needs fewer than {most:.2e} keys")
     } else {
-        format!("{why}; fewer keys reach {rate:e}")
+        format!("{why}; filters for fewer keys reach {rate:e}")
     }
 }
 

@@ -114,7 +114,8 @@ fn next_size(
     open_ones.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// The lookup time of every offer: measured, or interpolated from the measured ones of its kind.
+/// The lookup time of every offer: measured, or else estimated from the measured ones of its kind; `None` if there are
+/// none.
 fn estimates(
     asked: &Question,
     offers: &[Offer],

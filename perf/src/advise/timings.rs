@@ -1,9 +1,10 @@
 //! Estimates lookup times between and beyond the sizes that were measured.
 //!
 //! From one cache level to the next, the time of a lookup grows about linearly with the logarithm of the filter's size.
-//! So between two measured sizes, the time is interpolated linearly in that logarithm. Beyond the largest size, memory
-//! limits lookups: the time is multiplied by the factor by which a random cache-line read is slower there, if that is
-//! known. Between two shares of keys among the probes, the time is interpolated linearly.
+//! So between two measured sizes, the time is interpolated linearly in that logarithm. Below the smallest size, the
+//! time of the smallest is used. Beyond the largest size, memory limits lookups: the time is multiplied by the factor
+//! by which a random cache-line read is slower there, if that is known. Between two shares of keys among the probes,
+//! the time is interpolated linearly.
 
 use crate::base::format::human_bytes;
 use crate::measure::built::is_near;

@@ -15,7 +15,7 @@ pub(crate) struct Advice {
     pub(crate) question: Question,
     /// Nanoseconds per probe without a filter.
     pub(crate) without_ns: f64,
-    /// Whether it is best to use no filter.
+    /// Whether it is best to use no filter. Also set if no lookup time is known.
     pub(crate) no_filter: bool,
     /// The best filter of each kind, the best of all first. Take the first one, unless `no_filter` is set.
     pub(crate) kinds: Vec<Ranked>,
@@ -51,7 +51,7 @@ pub(crate) struct Unable {
     pub(crate) needs: Vec<Need>,
 }
 
-/// Costs that differ by less than this factor count as equal: a repeated measurement may reverse their order.
+/// Costs that differ by less than this factor count as equal: a repeated measurement can reverse their order.
 const SAME: f64 = 1.02;
 
 /// Ranks the offers whose lookup times are known.
@@ -116,7 +116,7 @@ fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
 }
 
 impl Advice {
-    /// The filter to take; `None` if it is best to use none.
+    /// The filter to take; `None` if it is best to use none, or if no lookup time is known.
     pub(crate) fn take(&self) -> Option<&Ranked> {
         self.kinds.first().filter(|_| !self.no_filter)
     }
@@ -195,7 +195,7 @@ impl Advice {
         let header = [
             "filter",
             "parameters",
-            "lookup",
+            "lookup time is",
             "memory",
             "FPR",
             "lookup, ns",
