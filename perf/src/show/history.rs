@@ -160,11 +160,11 @@ impl History {
             "latest commit",
             "date",
             "instructions",
-            "since the first",
+            "change since the first",
             "first-level misses",
-            "since the first",
+            "change since the first",
             "last-level misses",
-            "since the first",
+            "change since the first",
         ];
         Table {
             name: "history",

@@ -64,7 +64,7 @@ impl Series {
         Self { label, look: if is_rival { look.compared() } else { look }, points }
     }
 
-    /// Returns the part of this series near the `x` of other series, so that it does not widen their plot.
+    /// Returns the part of this series near the `x` of other series, so that it hardly widens their plot.
     pub(crate) fn around(self, series: &[Self]) -> Self {
         let all = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
         let least = all().fold(f64::INFINITY, f64::min) / 2.0;
@@ -355,7 +355,7 @@ pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
 
 /// Plots the series of [`roofline_series`].
 pub(crate) fn roofline(caches: &Caches, series: &[Series]) -> Result<String> {
-    by_bytes(None, "bytes of the working set", "M lines/s", caches, series)
+    by_bytes(None, "bytes of the working set", "M cache lines/s", caches, series)
 }
 
 #[cfg(test)]

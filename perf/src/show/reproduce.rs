@@ -9,10 +9,10 @@ const SLOTS_OF_FULL: usize = 1 << 27;
 /// The name of the input of a user's own files.
 const OWN_FILES: &str = "file";
 
-/// Returns the command line for a shell. Its `--filter` matches only the row's case, and `measure` adds the rivals of
-/// this case. Rows of the engine are measured in groups, so the filter of such a row selects its whole group. A row of
-/// the matrix is selected by its name alone, since `--keys` leaves the matrix out. A run does not record the paths of a
-/// user's own keys, so `KEYS` and `PROBES` are placeholders for them.
+/// Returns the command line for a shell. The option `-f` matches only the row's case, and `measure` adds the rivals of
+/// this case. Rows of the engine are measured in groups, so the option `-f` of such a row selects its whole group. A
+/// row of the matrix is selected by its name alone, since `--keys` leaves the matrix out. A run does not record the
+/// paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();
@@ -64,7 +64,7 @@ fn selection(case: &Case) -> Option<String> {
 /// Returns a regular expression that matches only the case or, for the engine, the engine's case of its group.
 fn filter(case: &Case) -> String {
     if case.is_of_engine() {
-        // A filter that matches the engine's case selects the whole group.
+        // An option `-f` that matches the engine's case selects the whole group.
         let of_engine =
             Case { rival: None, takes_size: false, calls: Calls::by(Api::Engine), ..case.clone() };
         return exactly(&of_engine.name());

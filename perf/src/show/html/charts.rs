@@ -82,9 +82,9 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
         "The heavy line is the machine's limit: the random 64-byte cache lines that one core reads per second in as \
-         much memory. A filter in memory that reads one line per lookup cannot exceed the limit. In the first two \
-         cache levels, the line is the speed of scalar loads, which kernels that gather several keys per vector can \
-         exceed. Dotted lines: sizes of the caches.",
+         much memory. A filter in memory that reads one cache line per lookup cannot exceed the limit. In the \
+         first two cache levels, the limit is the speed of scalar loads, which kernels that gather several keys per \
+         vector can exceed. Dotted lines: sizes of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {

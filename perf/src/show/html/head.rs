@@ -26,8 +26,8 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
         fact("commit")
     );
     page.push_str(
-        "<p>All times are processor times of one thread, except those of cases with +wall in their names (the engine, \
-         shared filters, and what is interleaved with them), which are wall-clock times. Lookups of keys in the cache \
+        "<p>Times are processor times of one thread, with two exceptions. Cases with +wall in their names (the engine, \
+         shared filters, and what is interleaved with them) have wall-clock times. Lookups of keys in the cache \
          are timed by the wall clock, without the part of the time in which the thread did not run. Every time is a \
          median of short repetitions, in which our filters, the rivals and random cache-line reads were interleaved; \
          &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of limit&rdquo; is \

@@ -56,8 +56,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Creates an axis that spans all values, with a margin at both ends. [`Scale::holds`] must be true of each value.
-    /// Without values, the axis spans the positions 0 to 1.
+    /// Creates an axis that spans all values, with a margin at both ends. The caller must ensure that [`Scale::holds`]
+    /// is true of each value. Without values, the axis spans the positions 0 to 1.
     pub(super) fn around(scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for position in values.map(|value| scale.position(value)) {

@@ -49,10 +49,10 @@ const MARKERS: [Marker; 8] = [
     Marker::Right,
     Marker::Plus,
 ];
-/// The number of markers that rivals use. It has no common divisor with the number of their colours.
+/// The number of markers that rivals use. This number and the number of their colours have no common divisor but 1.
 const MARKERS_OF_RIVALS: usize = 5;
 
-/// Colours of our filters. The first six are those of Okabe and Ito, which colour-blind people can
+/// Colours of our filters. The first six are from the palette of Okabe and Ito, which colour-blind people can
 /// distinguish.
 pub(super) const OURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),

@@ -15,7 +15,7 @@ const EVENTS: [Events; 4] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Misses per lookup, in the largest filters for which they were counted.
+/// Misses per lookup, in filters of the largest number of keys for which misses were counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Misses {
     /// The number of keys of these filters.
@@ -28,7 +28,7 @@ pub(crate) struct Misses {
     pub(crate) series: Vec<Series>,
 }
 
-/// Returns the misses of lookups with this workload, and `None` if none were counted.
+/// Returns the misses of lookups with this workload. `None` if the run counted no misses of any lookups.
 pub(crate) fn misses(results: &Results, workload: Workload) -> Option<Misses> {
     let is_counted = |row: &&Row| {
         row.case.is_plain()

@@ -51,7 +51,7 @@ fn rows(results: &Results) -> Table {
     let mut header: Vec<String> =
         ["filter", "size", "keys", "api", "threads"].map(Into::into).into();
     for (name, ..) in TASKS {
-        header.extend([format!("{name}, M/s × rival"), "speed-up".into()]);
+        header.extend([format!("{name}, M/s and × rival"), "speed-up".into()]);
     }
     let lines = distinct(of_engine.iter().map(|row| line_of(row))).into_iter().map(|key| {
         let of_line: Vec<&&Row> = of_engine.iter().filter(|row| line_of(row) == key).collect();

@@ -44,7 +44,7 @@ pub(super) fn all(results: &Results) -> [Table; 2] {
     ]
 }
 
-/// Creates a table with a line for each distinct head, in the order of the rows.
+/// Creates a table with a line for each distinct head (the cells under `words`), in the order of the rows.
 fn table<'a, const WORDS: usize>(
     name: &'static str,
     title: String,

@@ -239,7 +239,7 @@ impl fmt::Display for Least {
     }
 }
 
-/// Creates the table. It has a line for each filter and goal of which at least one row is below the goal.
+/// Creates the table. It has a line for each filter and goal if at least one row of the filter is below the goal.
 pub(super) fn table(results: &Results) -> Table {
     let mut measured = 0;
     let mut rows = Vec::new();

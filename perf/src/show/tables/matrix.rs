@@ -1,4 +1,5 @@
-//! The tables of the matrix: properties besides kind, keys and workload on which the speed of lookups depends.
+//! The tables of the matrix. The matrix varies the properties, besides kind, keys and workload, on which the speed of
+//! lookups depends.
 
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, human_bytes, per_cent, short_count};

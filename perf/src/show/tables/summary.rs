@@ -1,5 +1,5 @@
-//! The first table of a report: one line per kind, at a small and at a large size. Also the
-//! headline of a run: one sentence about its first rows.
+//! The first table of a report: one line per kind, at a small and at a large size. Also the headline of a run: one line
+//! about the fastest of our lookups that it has measured.
 
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, per_cent, short_count};
