@@ -28,8 +28,8 @@ pub(crate) enum Verb {
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower or its false-positive
-    /// rate or bits per key changed; else with 4 if a case is unsettled, has too few repetitions, or was not measured
-    /// in every run.
+    /// rate or bits per key changed; else with 4 if a case of ours is unsettled, has too few repetitions, or was
+    /// measured with the old program but not in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, and splice its tables into a document.
@@ -79,8 +79,9 @@ pub(crate) struct MeasureArgs {
     /// The directory for the results.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// End after about N seconds: groups get less time, down to three repetitions per case. A full run, and a run of
-    /// selected cases without --quick, take longer if these repetitions do.
+    /// End after about N seconds: groups get less time, down to three repetitions per case, and then groups are left
+    /// out. A full run, a run with --load, and a run of selected cases without --quick leave out none, so they can take
+    /// longer.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Continue the run in the output directory: keep its results, and measure only the groups that are missing. A run

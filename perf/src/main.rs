@@ -1,8 +1,8 @@
 //! `trommel-perf` measures how fast Trommel's filters are on this machine. The same run measures competing crates on
 //! the same keys, and the machine's roofline: the number of random cache lines that one core reads per second.
 //!
-//! The modules are in layers. The lowest is listed first. A module imports only modules of its own layer and of lower
-//! ones, which `tests/layers.rs` checks.
+//! The modules are in layers. The lowest is listed first. A module, apart from its unit tests, imports only modules of
+//! its own layer and of lower ones, which `tests/layers.rs` checks.
 //!
 //! | layer | content |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | [`run`] | a run: groups of cases, each verified, timed, and saved as soon as it ends |
 //! | [`analyse`] | which row of a rival a row of ours is compared with, and the changes between two runs |
 //! | [`show`] | tables, plots, the report page, documents |
-//! | [`advise`], [`textbook`] | advice on filters, and experiments of papers, which use the layers listed before them |
-//! | [`cli`], [`cmd`] | the command line, and the verbs |
+//! | [`advise`], [`textbook`] | two layers: advice on filters, and experiments of papers |
+//! | [`cli`], [`cmd`] | two layers: the command line, and the verbs |
 
 mod advise;
 mod analyse;

@@ -17,7 +17,8 @@ pub(crate) fn run(selection: &Selection) -> Result<()> {
     if names.is_empty() { Ok(()) } else { say!("{}", names.join("\n")) }
 }
 
-/// The number of cases that a selection contains. The points of the map of strategies are not cases.
+/// The number of cases that a selection contains. The points of the map of strategies, at which both strategies of the
+/// engine are timed, are not cases.
 pub(crate) fn count_cases(selection: &Selection) -> usize {
     names_on_generated_keys(selection).len() + names_on_tpch(selection).len()
 }

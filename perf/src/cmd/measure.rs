@@ -290,7 +290,7 @@ enum Part {
     /// The join of TPC-H at this scale factor.
     Tpch(f64),
     Sweep(Loads),
-    /// The engine's groups and the map of strategies.
+    /// The engine's groups and the map of strategies, which times both strategies of the engine.
     Engine,
     OneGib,
     Point(Point),
@@ -504,7 +504,7 @@ mod tests {
         assert!(matches!(all[..2], [Part::Summary(100_000), Part::Generated(1_000_001..)]));
         assert_eq!(all[2..4], [Part::ShowSummary, Part::Generated(100_000)]);
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        // The last parts, which a slow machine leaves out, are those of the matrix, and not the engine.
+        // A slow machine leaves out the last parts. The matrix comes after the engine, so the engine is left out later.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
         let [engine, point] =
             [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Point(_)))];

@@ -13,8 +13,8 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// Reads `DIR/results.json`; writes `DIR/report.html`, the plots in the same directory and, with `--splice`, the
-/// document.
+/// Reads `DIR/results.json`; writes `DIR/report.html` and the plots in the same directory. With `--publish` and
+/// `--splice`, it also writes the folder and the document.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
     let results = Results::load(&arguments.dir)?;
