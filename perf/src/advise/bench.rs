@@ -34,9 +34,9 @@ const MOST_PROBES: usize = 1_000_000;
 
 /// The length of a repetition.
 const LENGTH: Length = Length(Duration::from_millis(2));
-/// The rounds of the first measurement of an offer, alone.
+/// The rounds of the first measurement of an offer, in which it is measured alone.
 const FIRST: Pace = Pace { budget: Duration::ZERO, min_rounds: 5, max_rounds: 5 };
-/// The rounds of a measurement of the best offers, interleaved.
+/// The rounds of a measurement of the best offers, in which they are interleaved.
 const FINAL: Pace = Pace { budget: Duration::from_millis(1200), min_rounds: 9, max_rounds: 41 };
 
 /// The keys, engine and built filters with which the offers for one number of keys are measured.

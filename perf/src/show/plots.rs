@@ -53,7 +53,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Creates a line in one of the colours of our filters, dashed if it belongs to a rival.
+    /// Creates a line in one of the colours of our filters, dashed if it belongs to a rival or to the other method of a
+    /// comparison.
     pub(crate) fn new(
         label: String,
         color: usize,

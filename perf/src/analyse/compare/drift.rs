@@ -1,7 +1,7 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
 //! change of ours makes them slower, so a factor that their times have in common is due to the machine. The factor is
-//! computed for every attempt. It is divided out of the times of rivals, and of our cases that were interleaved with no
-//! rival.
+//! computed for every attempt, which is a run of the old program and one of the new. It is divided out of the times of
+//! rivals, and of our cases that were interleaved with no rival.
 
 use super::runs::Pair;
 use crate::base::bootstrap;

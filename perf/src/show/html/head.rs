@@ -26,9 +26,10 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
         fact("commit")
     );
     page.push_str(
-        "<p>Times are processor times of one thread, with two exceptions. Cases with +wall in their names (the engine, \
-         shared filters, and what is interleaved with them) have wall-clock times. Lookups of keys in the cache \
-         are timed by the wall clock, without the part of the time in which the thread did not run. Every time is a \
+        "<p>On Linux, times are processor times of one thread, with two exceptions. Cases with +wall in their names \
+         (the engine, shared filters, and what is interleaved with them) have wall-clock times. Lookups of keys in the \
+         cache are timed by the wall clock, without the part of the time in which the thread did not run. On other \
+         systems, all times are wall-clock times. Every time is a \
          median of short repetitions, in which our filters, the rivals and random cache-line reads were interleaved; \
          &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of limit&rdquo; is \
          the number of cache lines read per second, divided by the number of random cache lines that one core reads per \

@@ -135,7 +135,7 @@ impl Look {
         Self { stroke: SIZES[stroke % SIZES.len()], ..self }
     }
 
-    /// Whether this is the look of a rival.
+    /// Whether this is the look of a rival, with hollow markers.
     pub(crate) fn is_rival(&self) -> bool {
         self.is_hollow
     }
