@@ -1,6 +1,6 @@
 //! Any thread can call an engine, and can hold any lock that the engine's work does not take: a thread that waits in a
 //! call runs no other jobs.
-#![cfg(feature = "parallel")]
+#![cfg(all(feature = "parallel", not(loom)))]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};

@@ -170,7 +170,7 @@ fn insert_pipelined<B: Body, F: Fetch>(
         |(ring, table), group| {
             for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
                 let start = *place as usize * WORD_BYTES;
-                B::mask(geometry, *hash).set(&mut table[start..start + B::BLOCK_BYTES]);
+                B::mask(geometry, *hash).unite(&mut table[start..start + B::BLOCK_BYTES]);
             }
         },
     );

@@ -3,6 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_single;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_core;
@@ -100,7 +102,7 @@ impl Body for RegisterBody {
 single_key! { RegisterBody:
     Avx512 => avx512_single,
     Avx512Core => avx512_core,
-    Avx2 => avx2,
+    Avx2 => avx2_single,
     _ => portable_contains, portable_insert
 }
 

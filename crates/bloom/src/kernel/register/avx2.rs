@@ -3,63 +3,19 @@
 //! Rejected: a gather of the four words (on a Cascade Lake core, lookups in tables of up to 4 MiB take 1.3 to 1.9 times
 //! as long; in L2, 4.0 ns instead of 2.1).
 
-use super::{RegisterBody, field_starts, set_pattern};
+use super::RegisterBody;
 use crate::geometry::Geometry;
 use crate::kernel::groups::run_groups;
 use crate::kernel::portable::GROUP;
 use crate::kernel::{
-    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, bytes_of, pattern_positions,
-    portable, x86,
+    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, bytes_of, portable, x86,
 };
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;
-use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
-
-/// The positions of a key's bits, one in the low six bits of each lane. The bits above belong to later positions.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn fields(hash: u64, hashes: u32) -> [__m256i; 2] {
-    let product = _mm256_set1_epi64x(pattern_positions(hash).cast_signed());
-    let starts = field_starts(hashes);
-    core::array::from_fn(|half| _mm256_srlv_epi64(product, x86::load_4(starts, half)))
-}
-
-/// # Safety
-/// The caller must ensure that the table has the length that the geometry says.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
-    let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: the word's number is below `geometry.units`, and the caller promises that the table has `units` words.
-    // The read needs no alignment.
-    let word = unsafe { table.cast::<i64>().add(word).read_unaligned() };
-    // A shift by 63 - position makes the key's bit the sign of its lane.
-    let fields = fields(hash, geometry.hashes);
-    let [low, high] = core::array::from_fn(|half| {
-        let distance = _mm256_andnot_si256(fields[half], _mm256_set1_epi64x(63));
-        _mm256_sllv_epi64(_mm256_set1_epi64x(word), distance)
-    });
-    _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_and_si256(low, high))) == 0b1111
-}
-
-/// # Safety
-/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    let fields = fields(hash, geometry.hashes);
-    let [low, high] = core::array::from_fn(|half| {
-        let positions = _mm256_and_si256(fields[half], _mm256_set1_epi64x(63));
-        _mm256_sllv_epi64(_mm256_set1_epi64x(1), positions)
-    });
-    let pattern = x86::or_lanes(_mm256_or_si256(low, high));
-    // SAFETY: the caller promises what `set_pattern` requires of the table.
-    unsafe { set_pattern(geometry, table, hash, pattern) }
-}
 
 /// The patterns of four keys.
 #[inline]
