@@ -251,8 +251,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. If the filter has no room, the
-    /// error has the number of keys of the batch that were inserted.
+    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator then has the
+    /// same keys as before, plus those of the batch that a [`BuildError::Full`] reports as inserted.
     pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
         if let Held::Hashes(kept) = &mut self.held {
             // The sum cannot overflow, since both slices are in memory at 8 bytes per hash.
@@ -286,8 +286,8 @@ impl FilterAccumulator {
     ///
     /// # Errors
     /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room. If both
-    /// accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more often, the
-    /// error is [`MergeError::Incompatible`].
+    /// accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more often,
+    /// the error is [`MergeError::Incompatible`].
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
         if self.spec != other.spec {
             return Err(AccumulateError::Specs);
@@ -314,7 +314,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room.
+    /// [`BuildError`] if the filter cannot be made, for example because memory is refused, or has no room.
     pub fn finish(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(hashes) => filter_of(&self.spec, &hashes),
@@ -339,7 +339,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room.
+    /// [`BuildError`] if the filter cannot be made, for example because memory is refused, or has no room.
     pub fn finish_compact(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(mut hashes) => {

@@ -1,8 +1,8 @@
 //! Filters as bytes: the frozen form, and the types that read and hold it.
 //!
-//! [`AnyFilter`](crate::AnyFilter) and each type of filter read and write frozen bytes themselves, and [`Frozen`] has
-//! the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that it
-//! reads, and an [`OwnedView`] owns them. Some functions read a header without making a filter: [`parse`] and its
+//! [`AnyFilter`](crate::AnyFilter) and the filter type of each kind read and write frozen bytes themselves. [`Frozen`]
+//! has the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that
+//! it reads, and an [`OwnedView`] owns them. Some functions read a header without making a filter: [`parse`] and its
 //! variants check the bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
 //! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of

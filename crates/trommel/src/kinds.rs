@@ -48,8 +48,8 @@ macro_rules! kinds {
     };
 }
 
-/// Evaluates an expression for the filter inside an [`AnyFilter`](crate::AnyFilter) or a
-/// [`FilterView`](crate::FilterView).
+/// Evaluates an expression for the filter inside an [`AnyFilter`](crate::AnyFilter), a
+/// [`FilterView`](crate::FilterView) or an `OwnedView`.
 macro_rules! each_kind {
     ($any:ident in $value:expr, $filter:ident => $body:expr) => {
         kinds!(each_kind_arms [$any, $value, $filter, $body])
