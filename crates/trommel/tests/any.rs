@@ -113,9 +113,9 @@ fn filters_without_slots_refuse_the_options_of_slots() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // The cache-line quotient filter has remainders of a fixed width, so the number of slots determines
-                    // the bits of a fingerprint. The cuckoo filter does not divide its fingerprints into quotient and
-                    // remainder.
+                    // A new cache-line quotient filter has remainders of a fixed width, so the number of slots
+                    // determines the bits of a fingerprint. The cuckoo filter does not divide its fingerprints into
+                    // quotient and remainder.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),

@@ -1,5 +1,6 @@
 //! An engine gives the same filter and the same answers as one thread, for any number of threads, strategy, memory
-//! budget and keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints are in other slots.
+//! budget and keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints can be in other
+//! slots.
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -226,7 +227,7 @@ fn a_number_of_threads_is_used_or_refused() {
     assert!(default.pinned_threads() <= default.threads());
 }
 
-/// A filter whose batches panic if they contain a certain key.
+/// A filter whose batches of lookups and whose bulk inserts panic if they contain a certain key.
 struct Trap(AnyFilter, KeyHash);
 
 impl Filter for Trap {

@@ -1,5 +1,5 @@
-//! Filter blocks: exact sizes, no false negatives, the false-positive rates of the kinds, and "maybe" for bytes that
-//! are not a block.
+//! Filter blocks: exact sizes, no false negatives, the false-positive rate of standard blocks, and "maybe" for bytes
+//! that are not a block.
 
 use trommel::{
     Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, Hasher, Insert, Isa, KeyHash,
@@ -41,7 +41,7 @@ fn a_block_has_the_predicted_length_and_every_key() {
     }
 }
 
-/// LevelDB's own filter takes `⌈10 · keys / 8⌉` bytes and one more.
+/// LevelDB's own filter of 10 bits per key takes `⌈10 · keys / 8⌉` bytes and one more, from 7 keys on.
 #[test]
 fn a_standard_block_is_as_long_as_leveldbs() {
     let policy = policy(FilterKind::Bloom, 10.0);
@@ -131,7 +131,8 @@ fn every_isa_answers_alike_and_builds_the_same_block() {
     }
 }
 
-/// Digests of blocks of 300 keys. They must never change, since stored blocks must stay readable.
+/// Digests of blocks of 300 keys. They must never change, since stored blocks must stay readable. (The exception is
+/// `Cuckoo`: a later release is allowed to place its fingerprints in other slots.)
 #[test]
 fn blocks_have_their_golden_digests() {
     let digest = |kind, hasher| {
@@ -322,7 +323,10 @@ fn a_buffer_that_is_too_short_is_left_as_it_was() {
             policy.build(&keys)[..],
             "{kind}: the buffer's old contents are left"
         );
-        assert!(buffer[need..].iter().all(|byte| *byte == 0xA5), "{kind}: written past its end");
+        assert!(
+            buffer[need..].iter().all(|byte| *byte == 0xA5),
+            "{kind}: bytes after the block were written"
+        );
     }
 }
 
@@ -371,7 +375,7 @@ fn a_policy_is_shared_by_threads() {
     assert_shared::<PolicyError>();
 }
 
-/// Blocks of all sizes, one without a filter, one of another policy, an empty one, and one with a damaged trailer.
+/// Blocks of many sizes, one without a filter, one of another policy, an empty one, and two with a damaged trailer.
 #[test]
 fn many_blocks_are_answered_like_one_after_the_other() {
     for kind in kinds() {
