@@ -119,7 +119,11 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                 if *kind == FilterKind::Cuckoo {
                     // The slots of a cuckoo filter's fingerprints depend on the order of inserts.
                     engine.contains_batch(&built, &hashes, &mut found);
-                    assert_eq!(found.count_ones(), KEYS, "{kind} {budget} {threads}");
+                    assert_eq!(
+                        found.count_ones(),
+                        KEYS,
+                        "{kind}, budget {budget}, {threads} threads"
+                    );
                     continue;
                 }
                 assert!(
@@ -127,7 +131,7 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                     "{kind}, budget {budget}, {threads} threads: the bytes differ"
                 );
                 engine.contains_batch(&built, &probes, &mut found);
-                assert_eq!(found, answers, "{kind} {budget} {threads}");
+                assert_eq!(found, answers, "{kind}, budget {budget}, {threads} threads");
                 engine.release_memory();
             }
         }
@@ -147,10 +151,10 @@ fn small_filters_are_built_with_any_memory_budget() {
             for budget in [0, 1000, 100_000] {
                 let engine = engine(2, Some(Strategy::Partitioned), budget);
                 let built = engine.build(&spec, &hashes).unwrap();
-                assert_eq!(built.len(), expected.len(), "{kind} {fpr} {budget}");
+                assert_eq!(built.len(), expected.len(), "{kind}, fpr {fpr}, budget {budget}");
                 let mut found = Bitmap::new(0);
                 engine.contains_batch(&built, &hashes, &mut found);
-                assert_eq!(found.count_ones(), hashes.len(), "{kind} {fpr} {budget}");
+                assert_eq!(found.count_ones(), hashes.len(), "{kind}, fpr {fpr}, budget {budget}");
             }
         }
     }
@@ -290,7 +294,7 @@ fn a_panic_of_a_worker_reaches_the_caller_and_the_engine_keeps_working() {
             let lookups = || engine.contains_batch(&trap, &hashes, &mut found);
             assert!(
                 catch_unwind(AssertUnwindSafe(lookups)).is_err(),
-                "{threads} {strategy:?}: no panic"
+                "{threads} threads, {strategy:?}: no panic"
             );
             engine.contains_batch(&trap.0, &hashes, &mut found);
             assert_eq!(found.count_ones(), KEYS);

@@ -125,7 +125,10 @@ fn an_insert_changes_a_bounded_part_of_the_table() {
             let tables = before[..table_bytes].iter().zip(&after[..table_bytes]);
             let changed = tables.filter(|(old, new)| old != new).count();
             let bound = most_bytes_changed(&filter);
-            assert!(changed <= bound, "{kind} {variant}: {changed} bytes of at most {bound}");
+            assert!(
+                changed <= bound,
+                "{kind}, variant {variant}: {changed} bytes changed, at most {bound} expected"
+            );
             assert!(
                 after.len() <= before.len() + most_growth(&filter, 1),
                 "{kind}: an insert lengthened the payload too far"
@@ -182,7 +185,7 @@ fn hashes_of_the_last_quotients_fill_a_quotient_filter_early_and_lose_nothing() 
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
         assert_eq!(full.map(|full| full.why), Some(WhyFull::Slots), "{kind}");
         let most = (OVERHANG_SLOTS + 64 + 10) as usize;
-        assert!((300..=most).contains(&taken), "{kind}: {taken} of at most {most}");
+        assert!((300..=most).contains(&taken), "{kind}: {taken} keys taken, not 300 to {most}");
         assert_refuses_and_goes_on(&mut filter, &hashes, taken);
     }
 }
@@ -201,7 +204,10 @@ fn hashes_of_few_buckets_fill_a_cuckoo_filter_early_and_lose_nothing() {
         assert_eq!(full.map(|full| full.why), Some(WhyFull::Slots));
         // Every slot of these buckets, and the overflow area.
         let most = 4 * few as usize + 64;
-        assert!((most * 3 / 4..=most).contains(&taken), "{taken} of at most {most}");
+        assert!(
+            (most * 3 / 4..=most).contains(&taken),
+            "{taken} keys taken, not three quarters of {most} to {most}"
+        );
         assert_refuses_and_goes_on(&mut filter, &hashes, taken);
     }
 }
@@ -346,7 +352,7 @@ fn real_keys_chosen_under_the_seed_fill_slots_early_and_under_a_secret_key_they_
         let hashes = hashes_of(PUBLIC, &hostile);
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
         let full = full.unwrap();
-        assert!(taken < 350 && full.len < 350, "{kind} {variant}: {full}");
+        assert!(taken < 350 && full.len < 350, "{kind}, variant {variant}: {full}");
         assert_all_found(&filter, &hashes[..taken]);
 
         let mut filter = built(kind, variant, 2_000, SECRET);

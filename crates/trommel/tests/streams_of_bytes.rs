@@ -248,7 +248,10 @@ fn a_header_alone_states_the_length_of_its_filter() {
             if claimed != (bytes.len() - HEADER_BYTES) as u64 {
                 let forged =
                     [&with_payload_len(head, claimed)[..], &bytes[HEADER_BYTES..]].concat();
-                assert!(AnyFilter::from_bytes(&forged).is_err(), "{claimed} accepted");
+                assert!(
+                    AnyFilter::from_bytes(&forged).is_err(),
+                    "a payload length of {claimed} was accepted"
+                );
             }
         }
     }
