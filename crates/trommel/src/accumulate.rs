@@ -323,10 +323,10 @@ impl FilterAccumulator {
     }
 
     /// Returns a filter of all keys. If the accumulator has made a filter, returns that filter, like
-    /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter for their number instead of the spec's number
-    /// of keys. That filter is no larger than these keys need, unless the spec sets a size in bytes and no
-    /// false-positive rate. A multiset or a counting filter, which counts the copies of a key, gets every copy, and is
-    /// made for the number of all hashes. Any other filter is made for the number of distinct hashes.
+    /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter that is sized by these hashes instead of by
+    /// the spec's number of keys. That filter is no larger than these keys need, unless the spec sets a size in bytes
+    /// and no false-positive rate. A multiset or a counting filter, which counts the copies of a key, gets every copy,
+    /// and is made for the number of all hashes. Any other filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};

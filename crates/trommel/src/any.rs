@@ -33,7 +33,7 @@ macro_rules! declare_any_filter {
         #[non_exhaustive]
         // `repr(u8)` stores the kind in a byte of its own. When the compiler packed the kind into unused values of a
         // filter's fields, each insert or lookup of a single key took 6 more instructions. For a lookup in a
-        // register-blocked filter, that is a tenth.
+        // register-blocked filter, that is a tenth of all its instructions.
         #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*

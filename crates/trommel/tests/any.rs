@@ -210,7 +210,7 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
 
 /// In an `AnyFilter`, a full filter returns an error, and a filter that is allowed to grow grows.
 #[test]
-fn a_full_filter_is_an_error_unless_it_may_grow() {
+fn a_full_filter_is_an_error_unless_it_grows() {
     let hashes = distinct(6, 0..5000);
     for kind in FINGERPRINT_KINDS {
         let spec = FilterSpec::new(kind).keys(1000).fpr(0.004);
