@@ -52,7 +52,8 @@ typedef enum {
   TROMMEL_FULL = 8,
   // The buffer is too short for the bytes to be written.
   TROMMEL_BUFFER_TOO_SMALL = 9,
-  // The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, or of another kind.
+  // The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, of another kind, or in
+  // a later version of the format.
   TROMMEL_FORMAT = 10,
   // The two filters differ in kind, size, parameters, hash or seed.
   TROMMEL_INCOMPATIBLE = 11,
@@ -132,8 +133,8 @@ trommel_status trommel_policy_new(const char *kind,
 
 // Frees a policy. Does nothing if `policy` is NULL.
 //
-// Thread safety: no other thread may use the policy during this call or after it. Filter blocks that the policy built
-// stay valid.
+// Thread safety: no other thread may use the policy during this call, and no thread after it. Filter blocks that the
+// policy built stay valid.
 void trommel_policy_free(trommel_policy *policy);
 
 // Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
@@ -272,7 +273,7 @@ trommel_status trommel_thaw(const void *frozen,
 
 // Frees a filter. Does nothing if `filter` is NULL.
 //
-// Thread safety: no other thread may use the filter during this call or after it.
+// Thread safety: no other thread may use the filter during this call, and no thread after it.
 void trommel_free(trommel_filter *filter);
 
 // Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
@@ -284,12 +285,13 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
                             const void *key,
                             size_t len);
 
-// Inserts `n` keys by their hashes, which is faster than one by one. The hashes come from
+// Inserts `n` keys by their hashes, which is faster for many keys than one by one. The hashes come from
 // `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
 // may be NULL if `n` is 0.
 //
-// `*inserted` becomes the number of keys that were inserted: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. These
-// are the first keys of the batch, and they stay in the filter. `inserted` may be NULL.
+// `*inserted` becomes the number of keys that were inserted: `n` on success, fewer after TROMMEL_FULL or
+// TROMMEL_MEMORY. These are the first keys of the batch, and they stay in the filter. After any other failure,
+// `*inserted` is 0. `inserted` may be NULL.
 //
 // Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 //
@@ -301,7 +303,7 @@ trommel_status trommel_insert_hashes(trommel_filter *filter,
                                      size_t n,
                                      size_t *inserted);
 
-// Looks up `n` keys by their hashes, which is faster than one by one. Bit `i % 64` of word `i / 64` of
+// Looks up `n` keys by their hashes, which is faster for many keys than one by one. Bit `i % 64` of word `i / 64` of
 // `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 // (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 //
@@ -341,8 +343,8 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
 // Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
 // the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 //
-// Remove only keys that were inserted, since the removal of any other key can remove an inserted key that the filter
-// cannot tell apart from that key. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
+// Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
+// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
 // that they cannot tell apart as one, and the removal of either removes both.
 //
 // Thread safety: no other thread may use the filter during the call.
@@ -412,7 +414,7 @@ trommel_status trommel_view_open(const void *frozen,
 
 // Frees a view, but not its bytes. Does nothing if `view` is NULL.
 //
-// Thread safety: no other thread may use the view during this call or after it.
+// Thread safety: no other thread may use the view during this call, and no thread after it.
 void trommel_view_free(trommel_view *view);
 
 // Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be

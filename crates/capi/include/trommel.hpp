@@ -1,7 +1,7 @@
 // Trommel for C++17: classes around the functions of trommel.h. An object frees the handle that it holds. This header
 // is all of the wrapper; link the C library.
 //
-// Handles are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
+// Objects are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
 // throws trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the standard
 // library throws it. Functions that are noexcept return what the C function returns. So lookups in filter blocks return
 // true ("may match") if an argument is refused, or if the bytes are recognised as no block of the policy.

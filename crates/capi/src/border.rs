@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_arrays_may_have_any_address() {
+    fn empty_arrays_can_have_any_address() {
         let words = [0u64; 2];
         let misaligned = words.as_ptr().cast::<u8>().wrapping_add(1).cast::<u64>();
         for first in [std::ptr::null(), misaligned] {

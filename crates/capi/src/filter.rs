@@ -85,7 +85,7 @@ pub unsafe extern "C" fn trommel_thaw(
 
 /// Frees a filter. Does nothing if `filter` is NULL.
 ///
-/// Thread safety: no other thread may use the filter during this call or after it.
+/// Thread safety: no other thread may use the filter during this call, and no thread after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_free(filter: *mut Owned) {
     guard::status(|| {
@@ -115,12 +115,13 @@ pub unsafe extern "C" fn trommel_hash_bytes(
     .unwrap_or(0)
 }
 
-/// Inserts `n` keys by their hashes, which is faster than one by one. The hashes come from
+/// Inserts `n` keys by their hashes, which is faster for many keys than one by one. The hashes come from
 /// `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
 /// may be NULL if `n` is 0.
 ///
-/// `*inserted` becomes the number of keys that were inserted: `n`, or fewer after TROMMEL_FULL or TROMMEL_MEMORY. These
-/// are the first keys of the batch, and they stay in the filter. `inserted` may be NULL.
+/// `*inserted` becomes the number of keys that were inserted: `n` on success, fewer after TROMMEL_FULL or
+/// TROMMEL_MEMORY. These are the first keys of the batch, and they stay in the filter. After any other failure,
+/// `*inserted` is 0. `inserted` may be NULL.
 ///
 /// Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 ///
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn trommel_insert_hashes(
     })
 }
 
-/// Looks up `n` keys by their hashes, which is faster than one by one. Bit `i % 64` of word `i / 64` of
+/// Looks up `n` keys by their hashes, which is faster for many keys than one by one. Bit `i % 64` of word `i / 64` of
 /// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 /// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 ///
@@ -258,8 +259,8 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 /// Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
 /// the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 ///
-/// Remove only keys that were inserted, since the removal of any other key can remove an inserted key that the filter
-/// cannot tell apart from that key. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
+/// Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
+/// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
 /// that they cannot tell apart as one, and the removal of either removes both.
 ///
 /// Thread safety: no other thread may use the filter during the call.

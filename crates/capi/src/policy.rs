@@ -59,8 +59,8 @@ pub unsafe extern "C" fn trommel_policy_new(
 
 /// Frees a policy. Does nothing if `policy` is NULL.
 ///
-/// Thread safety: no other thread may use the policy during this call or after it. Filter blocks that the policy built
-/// stay valid.
+/// Thread safety: no other thread may use the policy during this call, and no thread after it. Filter blocks that the
+/// policy built stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_free(policy: *mut Policy) {
     guard::status(|| {
@@ -266,8 +266,8 @@ pub unsafe extern "C" fn trommel_policy_verify(
     })
 }
 
-/// Returns an error if one block cannot hold this number of keys, or if the buffer is too short. If the
-/// buffer is too short, writes the needed length to `written`. Reads no key.
+/// Returns an error if one block cannot hold this number of keys, or if the buffer is too short. If the buffer is too
+/// short, writes the needed length to `written`. Reads no key.
 fn room_for_block(
     policy: &FilterPolicy,
     keys: usize,

@@ -32,7 +32,8 @@ pub enum Status {
     TROMMEL_FULL = 8,
     /// The buffer is too short for the bytes to be written.
     TROMMEL_BUFFER_TOO_SMALL = 9,
-    /// The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, or of another kind.
+    /// The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, of another kind, or in
+    /// a later version of the format.
     TROMMEL_FORMAT = 10,
     /// The two filters differ in kind, size, parameters, hash or seed.
     TROMMEL_INCOMPATIBLE = 11,

@@ -45,7 +45,7 @@ pub unsafe extern "C" fn trommel_view_open(
 
 /// Frees a view, but not its bytes. Does nothing if `view` is NULL.
 ///
-/// Thread safety: no other thread may use the view during this call or after it.
+/// Thread safety: no other thread may use the view during this call, and no thread after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_free(view: *mut View) {
     guard::status(|| {

@@ -18,7 +18,7 @@ fn message() -> String {
     unsafe { CStr::from_ptr(trommel_last_error()) }.to_str().unwrap().to_string()
 }
 
-/// Byte counts that no memory has: the first one that is too large for an `isize`, and the largest.
+/// Byte counts that no memory has: the least one that is too large for an `isize`, and the largest.
 const HUGE: [usize; 2] = [isize::MAX as usize + 1, usize::MAX];
 /// Word counts that no memory has. The byte count of the second wraps to 8.
 const HUGE_WORDS: [usize; 3] = [isize::MAX as usize / 8 + 1, (1 << 61) + 1, usize::MAX];

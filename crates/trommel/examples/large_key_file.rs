@@ -1,4 +1,5 @@
-//! Filters a file of keys that is larger than memory, in bounded memory.
+//! Builds a filter of a file of keys that can be larger than memory. Takes memory for the filter and for at most some
+//! million keys, whatever the length of the file.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]
@@ -128,7 +129,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         "KB" => 1_000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
-        other => return Err(format!("{other} is not a unit: B, KB, MB or GB")),
+        other => return Err(format!("{other} is not a unit; expected B, KB, MB or GB")),
     };
     let number: u64 = digits.parse().map_err(|_| format!("{text} is not a size such as 10GB"))?;
     let bytes = number.checked_mul(unit).filter(|bytes| *bytes >= KEY_BYTES);

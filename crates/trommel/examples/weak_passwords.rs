@@ -8,7 +8,7 @@
 //! standard input if there are none. A password of the list is always refused. Of the passwords that are not in the
 //! list, about one in a thousand is refused too, and its owner has to choose another.
 //!
-//! Spafford was the first to use a Bloom filter for this: "OPUS: preventing weak password choices" (1992).
+//! Spafford describes such a Bloom filter in "OPUS: preventing weak password choices" (1992).
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;

@@ -251,8 +251,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. If the filter has no room, the
-    /// error has the number of keys of the batch that were inserted.
+    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator then has the
+    /// same keys as before, plus those of the batch that a [`BuildError::Full`] reports as inserted.
     pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
         if let Held::Hashes(kept) = &mut self.held {
             // The sum cannot overflow, since both slices are in memory at 8 bytes per hash.
@@ -286,8 +286,8 @@ impl FilterAccumulator {
     ///
     /// # Errors
     /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room. If both
-    /// accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more often, the
-    /// error is [`MergeError::Incompatible`].
+    /// accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more often,
+    /// the error is [`MergeError::Incompatible`].
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
         if self.spec != other.spec {
             return Err(AccumulateError::Specs);
@@ -314,7 +314,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room.
+    /// [`BuildError`] if the filter cannot be made, for example because memory is refused, or has no room.
     pub fn finish(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(hashes) => filter_of(&self.spec, &hashes),
@@ -323,10 +323,10 @@ impl FilterAccumulator {
     }
 
     /// Returns a filter of all keys. If the accumulator has made a filter, returns that filter, like
-    /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter for their number instead of the spec's number
-    /// of keys. That filter is no larger than these keys need, unless the spec sets a size in bytes and no
-    /// false-positive rate. A multiset or a counting filter, which counts the copies of a key, gets every copy, and is
-    /// made for the number of all hashes. Any other filter is made for the number of distinct hashes.
+    /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter that is sized by these hashes instead of by
+    /// the spec's number of keys. That filter is no larger than these keys need, unless the spec sets a size in bytes
+    /// and no false-positive rate. A multiset or a counting filter, which counts the copies of a key, gets every copy,
+    /// and is made for the number of all hashes. Any other filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -339,7 +339,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, or has no room.
+    /// [`BuildError`] if the filter cannot be made, for example because memory is refused, or has no room.
     pub fn finish_compact(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(mut hashes) => {

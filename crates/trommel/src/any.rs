@@ -14,7 +14,8 @@ macro_rules! declare_any_filter {
         /// An owned filter whose kind is known only at run time.
         ///
         /// Every kind inserts and looks up keys. The methods that only some kinds support return an error, or `None`,
-        /// for the others. Each call selects the kind once, so a batch costs as much as on the filter's own type.
+        /// for the others. A batch selects the kind once for all its keys, so it costs as much as on the filter's own
+        /// type.
         ///
         /// ```
         /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
@@ -32,7 +33,7 @@ macro_rules! declare_any_filter {
         #[non_exhaustive]
         // `repr(u8)` stores the kind in a byte of its own. When the compiler packed the kind into unused values of a
         // filter's fields, each insert or lookup of a single key took 6 more instructions. For a lookup in a
-        // register-blocked filter, that is a tenth.
+        // register-blocked filter, that is a tenth of all its instructions.
         #[repr(u8)]
         pub enum AnyFilter {
             $($(#[$doc])* $kind($type),)*
@@ -310,15 +311,15 @@ impl AnyFilter {
     ///
     /// # Errors
     /// [`MergeError`] if kinds, sizes, parameters or hashers differ, if a filter with slots has no room for all keys,
-    /// or if memory is refused. (Filters of the quotient kinds can differ in size if they have the same number of
-    /// possible fingerprints, for example because they have the same `fingerprint_bits`.) After an error, this filter
-    /// is unchanged.
+    /// or if memory is refused. (Filters of the quotient kinds are allowed to differ in size if they have the same
+    /// number of possible fingerprints, for example because they have the same `fingerprint_bits`.) After an error,
+    /// this filter is unchanged. A counting filter with compact counters ends the program if memory is refused.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
 
     /// Keeps only the bits that are also set in another filter. Keys that both filters hold are still found; other keys
-    /// may be found too, even some that neither filter holds. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
+    /// can be found too, even some that neither filter holds. See [`Bloom::intersect`](crate::bloom::Bloom::intersect).
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -333,8 +334,9 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError::Unsupported`] if the kind cannot intersect; otherwise the errors of [`AnyFilter::merge`]. After an
-    /// error, this filter is unchanged.
+    /// [`MergeError::Unsupported`] if this filter's kind cannot intersect. Otherwise [`MergeError::Kinds`] if the kinds
+    /// differ, or [`MergeError::Incompatible`] if sizes, parameters or hashers differ. After an error, this filter is
+    /// unchanged.
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         let refused = Unsupported { kind: self.kind(), operation: "intersect" };
         each_kind_that!(

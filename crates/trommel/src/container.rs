@@ -1,13 +1,13 @@
 //! Filters as bytes: the frozen form, and the types that read and hold it.
 //!
-//! [`AnyFilter`](crate::AnyFilter) and each type of filter read and write frozen bytes themselves, and [`Frozen`] has
-//! the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that it
-//! reads, and an [`OwnedView`] owns them. Some functions read a header without making a filter: [`parse`] and its
+//! [`AnyFilter`](crate::AnyFilter) and the filter type of each kind read and write frozen bytes themselves. [`Frozen`]
+//! has the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that
+//! it reads, and an [`OwnedView`] owns them. Some functions read a header without making a filter: [`parse`] and its
 //! variants check the bytes, and [`identity`] returns a number that tells frozen filters apart.
 //!
-//! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes of
-//! a later version, kind, hash function or flag are refused with a [`FormatError`](crate::FormatError), which has the
-//! number of that version, kind, function or flag.
+//! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes
+//! with a version, kind, hash function or flag of a later release are refused with a
+//! [`FormatError`](crate::FormatError), which has the number of that version, kind, function or flag.
 //!
 //! [format]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md
 //! [versions]: https://github.com/trommel/trommel/blob/main/docs/FORMAT.md#versions

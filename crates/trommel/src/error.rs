@@ -1,11 +1,11 @@
-//! The errors that calls return, except for some errors of the modules `engine`, `quotient` and `cuckoo`.
+//! The error types of this crate, except for some that are in the modules `engine`, `quotient` and `cuckoo`.
 //!
 //! An error that a caller may want to react to is an enum, or a struct whose fields carry the numbers. Enums are named
 //! `…Error`. A struct is named for the one condition that it reports: [`Full`], [`Incompatible`], [`Unsupported`],
 //! [`OutOfMemory`], [`WrongKind`], [`UnknownKind`]. Each error prints one sentence. An error with a cause either prints
 //! the cause or returns it from [`source`](core::error::Error::source), never both.
 //!
-//! These errors are in the modules themselves: [`EngineError`](crate::engine::EngineError) and
+//! These types are in the modules themselves: [`EngineError`](crate::engine::EngineError) and
 //! [`StreamError`](crate::engine::StreamError), [`ResizeError`](crate::quotient::ResizeError),
 //! [`GrowError`](crate::cuckoo::GrowError).
 

@@ -15,7 +15,7 @@ use trommel_base::{Filter, FormatError};
 /// use trommel::{Filter, FormatError, Insert, RegisterBloom};
 /// use trommel::container::Frozen;
 ///
-/// /// What a cache does with filters of any type.
+/// /// Freezes a filter of any type, and reads it back.
 /// fn through_bytes<F: Frozen>(filter: &F) -> Result<F, FormatError> {
 ///     let bytes = filter.to_bytes();
 ///     assert_eq!(bytes.len(), filter.encoded_len());

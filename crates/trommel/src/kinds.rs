@@ -48,8 +48,8 @@ macro_rules! kinds {
     };
 }
 
-/// Evaluates an expression for the filter inside an [`AnyFilter`](crate::AnyFilter) or a
-/// [`FilterView`](crate::FilterView).
+/// Evaluates an expression for the filter inside an [`AnyFilter`](crate::AnyFilter), a
+/// [`FilterView`](crate::FilterView) or an `OwnedView`.
 macro_rules! each_kind {
     ($any:ident in $value:expr, $filter:ident => $body:expr) => {
         kinds!(each_kind_arms [$any, $value, $filter, $body])
@@ -73,7 +73,7 @@ macro_rules! each_kind_that {
     };
 }
 
-/// Selects the column. Each pattern names all columns, so a row that lacks one does not compile.
+/// Selects the column of `each_kind_that`. Each pattern names all columns, so a row that lacks one does not compile.
 macro_rules! each_kind_that_arms {
     ([bits $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
         bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident

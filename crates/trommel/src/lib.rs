@@ -1,8 +1,9 @@
-//! Trommel: approximate-membership filters that answer hundreds of millions of keys per second.
+//! Trommel: approximate-membership filters. The fastest answer hundreds of millions of lookups per second on one core.
 //!
-//! A filter answers "certainly not" or "perhaps". It never misses a key that it holds. It reports other keys as present
-//! at a false-positive rate that was chosen when it was made, as long as it holds no more keys than it was made for. In
-//! front of a table, a disk or a network, it saves the accesses that would find nothing.
+//! A filter answers "certainly not" or "perhaps". It never misses a key that it holds. The share of other keys that it
+//! reports as present is its *false-positive rate*. The expected rate is at most the one that was chosen when the
+//! filter was made, as long as the filter holds no more keys than it was made for. In front of a table, a disk or a
+//! network, a filter saves most of the accesses that would find nothing.
 //!
 //! ```
 //! use trommel::{Filter, SplitBlockBloom};
@@ -13,30 +14,30 @@
 //! # Ok::<(), trommel::SpecError>(())
 //! ```
 //!
-//! Bloom kinds have `add`, which cannot fail. Every kind has [`Insert::insert`], which returns whether the filter
+//! Bloom kinds have `add`, which returns no error. Every kind has [`Insert::insert`], which returns whether the filter
 //! changed, or [`Full`] if a filter with slots has no room or the system refuses memory for the insert.
 //!
 //! # Which filter
 //!
-//! | you want | take | bits per key at 1 % |
+//! | you want | take | bits per key at a false-positive rate of 1 % |
 //! |---|---|---|
 //! | the fastest lookups, memory to spare | [`RegisterBloom`] | 12.1 |
 //! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
 //! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
-//! | the fewest bits per key, and most lookups are of absent keys | [`BloomFilter`] | 9.6 |
-//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48; with compact counters 29 if empty, 75 if full |
+//! | few bits per key, where most lookups are of absent keys | [`BloomFilter`] | 9.6 |
+//! | to remove keys, and never be full | [`CountingBloomFilter`] | 48; with compact counters 29 when empty, 75 with all keys |
 //! | to remove, count or enumerate keys; to grow or shrink without the keys; to merge filters of different sizes that have the same [`fingerprint_bits`](quotient::Builder::fingerprint_bits) | [`QuotientFilter`] | 9.6 |
 //! | to remove, count or enumerate keys, with faster lookups than [`QuotientFilter`] and a false-positive rate of 0.37 %; to grow without the keys | [`CacheLineQuotient`] | 10.8 (at 0.37 %) |
-//! | to remove or count keys, with lookups as fast as a Bloom filter's | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
+//! | to remove or count keys, with lookups about as fast as those of [`BloomFilter`] | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
-//! To remove keys at 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and [`cuckoo`] explain when to take
-//! which. The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`].
+//! To remove keys at a false-positive rate of 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and
+//! [`cuckoo`] explain when to take which. The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`].
 //!
 //! # One key or many
 //!
-//! A filter sees no keys, only their [`KeyHash`]es. A lookup of one key waits for memory. A batch
+//! A filter sees no keys, only their [`KeyHash`]es. In a large filter, a lookup of one key waits for memory. A batch
 //! ([`Filter::contains_batch`]) keeps many cache lines in flight and computes in SIMD vectors, so from about 64 keys
-//! on, it is two to five times as fast per key. The answers are a [`Bitmap`].
+//! on, it is mostly two to five times as fast per key. The answers are a [`Bitmap`].
 //!
 //! ```
 //! use trommel::{Bitmap, Filter, RegisterBloom};
@@ -57,9 +58,9 @@
 //!
 //! Every filter of the kinds above has `to_bytes`, which returns its frozen bytes, and, with the feature `std`,
 //! `write_to`, which writes them. The frozen bytes name the hash function and its seed, and contain checksums.
-//! `from_bytes` reads the bytes into an owned filter. A [`FilterView`] reads them without a copy. So does an
-//! [`OwnedView`](container::OwnedView), which has no lifetime, since it owns the bytes. If a byte was changed, reading
-//! fails with a [`FormatError`], unless the view is [trusted](FilterView::parse_trusted).
+//! `from_bytes` reads the bytes into an owned filter. A [`FilterView`] reads them in place, without a copy of the
+//! table. So does an [`OwnedView`](container::OwnedView), which has no lifetime, since it owns the bytes. If a byte was
+//! changed, reading fails with a [`FormatError`], unless the view is [trusted](FilterView::parse_trusted).
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -95,9 +96,10 @@
 //!
 //! # Several threads
 //!
-//! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses the method by the sizes of the
-//! filter and the batch. The resulting filter has the same bytes with any number of threads. [`Engine::stream`] takes
-//! keys that do not fit into memory.
+//! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses the method for each batch,
+//! mainly by the sizes of the filter and the batch. The resulting filter has the same bytes with any number of threads.
+//! (The exception is a cuckoo filter for whose bulk build there is too little memory.) [`Engine::stream`] takes keys
+//! that do not fit into memory.
 //!
 //! If your own threads insert into one filter at the same time ([`InsertShared`]), turn a Bloom filter without counters
 //! into a [`SharedBloom`](bloom::SharedBloom), which has no locks. Turn it back into the Bloom filter when they are

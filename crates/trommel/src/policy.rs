@@ -39,19 +39,19 @@ use trommel_simd::{Hint, Isa, prefetch};
 ///
 /// | kind | table | cache lines per lookup |
 /// |---|---|---:|
-/// | `Bloom` | `bits_per_key` for each key, rounded up to a byte | up to the number of hashes |
-/// | `RegisterBloom` | the same, rounded up to 8 bytes | 1 to 2 |
-/// | `SplitBlockBloom` | the same, rounded up to 32 bytes | 1 to 2 |
-/// | `CacheLineBloom` | the same, rounded up to 64 bytes | 1 to 2 |
+/// | `Bloom` | `bits_per_key` for each key, rounded up to a byte | up to the number of bits that a key sets |
+/// | `RegisterBloom` | the same, rounded up to a multiple of 8 bytes | 1 to 2 |
+/// | `SplitBlockBloom` | the same, rounded up to a multiple of 32 bytes | 1 to 2 |
+/// | `CacheLineBloom` | the same, rounded up to a multiple of 64 bytes | 1 to 2 |
 /// | `Quotient` | remainders of 1 to 32 bits at up to 95 % load, and at least 192 bytes | 2 to 3 |
 /// | `CacheLineQuotient` | remainders of 8 bits at up to 95 % load, and at least 192 bytes | 1 to 2 |
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
-/// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. In the
-/// quotient kinds, a run that goes on in the next block takes more cache lines; so does a bucket of a cuckoo filter
-/// that lies in two cache lines. Kinds with slots are for large filter blocks: below some hundred keys they take more
-/// than `bits_per_key`; above, they leave bits unused that do not suffice for a wider fingerprint. A counting filter
-/// has no block form, since no lookup reads its counters.
+/// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. A lookup
+/// takes more cache lines than the table says if, in the quotient kinds, the fingerprints of one quotient go on in the
+/// next block, or if a bucket of a cuckoo filter lies in two cache lines. Kinds with slots are for large filter blocks:
+/// below some hundred keys they take more than `bits_per_key`; above, they leave bits unused that do not suffice for a
+/// wider fingerprint. A counting filter has no block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -292,9 +292,9 @@ impl FilterPolicy {
         }
     }
 
-    /// Checks everything that can be checked without a checksum: trailer, parameter, length, the padding of a cuckoo
-    /// table, and the structure of a quotient table. A block without a filter passes. Cost: one pass over a quotient
-    /// table.
+    /// Checks trailer, parameter and length, the padding of a cuckoo table, and the structure of a quotient table. A
+    /// block without a filter passes. A block has no checksum, so other damage is not found. Cost: one pass over a
+    /// quotient table; constant time for the other kinds.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -306,7 +306,7 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if no policy of this name can have built the block.
+    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());

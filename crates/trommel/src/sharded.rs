@@ -34,9 +34,9 @@ use trommel_base::{
 /// rarely wait. Beside its table, a shard takes a few hundred bytes for the lock and the filter's fields.
 ///
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
-/// evenly. With `m` keys per shard, this takes `6 / √m` more memory: 0.6 % with a million keys per shard, 6 % with ten
-/// thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, fewer than one in 10^8 get more
-/// keys than they are made for. If the spec sets a size in bytes, each shard gets an equal part of it.
+/// evenly. With `m` keys per shard, this takes up to `6 / √m` more memory: 0.6 % with a million keys per shard, 6 %
+/// with ten thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, fewer than one in 10^8
+/// get more keys than they are made for. If the spec sets a size in bytes, each shard gets an equal part of it.
 ///
 /// **Batches** are cut into chunks of 2^20 keys. The keys of a chunk are grouped by shard, so each lock is taken at
 /// most once per chunk. The grouping allocates a [`Partitioner`], which takes at least eight bytes per key of a chunk;
@@ -204,7 +204,7 @@ impl ShardedFilter {
     /// Returns the filters of the shards, in order. Each can be frozen.
     ///
     /// **To look up a key, use the shard and the hash that [`ShardedFilter::shard_of`] returns.** A lookup by the key
-    /// itself, or by its own hash, does not find keys that the shard holds.
+    /// itself, or by its own hash, can miss a key that the shard holds.
     ///
     /// Ends the program if the system refuses the memory for the list.
     ///
@@ -419,7 +419,8 @@ impl Filter for ShardedFilter {
 /// already have inserted its keys of other shards.
 impl InsertShared for ShardedFilter {
     /// # Errors
-    /// [`Full`] if the key's shard has no room. The numbers in the error are those of that shard.
+    /// [`Full`] if the key's shard has no room, or if the system refuses memory for the insert. The numbers in the
+    /// error are those of that shard.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
         let (shard, hash) = self.shard_of(hash);
         self.write(shard).insert_hash(hash)
@@ -428,9 +429,9 @@ impl InsertShared for ShardedFilter {
     /// The keys of one shard are inserted in the order of the batch; the order of the shards is unspecified.
     ///
     /// # Errors
-    /// [`Full`] if a shard has no room. The error has the number of keys of the batch that were inserted. These need
-    /// not be the first keys of the batch, since shards are filled one after the other. The other numbers in the error
-    /// are those of the full shard.
+    /// [`Full`] if a shard has no room, or if the system refuses memory for the inserts. The error has the number of
+    /// keys of the batch that were inserted. These need not be the first keys of the batch, since shards are filled one
+    /// after the other. The other numbers in the error are those of the shard whose insert failed.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut partitioner = Partitioner::new();
         let mut inserted = 0;

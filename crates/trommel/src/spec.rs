@@ -7,9 +7,10 @@ use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
 
-/// From this table size in bytes on, one thread groups a batch by piece of the table before it inserts the keys. For
-/// smaller tables, the default costs of [`CostModel`](crate::engine::CostModel) favour inserts without grouping in
-/// nearly all batches: into blocked filters, 1.2 to 4.8 ns per key, against 4.6 to 11.1 ns with grouping.
+/// From this table size in bytes on, [`insert_alone`] groups a batch by piece of the table before it inserts the keys
+/// into a Bloom filter. For smaller tables, the default costs of [`CostModel`](crate::engine::CostModel) favour inserts
+/// without grouping in nearly all batches: into blocked filters, 1.2 to 4.8 ns per key, against 4.6 to 11.1 ns with
+/// grouping.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
 
 macro_rules! build_arms {
@@ -32,8 +33,9 @@ macro_rules! encoded_len_arms {
     };
 }
 
-/// The kind of a filter, its size and its other options. By default: no keys, a false-positive rate of 1 %, XXH3 with
-/// seed 0, the instruction set [`Isa::active`](crate::Isa::active), huge pages for large tables.
+/// The kind of a filter, its size and its other options. By default: no expected keys, XXH3 with seed 0, the
+/// instruction set [`Isa::active`](crate::Isa::active), huge pages for large tables. The false-positive rate is 1 %,
+/// unless the spec sets another rate, a size, or the bits of a remainder or of a fingerprint.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec, SpecError};
@@ -82,7 +84,7 @@ impl FilterSpec {
         self.spec.multiset || self.kind == FilterKind::CountingBloom
     }
 
-    /// The options that were set.
+    /// The options, with defaults for those that were not set.
     pub(crate) fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -122,8 +124,8 @@ impl FilterSpec {
 
     /// The size in bytes of the empty filter's frozen form: the length of [`AnyFilter::to_bytes`]. Allocates nothing.
     ///
-    /// Inserts lengthen the frozen bytes of only three kinds of filter: a cuckoo filter whose overflow area is used (8
-    /// bytes for each of at most 64 keys), a compact counting filter (16 bytes for each counter above 2), and a filter
+    /// Inserts lengthen the frozen bytes only in three cases: in a cuckoo filter whose overflow area is used (8 bytes
+    /// for each of at most 64 keys), in a compact counting filter (16 bytes for each counter above 2), and in a filter
     /// that grows by itself.
     ///
     /// ```

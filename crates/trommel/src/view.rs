@@ -14,8 +14,8 @@ macro_rules! declare_filter_view {
         /// A view of a frozen filter. It reads the frozen bytes in place, at any alignment: in a mapped file, a network
         /// buffer or a cached block. It gives the same answers as the filter that was frozen. Lookups are as fast as in
         /// an owned filter if the bytes begin at a multiple of 64 (so that cache lines begin where those of an owned
-        /// table do) and lie in huge pages, as the table of a large owned filter does. Otherwise they take up to twice
-        /// as long.
+        /// table do) and, for a large filter, lie in huge pages, as a large owned table does. Otherwise lookups take up
+        /// to twice as long.
         ///
         /// ```
         /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
@@ -71,14 +71,15 @@ macro_rules! declare_filter_view {
             /// [`FilterView::parse`]. For Bloom kinds without counters, it takes only tens of nanoseconds, at any size.
             ///
             /// It checks header, parameters and length; for the quotient kinds also the metadata of the blocks
-            /// (occupieds, runends and offsets), on which the safety of lookups depends; for the counting and cuckoo
-            /// kinds also the overflow table. It does not check the checksum of the table, nor anything that only
-            /// affects whether answers are right. On damaged bytes, a lookup can give any answer, including a false
-            /// negative. But it reads only within the bytes, it ends, and it does not panic.
+            /// (occupieds, runends and offsets), on which the safety of lookups depends; for the counting kind also the
+            /// overflow table, and for the cuckoo kind also the overflow area. It does not check the checksum of the
+            /// table, nor anything that only affects whether answers are right. On damaged bytes, a lookup can give any
+            /// answer, including a false negative. But it reads only within the bytes, it ends, and it does not panic.
             ///
-            /// Two calls copy the table into a filter that can change, [`to_owned_filter`](Self::to_owned_filter) and
-            /// [`AnyFilter::merge_view`]. They run [`check_structure`](Self::check_structure) first.
-            /// [`to_bytes`](Self::to_bytes) does not: it writes the table as it is, under a new checksum.
+            /// Two calls take the contents of a view into a filter that can change:
+            /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`]. They run
+            /// [`check_structure`](Self::check_structure) first. [`to_bytes`](Self::to_bytes) does not: it writes the
+            /// table as it is, under a new checksum.
             ///
             /// ```
             /// use trommel::{Filter, FilterView, Insert, QuotientFilter};

@@ -231,7 +231,7 @@ fn forged_fields_under_a_right_checksum_are_refused() {
             let checksum = trommel::Hasher::xxh3(0).hash_bytes(&forged[..end]).raw();
             forged[end..].copy_from_slice(&checksum.to_le_bytes());
             let error = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&forged);
-            // The code of the other hash is valid, but belongs to another spec.
+            // The changed code of the hash function can be that of another function, which belongs to another spec.
             match error.unwrap_err() {
                 AccumulateError::Specs => assert_eq!(at, 10),
                 AccumulateError::Format(_) => {}

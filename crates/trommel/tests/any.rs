@@ -113,9 +113,9 @@ fn filters_without_slots_refuse_the_options_of_slots() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // The cache-line quotient filter has remainders of a fixed width, so the number of slots determines
-                    // the bits of a fingerprint. The cuckoo filter does not divide its fingerprints into quotient and
-                    // remainder.
+                    // A new cache-line quotient filter has remainders of a fixed width, so the number of slots
+                    // determines the bits of a fingerprint. The cuckoo filter does not divide its fingerprints into
+                    // quotient and remainder.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),
@@ -210,7 +210,7 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
 
 /// In an `AnyFilter`, a full filter returns an error, and a filter that is allowed to grow grows.
 #[test]
-fn a_full_filter_is_an_error_unless_it_may_grow() {
+fn a_full_filter_is_an_error_unless_it_grows() {
     let hashes = distinct(6, 0..5000);
     for kind in FINGERPRINT_KINDS {
         let spec = FilterSpec::new(kind).keys(1000).fpr(0.004);

@@ -50,7 +50,7 @@ fn a_spec_predicts_the_length_of_its_frozen_filter() {
                     assert_eq!(FilterView::parse(&bytes).unwrap().encoded_len(), bytes.len());
                 }
                 Err(error) => {
-                    // Compares texts, since the errors may contain NaN, which does not equal itself.
+                    // Compares texts, since the errors can contain NaN, which does not equal itself.
                     let refused = spec.encoded_len().unwrap_err();
                     assert_eq!(refused.to_string(), error.to_string(), "{spec:?}");
                 }

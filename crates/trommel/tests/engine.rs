@@ -1,5 +1,6 @@
 //! An engine gives the same filter and the same answers as one thread, for any number of threads, strategy, memory
-//! budget and keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints are in other slots.
+//! budget and keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints can be in other
+//! slots.
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -118,7 +119,11 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                 if *kind == FilterKind::Cuckoo {
                     // The slots of a cuckoo filter's fingerprints depend on the order of inserts.
                     engine.contains_batch(&built, &hashes, &mut found);
-                    assert_eq!(found.count_ones(), KEYS, "{kind} {budget} {threads}");
+                    assert_eq!(
+                        found.count_ones(),
+                        KEYS,
+                        "{kind}, budget {budget}, {threads} threads"
+                    );
                     continue;
                 }
                 assert!(
@@ -126,7 +131,7 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                     "{kind}, budget {budget}, {threads} threads: the bytes differ"
                 );
                 engine.contains_batch(&built, &probes, &mut found);
-                assert_eq!(found, answers, "{kind} {budget} {threads}");
+                assert_eq!(found, answers, "{kind}, budget {budget}, {threads} threads");
                 engine.release_memory();
             }
         }
@@ -146,10 +151,10 @@ fn small_filters_are_built_with_any_memory_budget() {
             for budget in [0, 1000, 100_000] {
                 let engine = engine(2, Some(Strategy::Partitioned), budget);
                 let built = engine.build(&spec, &hashes).unwrap();
-                assert_eq!(built.len(), expected.len(), "{kind} {fpr} {budget}");
+                assert_eq!(built.len(), expected.len(), "{kind}, fpr {fpr}, budget {budget}");
                 let mut found = Bitmap::new(0);
                 engine.contains_batch(&built, &hashes, &mut found);
-                assert_eq!(found.count_ones(), hashes.len(), "{kind} {fpr} {budget}");
+                assert_eq!(found.count_ones(), hashes.len(), "{kind}, fpr {fpr}, budget {budget}");
             }
         }
     }
@@ -226,7 +231,7 @@ fn a_number_of_threads_is_used_or_refused() {
     assert!(default.pinned_threads() <= default.threads());
 }
 
-/// A filter whose batches panic if they contain a certain key.
+/// A filter whose batches of lookups and whose bulk inserts panic if they contain a certain key.
 struct Trap(AnyFilter, KeyHash);
 
 impl Filter for Trap {
@@ -289,7 +294,7 @@ fn a_panic_of_a_worker_reaches_the_caller_and_the_engine_keeps_working() {
             let lookups = || engine.contains_batch(&trap, &hashes, &mut found);
             assert!(
                 catch_unwind(AssertUnwindSafe(lookups)).is_err(),
-                "{threads} {strategy:?}: no panic"
+                "{threads} threads, {strategy:?}: no panic"
             );
             engine.contains_batch(&trap.0, &hashes, &mut found);
             assert_eq!(found.count_ones(), KEYS);

@@ -93,17 +93,20 @@ fn allocations_are_within_the_budget() {
                 let mut found = Bitmap::new(keys);
                 let mut taken = TAKEN.load(Ordering::SeqCst);
                 for filter in filters.iter_mut().rev() {
-                    let what = format!("{} {keys} {budget} {threads}", filter.kind());
+                    let what = format!(
+                        "{}, {keys} keys, budget {budget}, {threads} threads",
+                        filter.kind()
+                    );
                     PEAK.store(taken, Ordering::SeqCst);
                     engine.insert_batch(filter, &hashes).unwrap();
                     taken += kept_by(filter);
                     let scratch = PEAK.load(Ordering::SeqCst).saturating_sub(taken);
-                    assert!(scratch <= budget + BESIDE_BYTES, "insert {what}: {scratch}");
+                    assert!(scratch <= budget + BESIDE_BYTES, "insert {what}: {scratch} bytes");
 
                     PEAK.store(taken, Ordering::SeqCst);
                     engine.contains_batch(filter, &hashes, &mut found);
                     let scratch = PEAK.load(Ordering::SeqCst).saturating_sub(taken);
-                    assert!(scratch <= budget + BESIDE_BYTES, "contains {what}: {scratch}");
+                    assert!(scratch <= budget + BESIDE_BYTES, "contains {what}: {scratch} bytes");
                     assert_eq!(found.count_ones(), keys, "{what}");
                 }
             }

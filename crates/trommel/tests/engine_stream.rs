@@ -56,7 +56,10 @@ fn a_stream_gives_the_filter_of_one_batch() {
                 .progress(|progress| reports.push(progress))
                 .insert(&mut filter, batches(KEYS, batch_keys))
                 .unwrap();
-            assert!(filter.to_bytes() == expected, "{batch_keys} {at_least}: the bytes differ");
+            assert!(
+                filter.to_bytes() == expected,
+                "{batch_keys} keys per batch, {at_least} at a time: the bytes differ"
+            );
             assert_eq!((done.keys, done.batches), (KEYS, KEYS.div_ceil(batch_keys as u64)));
             assert_eq!(reports.last(), Some(&done));
             assert!(reports.is_sorted_by_key(|progress| (progress.keys, progress.batches)));

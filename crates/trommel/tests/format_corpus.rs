@@ -1,5 +1,5 @@
-//! The frozen files of corpus/format-1, which docs/FORMAT.md promises that every later release reads: they are read in
-//! every way that the library has, and today's writer makes the same bytes.
+//! The files of corpus/format-1. docs/FORMAT.md promises that every later release reads them. The tests read them in
+//! every way that the library has, and check that today's writer makes the same bytes.
 
 #[path = "format_corpus/cases.rs"]
 mod cases;

@@ -1,5 +1,5 @@
-//! Compares docs/FORMAT.md with the library and with the files of corpus/format-1: its worked examples, and a reader
-//! that is written only from the document.
+//! Compares docs/FORMAT.md with the library and with the files of corpus/format-1. The tests check the worked examples
+//! of the document, and read bytes with a reader that is written only from the document.
 
 mod block_page;
 mod corpus;
@@ -38,12 +38,12 @@ fn dump(index: usize) -> Vec<u8> {
     bytes
 }
 
-/// The worked example, a Bloom filter.
+/// The bytes of the worked example, a register-blocked Bloom filter.
 fn worked_example() -> Vec<u8> {
     dump(0)
 }
 
-/// A row of the table under the worked example, without its first cell.
+/// A row of a table of the document, without its first cell. `name` is how the row begins.
 fn example_row(name: &str) -> Vec<&'static str> {
     let row = PAGE.lines().find(|line| line.starts_with(name)).unwrap();
     row.trim_matches('|').split('|').skip(1).map(|cell| cell.trim().trim_matches('`')).collect()
@@ -137,7 +137,7 @@ fn bit(bytes: &[u8], position: u64) -> bool {
     bytes[(position / 8) as usize] >> (position % 8) & 1 == 1
 }
 
-/// `factor · n / 2^bits`.
+/// `factor · n / 2^bits`, rounded down.
 fn scaled(factor: u64, n: u64, bits: u32) -> u64 {
     ((u128::from(factor) * u128::from(n)) >> bits) as u64
 }
@@ -262,7 +262,8 @@ fn hashes(seed: u64, count: u64) -> Vec<KeyHash> {
     (0..count).map(|i| Hasher::xxh3(seed).hash_u64(i)).collect()
 }
 
-/// The spec of a kind with the option `compact`; `None` if the kind does not have the option.
+/// The spec of a kind. If `compact` is true, the spec has the option `compact`, and the result is `None` for a kind
+/// without this option.
 fn spec(kind: FilterKind, compact: bool) -> Option<FilterSpec> {
     let spec = FilterSpec::new(kind).keys(3000).fpr(0.01).compact(compact);
     spec.build().is_ok().then_some(spec)

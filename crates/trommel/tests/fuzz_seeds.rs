@@ -1,7 +1,7 @@
 //! Runs the fuzz targets of the folder `fuzz` without a fuzzer: on their seeds, on seeds with a few changes, and on
-//! random inputs.
+//! random inputs. The target `twin_operations` has no seeds, and gets random inputs only.
 
-// These modules are the library of the package `fuzz`.
+// These modules are the library of the package `trommel-fuzz`, in the folder `fuzz`.
 #[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/cuckoo_operations.rs"]
 mod cuckoo_operations;

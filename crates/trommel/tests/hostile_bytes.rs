@@ -82,7 +82,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     prop_oneof![
         (at(), 0..8u8).prop_map(|(at, bit)| Mutation::Flip { at, bit }),
         (at(), any::<u8>()).prop_map(|(at, byte)| Mutation::Set { at, byte }),
-        // Header fields are aligned words.
+        // Overwrites an aligned word of the header.
         (0..16usize, word).prop_map(|(field, word)| Mutation::Word { at: field * 8, word }),
         any::<usize>().prop_map(|at| Mutation::Cut { at }),
         (at(), 0..200usize).prop_map(|(from, len)| Mutation::Repeat { from, len }),

@@ -1,5 +1,6 @@
-//! Keys that an adversary has chosen, for every kind: the harm that they do under a seed that the adversary knows, and
-//! that they do no harm under a secret key. docs/security.md states these claims.
+//! Keys that an adversary has chosen, for every kind. Under a seed that the adversary knows, they
+//! raise the false-positive rate or fill slots early. Under a secret key, they do neither. docs/security.md states
+//! these claims.
 //!
 //! Hashes are chosen directly, as if the adversary could invert the hash function, or are those of keys that were found
 //! by trying. Work is counted by the bytes of the table that an insert changes. No test fails because of a time. The
@@ -93,7 +94,7 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
     }
 }
 
-/// The most bytes of the table that an insert may change.
+/// The most bytes of the table that an insert can change.
 fn most_bytes_changed(filter: &AnyFilter) -> usize {
     // An insert moves the rest of a cluster by one slot: its remainders, and the bits of its blocks. All slots of a
     // cluster are taken, so it has at most as many as the filter has fingerprints.
@@ -124,7 +125,10 @@ fn an_insert_changes_a_bounded_part_of_the_table() {
             let tables = before[..table_bytes].iter().zip(&after[..table_bytes]);
             let changed = tables.filter(|(old, new)| old != new).count();
             let bound = most_bytes_changed(&filter);
-            assert!(changed <= bound, "{kind} {variant}: {changed} bytes of at most {bound}");
+            assert!(
+                changed <= bound,
+                "{kind}, variant {variant}: {changed} bytes changed, at most {bound} expected"
+            );
             assert!(
                 after.len() <= before.len() + most_growth(&filter, 1),
                 "{kind}: an insert lengthened the payload too far"
@@ -181,7 +185,7 @@ fn hashes_of_the_last_quotients_fill_a_quotient_filter_early_and_lose_nothing() 
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
         assert_eq!(full.map(|full| full.why), Some(WhyFull::Slots), "{kind}");
         let most = (OVERHANG_SLOTS + 64 + 10) as usize;
-        assert!((300..=most).contains(&taken), "{kind}: {taken} of at most {most}");
+        assert!((300..=most).contains(&taken), "{kind}: {taken} keys taken, not 300 to {most}");
         assert_refuses_and_goes_on(&mut filter, &hashes, taken);
     }
 }
@@ -200,7 +204,10 @@ fn hashes_of_few_buckets_fill_a_cuckoo_filter_early_and_lose_nothing() {
         assert_eq!(full.map(|full| full.why), Some(WhyFull::Slots));
         // Every slot of these buckets, and the overflow area.
         let most = 4 * few as usize + 64;
-        assert!((most * 3 / 4..=most).contains(&taken), "{taken} of at most {most}");
+        assert!(
+            (most * 3 / 4..=most).contains(&taken),
+            "{taken} keys taken, not three quarters of {most} to {most}"
+        );
         assert_refuses_and_goes_on(&mut filter, &hashes, taken);
     }
 }
@@ -300,13 +307,13 @@ fn real_keys_chosen_under_the_seed_make_a_bloom_filter_useless_and_under_a_secre
         let found = count_found(&filter, &absent);
         assert!(found * 100 >= absent.len() as u64 * 99, "{kind}: {found} false positives");
         if matches!(kind, FilterKind::Bloom | FilterKind::CountingBloom) {
-            // Of keys that the adversary has not chosen, eight times as many are false positives as planned.
+            // Of keys that the adversary has not chosen, over eight times as many are false positives as planned.
             assert!(filter.expected_fpr() > 0.08, "{kind}: rate {}", filter.expected_fpr());
         }
 
         let mut filter = built(kind, variant, 2_000, SECRET);
         filter.insert_batch(&hashes_of(SECRET, &inserted)).unwrap();
-        // As many keys as the filter was made for.
+        // With these, the filter has as many keys as it was made for.
         let others: Vec<u64> = (1 << 50..(1 << 50) + 2_000 - inserted.len() as u64).collect();
         filter.insert_batch(&hashes_of(SECRET, &others)).unwrap();
         assert_eq!(count_found(&filter, &inserted), inserted.len() as u64);
@@ -334,7 +341,7 @@ fn real_keys_chosen_under_the_seed_fill_slots_early_and_under_a_secret_key_they_
         }
         let units = units(&filter);
         let hostile = match &filter {
-            // Both of their buckets are among the first 40.
+            // Both buckets of each of these keys are among the first 40.
             AnyFilter::Cuckoo(cuckoo) => {
                 let bits = cuckoo.geometry().fingerprint_bits;
                 let is_near = |hash| buckets_of(hash, units, bits).iter().all(|b| *b < 40);
@@ -345,7 +352,7 @@ fn real_keys_chosen_under_the_seed_fill_slots_early_and_under_a_secret_key_they_
         let hashes = hashes_of(PUBLIC, &hostile);
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
         let full = full.unwrap();
-        assert!(taken < 350 && full.len < 350, "{kind} {variant}: {full}");
+        assert!(taken < 350 && full.len < 350, "{kind}, variant {variant}: {full}");
         assert_all_found(&filter, &hashes[..taken]);
 
         let mut filter = built(kind, variant, 2_000, SECRET);

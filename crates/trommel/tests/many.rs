@@ -36,7 +36,7 @@ fn check<F: Filter>(filters: &[F]) {
         F::contains_many(&probes[..count], &mut found);
         assert_eq!(found.len(), count);
         for (i, (filter, hash)) in probes[..count].iter().enumerate() {
-            assert_eq!(found.get(i), filter.contains_hash(*hash), "{i} of {count}");
+            assert_eq!(found.get(i), filter.contains_hash(*hash), "probe {i} of {count}");
         }
     }
     // A third of the keys is present, and some of the absent keys are reported as present.

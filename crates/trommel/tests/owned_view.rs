@@ -73,9 +73,9 @@ fn damaged_bytes_are_refused_as_in_a_borrowed_view() {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             let expected = FilterView::parse(&bytes).unwrap_err();
-            assert_eq!(OwnedView::parse(bytes.clone()).unwrap_err(), expected, "{kind} {bit}");
+            assert_eq!(OwnedView::parse(bytes.clone()).unwrap_err(), expected, "{kind}, bit {bit}");
             let trusted = FilterView::parse_trusted(&bytes).err();
-            assert_eq!(OwnedView::parse_trusted(bytes).err(), trusted, "{kind} {bit}");
+            assert_eq!(OwnedView::parse_trusted(bytes).err(), trusted, "{kind}, bit {bit}");
         }
         for len in [0, 1, 127, 128, good.len() - 1] {
             assert!(OwnedView::parse(good[..len].to_vec()).is_err());

@@ -103,7 +103,7 @@ fn with_another_key_or_function_no_reader_gives_answers() {
     }
 }
 
-/// The type of each kind reads such bytes through the container.
+/// The filter type of each kind reads the bytes of a filter with a secret key through the container.
 #[test]
 fn each_type_of_filter_reads_its_bytes_with_the_key() {
     macro_rules! check {
@@ -241,7 +241,7 @@ fn filter_blocks_take_a_secret_key_and_tell_policies_apart_by_name() {
         assert_eq!(policy.verify(&block), Ok(()));
         assert_ne!(policy.name(), other.name());
         let public = builder.build().unwrap();
-        assert!(public.may_match(&block, public.hash(&(KEYS + 1))), "no block of that policy");
+        assert!(public.may_match(&block, public.hash(&(KEYS + 1))), "{kind}: a key is excluded");
         assert!(public.verify(&block).is_err());
     }
 }

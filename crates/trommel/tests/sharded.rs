@@ -42,16 +42,24 @@ fn every_kind_finds_all_keys_counts_them_and_answers_in_the_order_of_the_batch()
             let mut found = Bitmap::new(7);
             for len in [0, 1, 31, 32, 63, 64, 65, 1000, 20_000] {
                 filter.contains_batch(&keys[..len], &mut found);
-                assert_eq!((found.len(), found.count_ones()), (len, len), "{kind} {shards}");
+                assert_eq!(
+                    (found.len(), found.count_ones()),
+                    (len, len),
+                    "{kind}, {shards} shards"
+                );
             }
             let mixed: Vec<KeyHash> = hashes(19_000..22_000);
             filter.contains_batch(&mixed, &mut found);
             for (i, hash) in mixed.iter().enumerate() {
-                assert_eq!(found.get(i), filter.contains_hash(*hash), "{kind} {shards} {i}");
+                assert_eq!(
+                    found.get(i),
+                    filter.contains_hash(*hash),
+                    "{kind}, {shards} shards, key {i}"
+                );
             }
             // A set stores keys that have the same fingerprint only once.
             let len = filter.len();
-            assert!(len <= 20_000 && len > 19_500, "{kind} {shards}: len {len}");
+            assert!(len <= 20_000 && len > 19_500, "{kind}, {shards} shards: len {len}");
             let shard_filters: Vec<_> = filter.into_shards();
             assert_eq!(shard_filters.len(), shards);
             assert_eq!(shard_filters.iter().map(Filter::len).sum::<usize>(), len);

@@ -1,5 +1,5 @@
-//! Filters written to faulty writers, and keys and filters read from faulty readers: an error is returned as it is, at
-//! whatever byte it occurs. The filter stays as it was, and nothing is read that was not asked for.
+//! Filters written to faulty writers, and keys read from faulty readers: an error is returned as it is, at whatever
+//! byte it occurs. The filter stays as it was. Readers of keys and of filters read nothing that was not asked for.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -193,9 +193,9 @@ fn a_writer_that_breaks_its_contract_does_not_harm_the_filter() {
     }
 }
 
-/// The types write by the same code as `AnyFilter`. This checks that each passes the errors on.
+/// The filter types write by the same code as `AnyFilter`. This checks that types of each family pass the errors on.
 #[test]
-fn each_type_returns_the_error_of_its_writer() {
+fn types_of_each_family_return_the_error_of_their_writer() {
     fn check<F: Frozen>(filter: &F) {
         for at in [0, HEADER_BYTES, filter.encoded_len() - 1] {
             let mut failing = Scripted::new(|_, taken| {
@@ -248,7 +248,10 @@ fn a_header_alone_states_the_length_of_its_filter() {
             if claimed != (bytes.len() - HEADER_BYTES) as u64 {
                 let forged =
                     [&with_payload_len(head, claimed)[..], &bytes[HEADER_BYTES..]].concat();
-                assert!(AnyFilter::from_bytes(&forged).is_err(), "{claimed} accepted");
+                assert!(
+                    AnyFilter::from_bytes(&forged).is_err(),
+                    "a payload length of {claimed} was accepted"
+                );
             }
         }
     }

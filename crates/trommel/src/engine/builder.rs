@@ -99,7 +99,7 @@ impl EngineBuilder {
     }
 
     /// Sets one strategy for all batches, instead of letting the cost model choose. It is used as far as the filter and
-    /// the memory budget permit it. Meant for measurements.
+    /// the memory budget permit it. This is meant for measurements.
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};

@@ -26,7 +26,8 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// Builds, fills and probes filters of every kind on all cores. Holds the threads, the scratch memory and the cost
 /// model for this.
 ///
-/// For each batch, a [`CostModel`] chooses a strategy by the sizes of batch and filter and the number of threads:
+/// For each batch, a [`CostModel`] chooses a strategy, mainly by the sizes of batch and filter and the number of
+/// threads:
 ///
 /// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters without
 ///   counters, can run on all threads, each with a slice of the keys; for inserts, each thread has a table of its own;
@@ -63,9 +64,9 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// ensure this, a call from a worker of another Rayon pool starts a thread each time that it needs the engine's
 /// workers.
 ///
-/// A call runs the methods of the filter on the engine's workers, and the source of a [`Stream`] on a thread of its
-/// own. If such a method or source takes a lock, no thread may hold that lock during a call on the same engine. A
-/// thread that holds it could wait for ever: its call waits for a worker, and that worker waits for the lock. The
+/// A call runs methods of the filter on the caller's thread and on the engine's workers. A [`Stream`] runs its source,
+/// and [`KeyBatch::hash_all`], on threads that it starts. If one of these functions takes a lock, do not hold that lock
+/// during a call on the same engine. The call could wait for ever, for a worker or thread that waits for the lock. The
 /// filters of this crate take no locks, except [`ShardedFilter`], which holds a shard's lock only during its own work.
 /// If a method of the filter calls the engine again from a worker, that call runs on that worker alone.
 #[derive(Clone, Debug)]
@@ -199,7 +200,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys. The error has the number of keys that were inserted.
+    /// [`Full`] if there is no room for all keys, or if the system refuses memory that the inserts need. The error has
+    /// the number of keys that were inserted.
     ///
     /// # Panics
     /// If a worker panics. The contents of the filter are then unknown: drop it.
@@ -251,10 +253,11 @@ impl Engine {
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
     /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. The bound is the same as
-    /// that of a partitioned insert. If the bound or the budget is too small for the whole batch, the batch is looked
-    /// up in chunks or directly. If the system refuses scratch memory, it is looked up directly. If `found` is too
-    /// short, and the system refuses memory to extend it, this ends the program; see [`Bitmap::try_reserve`].
+    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. The bound is that of a
+    /// partitioned insert, which [`Engine::insert_batch`] states. If the bound or the budget is too small for the whole
+    /// batch, the batch is looked up in chunks or directly. If the system refuses scratch memory, it is looked up
+    /// directly. If `found` is too short, and the system refuses memory to extend it, this ends the program; see
+    /// [`Bitmap::try_reserve`].
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};

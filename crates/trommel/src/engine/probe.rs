@@ -32,7 +32,7 @@ use trommel_base::{Bitmap, Filter, KeyHash};
 
 /// The number of bits in a word of a bitmap.
 const WORD_BITS: usize = 64;
-/// The fewest and the most keys that a thread looks up at a time.
+/// The fewest and the most keys of a slice of a direct batch. Only the last slice can have fewer.
 pub(super) const FEWEST_KEYS_AT_A_TIME: usize = 1 << 12;
 const MOST_KEYS_AT_A_TIME: usize = 1 << 16;
 /// The number of slices per thread that a direct batch is cut into. With more than one, a thread that finishes early
@@ -112,9 +112,9 @@ impl<'e> Grouped<'e> {
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
         let shares = plan.take(pool, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
-        // The answers of each chunk, one bit per key, have to begin with a whole word. If there are several chunks,
-        // `keys` is a multiple of 64 (see `SharePlan::keys_at_a_time`). If there is one chunk, `keys` is the number of
-        // all keys; rounded up, it still gives one chunk.
+        // The answers of each chunk, one bit per key, have to begin at the start of a word. If there are several
+        // chunks, `keys` is a multiple of 64 (see `SharePlan::keys_at_a_time`). If there is one chunk, `keys` is the
+        // number of all keys; rounded up, it still gives one chunk.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
         Some(Self { pool, shares, groups_log2, keys_at_a_time })
     }

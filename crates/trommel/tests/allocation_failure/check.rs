@@ -1,4 +1,5 @@
-//! Runs an operation once for each of its allocations, and refuses that allocation.
+//! Runs an operation twice for each of its allocations, and refuses that allocation: once alone, and once with all that
+//! follow.
 
 use crate::allocator::{Refuse, counted, refusing};
 use std::cell::Cell;

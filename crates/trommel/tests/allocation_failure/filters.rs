@@ -141,7 +141,7 @@ pub(crate) fn assert_built<E>(
     }
 }
 
-/// The filters have the same keys. `hashes` are some that both must find.
+/// Checks that `filter` has the same keys as `expected`, among them `hashes`.
 fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &[KeyHash]) {
     if case.is_canonical() {
         assert!(filter == expected, "other bytes");
@@ -213,7 +213,7 @@ fn check_removals(case: &Case) {
     };
     let mut after = before.clone();
     if remove(&mut after).is_ok() {
-        // A key that shares a fingerprint with a removed key may be lost.
+        // A key that shares a fingerprint with a removed key can be lost.
         let kept: Vec<KeyHash> =
             all.iter().copied().filter(|hash| after.contains_hash(*hash)).collect();
         let verify = |filter: &AnyFilter, _: &_| assert_alike(case, filter, &after, &kept);
@@ -247,7 +247,7 @@ fn check_merges(case: &Case) {
     let (left, right) = (case.filled(&all[..KEYS / 2]), case.filled(&all[KEYS / 3..2 * KEYS / 3]));
     let bytes = right.to_bytes();
     let held = &all[..2 * KEYS / 3];
-    // A cuckoo filter does not grow during a merge, so a filter that has grown just enough for its own keys may lack
+    // A cuckoo filter does not grow during a merge, so a filter that has grown just enough for its own keys can lack
     // room.
     let fits = fresh(&left).merge(&right).is_ok();
     assert!(fits || case.room < KEYS, "the merged filters are full");
@@ -280,7 +280,7 @@ fn check_merges(case: &Case) {
                 &all,
                 |filter| filter.merge(&empty),
             );
-            // The fingerprints arrive in another order, in which some may not fit.
+            // The fingerprints arrive in another order, in which it is possible that some do not fit.
             if fresh(&empty).merge(&full).is_ok() {
                 check_change(
                     case,
@@ -301,7 +301,7 @@ fn check_merges(case: &Case) {
 }
 
 /// Whether two filters have the same size, which a merge of cuckoo filters requires. A cuckoo filter that grows by
-/// itself may have grown more often than another.
+/// itself can have grown more often than another.
 fn same_shape(left: &AnyFilter, right: &AnyFilter) -> bool {
     match (left, right) {
         (AnyFilter::Cuckoo(left), AnyFilter::Cuckoo(right)) => left.geometry() == right.geometry(),

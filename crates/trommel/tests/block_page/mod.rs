@@ -113,7 +113,12 @@ fn a_block_reader_written_from_the_format_document_answers_like_the_library() {
                 for hash in keys.iter().chain(&absent) {
                     let expected = policy.may_match(&block, *hash);
                     let got = contains(hash.raw());
-                    assert_eq!(got, expected, "{kind} {bits_per_key} {}", keys.len());
+                    assert_eq!(
+                        got,
+                        expected,
+                        "{kind}, {bits_per_key} bits per key, {} keys",
+                        keys.len()
+                    );
                 }
                 assert!(keys.iter().all(|hash| policy.may_match(&block, *hash)));
             }

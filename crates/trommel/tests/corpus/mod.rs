@@ -6,7 +6,8 @@ use std::str::FromStr;
 use trommel::container::HashId;
 use trommel::{FilterKind, Hasher, KeyHash};
 
-/// The number of absent keys that are looked up in each file: those that follow the file's keys in its rule.
+/// The number of absent keys that are looked up in each file: those that follow the file's keys in the sequence of its
+/// rule.
 pub(crate) const ABSENT: u64 = 1000;
 
 /// The folder of the files.
@@ -123,7 +124,7 @@ pub(crate) struct Entry {
     pub(crate) reported: u64,
     /// XXH3-64 of the answers for the absent keys: a bit per key, the lowest bit of a byte first.
     pub(crate) answers: u64,
-    /// The counts of the first keys; empty if the kind does not count.
+    /// The counts of the first keys of a frozen filter; empty if its kind does not count, and for other forms.
     pub(crate) counts: Vec<u64>,
     /// How the file was made, as a text for people.
     pub(crate) how: String,

@@ -13,7 +13,7 @@ use trommel::{
 /// The number of keys whose counts are recorded.
 const COUNTED: u64 = 8;
 
-/// Every file that the present code makes, with its line of the manifest, in the order of the manifest.
+/// Every file that the present code makes, with its entry for the manifest.
 pub(crate) fn all(isa: Isa) -> Vec<(Entry, Vec<u8>)> {
     let mut made = Made { isa, files: Vec::new() };
     bloom::add(&mut made);

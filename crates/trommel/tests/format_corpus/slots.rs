@@ -58,7 +58,7 @@ fn resize(filter: &mut AnyFilter, keys: usize) {
     }
 }
 
-/// A filter that is half full, then doubled `times` times, then filled with the other half of its keys.
+/// A filter that got half of its keys, was doubled `times` times, and then got the other half.
 fn grown(keys: &Keys, spec: FilterSpec, times: u32) -> AnyFilter {
     let mut filter = filled(&Keys { count: keys.count / 2, ..keys.clone() }, spec);
     (0..times).for_each(|_| grow(&mut filter));

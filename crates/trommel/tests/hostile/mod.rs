@@ -19,7 +19,7 @@ pub(crate) const KINDS: [(FilterKind, bool); 12] = [
     (FilterKind::Cuckoo, true),
 ];
 
-/// An empty filter for `keys` keys at 1 %.
+/// An empty filter for `keys` keys at a false-positive rate of 1 %.
 pub(crate) fn built(kind: FilterKind, variant: bool, keys: usize, hasher: Hasher) -> AnyFilter {
     let spec = FilterSpec::new(kind).keys(keys).fpr(0.01).hasher(hasher);
     let spec = match kind {
@@ -45,7 +45,7 @@ pub(crate) fn units(filter: &AnyFilter) -> u64 {
     }
 }
 
-/// The number `hash · n / 2^64`.
+/// The number `hash · n / 2^64`, rounded down.
 pub(crate) fn scaled(hash: KeyHash, n: u64) -> u64 {
     ((u128::from(hash.raw()) * u128::from(n)) >> 64) as u64
 }
@@ -78,7 +78,7 @@ pub(crate) fn of_quotients(filter: &AnyFilter, quotients: core::ops::Range<u64>)
         other => panic!("a {} filter has no quotients", other.kind()),
     };
     let places = u128::from(slots << bits);
-    // Remainder 0 is left out: kind 7 stores it as 1.
+    // Remainder 0 is left out, since a `CacheLineQuotient` stores it as 1.
     let remainders = 1..1 << bits;
     quotients
         .flat_map(|quotient| remainders.clone().map(move |remainder| quotient << bits | remainder))

@@ -1,5 +1,5 @@
 //! A reader of kinds 6 and 7, written only from docs/FORMAT.md. It reads a whole table from its first slot to its last,
-//! without rank, select or offsets, and checks everything that the document states.
+//! without rank, select or offsets, and checks that the payload is as the document states.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two, scaled};
 use std::collections::BTreeMap;
@@ -190,7 +190,7 @@ fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) 
     }
 }
 
-/// Filters of every shape: sets and multisets, every width, grown, shrunk and rescaled.
+/// Sets and multisets, with remainders of every width: empty, filled, resized and doubled.
 #[test]
 fn a_reader_written_from_the_format_document_reads_every_quotient_table() {
     let keys = hashes(1, 400);
@@ -288,9 +288,9 @@ fn the_format_document_has_the_largest_quotient_filters() {
     }
 }
 
-/// The document's overhang and sections give the library's bytes, for filters of every size.
+/// The document's overhang and sections give the library's number of bytes, for filters of many sizes.
 #[test]
-fn the_format_document_has_the_bytes_of_every_size() {
+fn the_format_document_has_the_bytes_of_many_sizes() {
     for keys in (0..400).chain([1000, 4095, 4096, 5000, 5184, 6000, 100_003]) {
         let mut spec = trommel_base::Spec::default();
         spec.keys = keys;

@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use trommel_base::{Hasher, KeyHash};
 
-/// A batch of keys of a stream. Between 10,000 and a million keys are a good size, since each batch costs a few
-/// microseconds by itself.
+/// A batch of keys of a stream. A good size is between 10,000 and a million keys: each batch costs a few microseconds
+/// by itself, and a stream holds a few batches in memory.
 pub trait KeyBatch: Send {
     /// Replaces the contents of `hashes` by the hashes of all keys, in their order. The vector's memory is reused.
     ///

@@ -152,7 +152,7 @@ pub enum StreamError<E> {
         /// How far the stream had come.
         done: Progress,
     },
-    /// The filter is full.
+    /// The filter is full, or the system refused memory that an insert needs.
     Full {
         /// The error of the insert that failed, with the number of keys that the whole stream inserted.
         error: Full,
@@ -262,7 +262,8 @@ impl<'a> Stream<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`StreamError`] if the source fails, the filter is full, or the stream is cancelled.
+    /// [`StreamError`] if the source fails, the filter is full, the system refuses memory that an insert needs, or the
+    /// stream is cancelled.
     ///
     /// # Panics
     /// If the system refuses to start a thread. If the source, [`KeyBatch::hash_all`], the function set by

@@ -126,8 +126,9 @@ pub struct Lines {
 
 impl<R: BufRead> LineBatches<R> {
     /// Makes batches of lines. The lines of a batch have at least `batch_bytes` bytes together, with each terminator
-    /// counted as one byte; only the last batch can have fewer. A line is never split, so a batch with a very long line
-    /// takes as much memory as that line. If the system refuses that memory, the program ends.
+    /// counted as one byte; only the last batch, at the end of the input or before an error, can have fewer. A line is
+    /// never split, so a batch with a very long line takes at least as much memory as that line. If the system refuses
+    /// that memory, the program ends.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
