@@ -1,7 +1,7 @@
 //! On Linux, times sections by the thread's processor time, so that a section does not seem slower if another program
-//! runs on the same processor meanwhile. On a quiet machine processor time equals wall-clock time. The rest of the
-//! wall-clock time, in which the thread did not run, is reported separately. Cache misses that an interruption causes
-//! are part of the processor time; the median of the repetitions suppresses them.
+//! runs on the same processor meanwhile. On a quiet machine, processor time nearly equals wall-clock time. The rest of
+//! the wall-clock time, in which the thread did not run, is reported separately. Cache misses that an interruption
+//! causes are part of the processor time; the median of the repetitions suppresses them.
 
 use std::time::{Duration, Instant};
 

@@ -17,9 +17,10 @@ pub(crate) struct Case {
     pub(crate) rival: Option<String>,
     pub(crate) sizing: Sizing,
     /// Whether the case belongs to a rival whose filter has another kind than `filter`, and its name says so by the
-    /// prefix `as-` and the kind `filter` before the size. In the engine's groups, all rivals of another kind have the
-    /// prefix; elsewhere only `sbbf-rs-safe` has it. `sbbf-rs-safe` is then about as large as our filter of the kind
-    /// `filter` with this sizing, while `qfilter` gets the false-positive rate of this sizing.
+    /// prefix `as-` and the kind `filter` before the size. In the groups of the engine and of shared filters, all
+    /// rivals of another kind have the prefix; elsewhere only `sbbf-rs-safe` has it. `sbbf-rs-safe` and `fastbloom` are
+    /// then about as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive
+    /// rate of this sizing.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another one than the run.
     pub(crate) kernels: Option<Isa>,

@@ -54,7 +54,7 @@ pub(crate) struct Removal {
     removed: usize,
     /// A bitmap of those other keys that share one of these fingerprints, and so are no longer found.
     shared: Bitmap,
-    /// Whether none of the removed keys is found afterwards.
+    /// Whether it is an error if a removed key is still found afterwards.
     is_exact: bool,
 }
 
@@ -68,7 +68,7 @@ impl Removal {
     }
 
     /// The expectation for a filter with one fingerprint per key: each removal deletes one fingerprint. All other keys
-    /// remain, and removed keys that share a fingerprint with one of these are still found.
+    /// must still be found. A removed key that shares a fingerprint with one of them can still be found too.
     pub(crate) fn of_each(band: &[KeyHash], others: &[KeyHash]) -> Self {
         Self { removed: band.len(), shared: Bitmap::new(others.len()), is_exact: false }
     }
