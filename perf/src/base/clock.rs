@@ -12,7 +12,9 @@ pub(crate) struct Stopwatch {
     on_processor: Option<Duration>,
 }
 
-/// The time of a section.
+/// The time of a section. The fields are described for laps of a [`Stopwatch`]. In the laps of
+/// subjects in the engine's groups, and in those of simulated runs, which have no stopwatch, `busy` is the whole
+/// wall-clock time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
     /// Processor time on Linux; wall-clock time on every other system.

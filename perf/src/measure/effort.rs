@@ -23,7 +23,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// A quick run: about four seconds per group.
+    /// A quick run: up to about four seconds per group.
     pub(crate) const QUICK: Self = Self {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
@@ -32,7 +32,7 @@ impl Effort {
         limit: Duration::from_secs(125),
     };
 
-    /// A usual run: about five seconds per group.
+    /// A usual run: up to about five seconds per group.
     pub(crate) const USUAL: Self = Self {
         length: Length(Duration::from_millis(4)),
         pace: Pace { budget: Duration::from_secs(5), min_rounds: 7, max_rounds: 301 },
@@ -41,7 +41,7 @@ impl Effort {
         limit: Duration::from_secs(850),
     };
 
-    /// A full run: about eight seconds per group, and more if filters are large.
+    /// A full run: up to about eight seconds per group, or more if filters are large.
     pub(crate) const FULL: Self = Self {
         length: Length(Duration::from_millis(6)),
         pace: Pace { budget: Duration::from_secs(8), min_rounds: 9, max_rounds: 401 },

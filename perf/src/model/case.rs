@@ -11,7 +11,8 @@ use trommel::Isa;
 #[serde(into = "CaseColumns", try_from = "CaseColumns")]
 pub(crate) struct Case {
     /// The kind of filter, in kebab case. For a rival, this is the kind with which the rival competes. In the sweep
-    /// over loads, a rival competes with all kinds of a family, and this is the family: `quotient` or `cuckoo`.
+    /// over loads ([`Sizing::Slots`]), a rival competes with all kinds of a family, and this is the family: `quotient`
+    /// or `cuckoo`.
     pub(crate) filter: String,
     /// The name of the rival's crate; `None` for our filters.
     pub(crate) rival: Option<String>,

@@ -142,9 +142,9 @@ impl Calls {
     ///
     /// - lookups have [`KEYS_OF_BATCH`] keys per call or, if the case reads a column
     ///   ([`Case::reads_column`](super::Case::reads_column)), all keys in one call; but lookups with hashing, and
-    ///   lookups in a tree of small filters, divide the column into parts of 8192 keys;
-    /// - inserts have all keys in one call in the sweep over loads and in the engine's groups, and at most 2^19 keys
-    ///   per call elsewhere;
+    ///   lookups in a tree of small filters ([`Form::Tree`]), divide the column into parts of 8192 keys;
+    /// - inserts have all keys in one call in the sweep over loads ([`Sizing::Slots`](super::Sizing::Slots)) and in the
+    ///   engine's groups, and at most 2^19 keys per call elsewhere;
     /// - other operations have all keys in one call.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 

@@ -15,8 +15,8 @@ use trommel::{FilterKind, FilterSpec, Isa};
 const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
-/// The key counts at which skewed keys and shared filters are measured, if the run has these key counts. They are
-/// enough work for several threads, yet the rounds are short.
+/// The key counts at which skewed keys ([`Distribution::SKEWED`]) and shared filters are measured, if the run has these
+/// key counts. They are enough work for several threads, yet the rounds are short.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 

@@ -1,4 +1,5 @@
-//! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved.
+//! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved. A runner is a
+//! subject of a group, ours or a rival, with its number of threads.
 
 use super::plan::{Group, Participant, Runner};
 use super::runner::Maker;
