@@ -42,7 +42,7 @@ fn rows(out: &Path) -> Vec<Value> {
     run.map_or_else(Vec::new, |run| run["rows"].as_array().unwrap().clone())
 }
 
-/// The names of files that are still being written.
+/// The names of temporary files, which a run renames when it has written them completely.
 fn unfinished(out: &Path) -> Vec<String> {
     let entries = fs::read_dir(out).unwrap().map(|entry| entry.unwrap().file_name());
     entries

@@ -1,5 +1,5 @@
 //! The layers of the harness: a module imports only modules of its own layer and of lower ones, and no modules import
-//! each other in a circle.
+//! each other in a circle. Unit tests are excepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

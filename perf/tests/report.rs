@@ -14,7 +14,7 @@ fn trommel_perf<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
 type Case =
     (&'static str, u64, &'static str, &'static str, &'static str, Option<&'static str>, u32);
 
-/// Cases of all parts of a run except the matrix.
+/// Cases of all parts of a run except the matrix and the map of strategies.
 const CASES: [Case; 16] = [
     ("contains/miss", 1_000_000, "split-block-bloom", "12-bit", "batch", None, 1),
     ("contains/hit", 1_000_000, "bloom", "fpr-1%", "single", None, 1),

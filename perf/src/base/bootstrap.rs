@@ -1,14 +1,14 @@
 //! Percentile bootstrap intervals of medians. The repetitions of a case are resampled with replacement many times; the
 //! interval is the range that holds most of the medians of the resamples.
 //!
-//! An interval covers the noise within a run. Two runs of the same program differ by more, since the speed of a
+//! An interval covers the noise within a run. Two runs of the same program can differ by more, since the speed of a
 //! machine changes from one minute to the next: [`crate::analyse::compare`] has controls for that.
 //!
 //! Source: Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics 7(1), 1979;
 //! Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13 (percentile intervals).
 //!
 //! Valid for: at least [`FEWEST`] values, drawn independently. Slow repetitions of a run tend to follow each other, so
-//! the true coverage is below the nominal one.
+//! the probability that an interval holds the true median is below the nominal one.
 
 use crate::base::stats::{median, quantile};
 use fastrand::Rng;

@@ -1,7 +1,7 @@
 //! On Linux, times sections by the thread's processor time, so that a section does not seem slower if another program
-//! runs on the same processor meanwhile. On a quiet machine processor time equals wall-clock time. The rest of the
-//! wall-clock time, in which the thread did not run, is reported separately. Cache misses that an interruption causes
-//! are part of the processor time; the median of the repetitions suppresses them.
+//! runs on the same processor meanwhile. On a quiet machine, processor time nearly equals wall-clock time. The rest of
+//! the wall-clock time, in which the thread did not run, is reported separately. Cache misses that an interruption
+//! causes are part of the processor time; the median of the repetitions suppresses them.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,9 @@ pub(crate) struct Stopwatch {
     on_processor: Option<Duration>,
 }
 
-/// The time of a section.
+/// The time of a section. The fields are described for laps of a [`Stopwatch`]. In the laps of
+/// subjects in the engine's groups, and in those of simulated runs, which have no stopwatch, `busy` is the whole
+/// wall-clock time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
     /// Processor time on Linux; wall-clock time on every other system.

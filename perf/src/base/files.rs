@@ -32,7 +32,8 @@ pub(crate) fn prepare(directory: &Path) -> Result<()> {
 }
 
 /// Replaces a file by writing a new file in the same directory and renaming the new file. So if the run is killed or
-/// the disk is full, the old file remains complete. If `path` is a device or a pipe, it is written directly.
+/// the disk is full, the old file remains complete. A path that is not a regular file, such as a device or a pipe, is
+/// written to directly.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Statistics that are robust against outliers: medians and median absolute deviations.
+//! Statistics that are robust against outliers: medians, median absolute deviations and quantiles; and rounding.
 
 /// Returns the median of the values; NaN if there are none.
 pub(crate) fn median(values: &[f64]) -> f64 {

@@ -17,13 +17,13 @@ pub(crate) struct Effort {
     pub(crate) absent: usize,
     /// The most probes of a lookup case.
     pub(crate) most_probes: usize,
-    /// The time in which the run should end. On a slow or busy machine, groups get less time so that the run still ends
-    /// then.
+    /// The time within which the run should end. If the run falls behind on a slow or busy machine, the groups that are
+    /// left get less time.
     pub(crate) limit: Duration,
 }
 
 impl Effort {
-    /// A quick run: about four seconds per group.
+    /// A quick run: up to about four seconds per group.
     pub(crate) const QUICK: Self = Self {
         length: Length(Duration::from_millis(3)),
         pace: Pace { budget: Duration::from_secs(4), min_rounds: 7, max_rounds: 201 },
@@ -32,7 +32,7 @@ impl Effort {
         limit: Duration::from_secs(125),
     };
 
-    /// A usual run: about five seconds per group.
+    /// A usual run: up to about five seconds per group.
     pub(crate) const USUAL: Self = Self {
         length: Length(Duration::from_millis(4)),
         pace: Pace { budget: Duration::from_secs(5), min_rounds: 7, max_rounds: 301 },
@@ -41,7 +41,7 @@ impl Effort {
         limit: Duration::from_secs(850),
     };
 
-    /// A full run: about eight seconds per group, and more if filters are large.
+    /// A full run: up to about eight seconds per group, or more if filters are large.
     pub(crate) const FULL: Self = Self {
         length: Length(Duration::from_millis(6)),
         pace: Pace { budget: Duration::from_secs(8), min_rounds: 9, max_rounds: 401 },
@@ -50,8 +50,8 @@ impl Effort {
         limit: Duration::from_secs(3600),
     };
 
-    /// The command `check`: each case is run twice, as briefly as possible, only to verify its
-    /// answers.
+    /// The command `check`: each case is run twice, as briefly as possible, only to verify its answers. A group whose
+    /// first round takes five seconds or more has only this round.
     pub(crate) const CHECK: Self = Self {
         length: Length(Duration::from_micros(1)),
         pace: Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 },
@@ -81,7 +81,7 @@ impl Effort {
     }
 
     /// The pace of the next group of the engine. The group has at most half the usual time of a group, since the engine
-    /// has many groups, and needs at most [`MIN_ROUNDS_OF_ENGINE`] rounds, since repetitions can be long.
+    /// has many groups. [`MIN_ROUNDS_OF_ENGINE`] rounds are enough for it, since repetitions can be long.
     pub(crate) fn pace_of_engine(&self, passed: Duration, steps_left: usize) -> Pace {
         let pace = self.pace_within(passed, steps_left);
         let min_rounds = pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);

@@ -64,7 +64,7 @@ const IDENTITY: [&str; 9] =
     ["cpu", "cores", "isa", "huge pages", "rustc", "flags", "commit", "profile", "rivals"];
 
 impl Environment {
-    /// Describes this machine and this build; `isa` is the instruction set that was asked for.
+    /// Describes this machine and this build; `isa` is the instruction set that the user has chosen, if any.
     pub(crate) fn observe(isa: Option<Isa>) -> Self {
         let cpuinfo = cpuinfo();
         let from_cpu = |key: &str| cpuinfo.get(key).cloned();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rival_is_listed_with_its_version() {
+    fn rivals_are_listed_with_their_versions() {
         let environment = Environment::observe(None);
         let rivals: Vec<&str> = environment.get("rivals").split(", ").collect();
         for crate_name in ["fastbloom", "parquet", "qfilter", "sbbf-rs-safe", "cuckoofilter"] {

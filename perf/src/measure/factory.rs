@@ -11,7 +11,7 @@ use trommel::Isa;
 
 /// Creates the empty filter of a subject for `keys` keys. A rival gets the bits per key or the
 /// false-positive rate of the case, and the number of bytes and of hashes of our filter of the same
-/// kind and sizing. The file of the rival's crate determines which of these numbers it uses.
+/// kind and sizing. The rival's file in `measure/rivals` determines which of these numbers the rival uses.
 pub(crate) fn create(
     spec: &SubjectSpec,
     keys: usize,

@@ -212,7 +212,7 @@ impl Pace {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timing {
     ns_per_op: Vec<f64>,
-    /// The sum of the times of all sections of all repetitions.
+    /// The sum of the times of all sections of the repetitions in `ns_per_op`.
     pub(crate) total: Lap,
     /// Hardware events per operation, if the meter has counters.
     pub(crate) events_per_op: Option<Counts>,
@@ -360,7 +360,7 @@ mod tests {
         assert!(meter.elapsed() < Duration::from_millis(10));
     }
 
-    /// Adds a number of terms, which takes a processor some time.
+    /// Combines a number of terms by XOR, which takes a processor some time.
     fn work(terms: u64) {
         std::hint::black_box((0..terms).fold(0, |sum, term| std::hint::black_box(sum ^ term)));
     }

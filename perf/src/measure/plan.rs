@@ -22,7 +22,7 @@ use crate::model::{
 use matrix::keys_for;
 use trommel::{FilterKind, Isa};
 
-/// A filter of ours or of a rival, with its size. It is built once and measured in several cases.
+/// A filter of ours or of a rival, with its size. Lookups of several groups can share one filter that is built from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
     /// The filter's kind. For a rival, it is the kind with which the rival competes. `None` for a rival that is sized
@@ -63,8 +63,8 @@ impl SubjectSpec {
         self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
-    /// Whether the subject is a rival whose filter is of another kind than `self.kind`. Such a rival is made as large
-    /// as our filter of the kind `self.kind`.
+    /// Whether the subject is `sbbf-rs-safe`, a split-block filter, as the rival of another kind of ours. It is then
+    /// made as large as our filter of the kind `self.kind`.
     fn takes_size(&self) -> bool {
         self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
     }
@@ -88,9 +88,10 @@ const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 /// The number of keys for filters of 1 GiB: 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
-/// Returns the filters that are measured at each number of keys and on given keys. The matrix, the sweep over loads and
-/// the filters of 1 GiB have lists of their own. A kind without its own entry here is measured at a false-positive rate
-/// of 1 %, so that a new kind is never forgotten.
+/// Returns the filters that are measured at each number of keys and on given keys; a quick run measures only a part of
+/// them with many keys ([`subject_specs_of`]). The matrix, the sweep over loads, the filters of 1 GiB, the engine and
+/// the user's file of cases have lists of their own. A kind without its own entry here is measured at a false-positive
+/// rate of 1 %, so that a new kind is never forgotten.
 pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let mut all = Vec::new();
@@ -184,8 +185,9 @@ impl Group {
         cases
     }
 
-    /// Whether the subject has cases in this group. The textbook filter has none for merges: it merges by inserting
-    /// fingerprints one by one, and the row for its inserts shows that speed.
+    /// Whether the subject has cases in this group. A rival that takes no hashes has cases only in groups that hash
+    /// keys. The textbook filter has none for merges: it merges by inserting fingerprints one by one, and the row for
+    /// its inserts shows that speed.
     fn admits(&self, spec: &SubjectSpec) -> bool {
         spec.rival.is_none_or(|rival| {
             (self.hashed || rival.takes_hashes())
@@ -232,8 +234,8 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     groups
 }
 
-/// Above this number of keys, a quick run measures only lookups, because repeatedly filling filters takes too long.
-/// Numbers of keys and loads that the user names are measured in full.
+/// Above this number of keys, [`groups_of`] has only lookups in a quick run, because repeatedly filling filters takes
+/// too long. Numbers of keys that the user names are measured in full.
 const ONLY_LOOKUPS_ABOVE: usize = 1_000_000;
 
 /// Above this number of keys, [`groups_of`] has no builds, unless the user names the number: with a hundred million
@@ -253,8 +255,8 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     ]
 }
 
-/// Returns the two groups of a given input. They have the same probes; one hashes them before the timed section, the
-/// other within.
+/// Returns the two groups of a given input. Both have the same probes. The first group hashes them before the timed
+/// section, the second within it.
 pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
     [false, true]
         .map(|hashed| Group {
@@ -282,8 +284,8 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
 
 /// Returns the key counts of a selection, on a machine with these caches.
 pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
-    // If the user names numbers of threads, only the engine is measured. If the user names loads
-    // but no key counts, only the sweep is measured.
+    // If the user names numbers of threads, only the engine is measured. If the user gives a file of cases, only these
+    // are measured. If the user names loads but no key counts, only the sweep is measured.
     if selection.threads.is_some() || selection.cases.is_some() {
         return Vec::new();
     }
@@ -319,8 +321,9 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     round_significant(keys as f64, 2) as usize
 }
 
-/// The fewest and the most keys of the large filters of a quick run. Filling those of the most keys takes 44 s on a Zen
-/// 3 core. On a machine with a last-level cache of more than 22.5 MB, they are less than twice as large as this cache.
+/// The fewest and the most keys of the large filters of a quick run. Filling the filters with the most keys takes 44 s
+/// on a Zen 3 core. On a machine with a last-level cache of more than 22.5 MB, these filters are less than twice as
+/// large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// The memory, in bytes per key, of a machine that measures the large filters of a quick run. The filters, the hashes
@@ -369,8 +372,8 @@ impl Selection {
         self.is_brief() && self.keys.is_none() && keys > ONLY_LOOKUPS_ABOVE
     }
 
-    /// Whether all parts of a run are included: the user names no key counts, loads or numbers of
-    /// threads.
+    /// Whether all parts of a run are included: the user names no key counts, loads or numbers of threads, and gives no
+    /// file of cases.
     pub(crate) fn includes_all(&self) -> bool {
         self.keys.is_none() && self.load.is_none() && self.threads.is_none() && self.cases.is_none()
     }

@@ -3,7 +3,8 @@
 //! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So a throughput is
 //! also given as a fraction of the roofline, if the number of lines per operation is known:
 //! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds, at
-//! sizes that differ by at most 5 %.
+//! sizes that differ by at most 5 %. In the engine's groups, lines are read in as much memory as our filter takes, also
+//! for rivals of another size.
 //!
 //! An operation on a blocked filter reads one line. A lookup in a quotient filter with one block per line is counted as
 //! one line too, although about a fifth of these lookups read a second line.

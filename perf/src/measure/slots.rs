@@ -5,7 +5,8 @@ use anyhow::{Error, Result};
 use std::any::Any;
 use trommel::{Full, KeyHash};
 
-/// A filter that stores fingerprints in slots and can remove keys. An insert into a full filter fails with [`Full`].
+/// A filter that stores fingerprints in slots and can remove keys. An insert into a full filter fails with [`Full`];
+/// only `qfilter` fails with another error, and no case fills it beyond its limit, 95 % of its slots.
 ///
 /// The filter is a set of fingerprints if [`Self::as_set`] returns one; otherwise it holds one fingerprint per key.
 pub(crate) trait Slots: Subject + Any {

@@ -1,5 +1,5 @@
-//! The common interface of everything that is measured. Its methods are called once per batch, not once per key: the
-//! loop over keys runs inside the call, on the concrete type.
+//! The common interface of the filters that are measured, ours and rivals. The methods that insert keys or look them up
+//! take a slice of keys, so that the loop over keys runs inside the call, on the concrete type.
 
 use crate::measure::keys::Column;
 use anyhow::{Result, ensure};
@@ -31,8 +31,8 @@ pub(crate) trait Subject: fmt::Debug {
         None
     }
 
-    /// The false-positive rate according to the filter's own equation, if it is known. `keys` is the number of keys
-    /// that the filter now holds.
+    /// The false-positive rate that an equation for the design of the filter gives, if it is known. `keys` is the
+    /// number of keys that the filter now holds.
     fn expected_fpr(&self, keys: usize) -> Option<f64>;
 
     /// Returns a copy whose memory pages have all been written, so that inserts into a copy of an empty filter cause no

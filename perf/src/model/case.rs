@@ -10,14 +10,18 @@ use trommel::Isa;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "CaseColumns", try_from = "CaseColumns")]
 pub(crate) struct Case {
-    /// The kind of filter, in kebab case. For a rival, the kind that it competes with or, for filters that are sized by
-    /// slots, the family: `quotient` or `cuckoo`.
+    /// The kind of filter, in kebab case. For a rival, this is the kind with which the rival competes. In the sweep
+    /// over loads ([`Sizing::Slots`]), a rival competes with all kinds of a family, and this is the family: `quotient`
+    /// or `cuckoo`.
     pub(crate) filter: String,
     /// The name of the rival's crate; `None` for our filters.
     pub(crate) rival: Option<String>,
     pub(crate) sizing: Sizing,
-    /// Whether the case belongs to a rival whose filter has another kind than `filter`. Such a rival should have as many
-    /// bytes as our filter of the kind `filter` with this sizing.
+    /// Whether the case belongs to a rival whose filter has another kind than `filter`, and its name says so by the
+    /// prefix `as-` and the kind `filter` before the size. In the groups of the engine and of shared filters, all
+    /// rivals of another kind have the prefix; elsewhere only `sbbf-rs-safe` has it. `sbbf-rs-safe` and `fastbloom` are
+    /// then about as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive
+    /// rate of this sizing.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another one than the run.
     pub(crate) kernels: Option<Isa>,
@@ -90,12 +94,13 @@ impl Case {
     /// Returns the part of the name that describes the input, the size of the filter, and the conditions. It is also a
     /// column of `results.csv`.
     ///
-    /// Examples: `12-bit`, `fpr-1%`, `as-register-bloom-fpr-1%` (a rival with as many bytes as that filter),
-    /// `12-bit+hash` (keys hashed inside the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi` (remainders of 8 bits, a
-    /// load of 95 % in 2^24 slots), `f8-95%-of-16Mi` (the same with fingerprints), `r8-95%-of-16Mi+avx2` (AVX2 kernels,
-    /// in a run that has better ones); `12-bit+wall`, `r8-full-95%+wall` (wall-clock time, interleaved with the
-    /// engine); `12-bit+by-64` (64 keys per call), and the parts of the matrix: `12-bit+bits`, `12-bit+in-L2`,
-    /// `12-bit+column-in-L2`, `12-bit+huge-pages`, `12-bit+small-filters`.
+    /// Examples: `12-bit`, `fpr-1%`, `as-register-bloom-fpr-1%` (a rival with as many bytes as our register-blocked
+    /// filter for 1 %), `12-bit+hash` (keys hashed inside the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi`
+    /// (remainders of 8 bits, a load of 95 % in 2^24 slots), `f8-95%-of-16Mi` (the same with fingerprints),
+    /// `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run that has better ones); `12-bit+wall`, `r8-full-95%+wall`
+    /// (wall-clock time, as in all groups of the engine and of shared filters); `12-bit+by-64` (64 keys per call), and
+    /// the other parts of the matrix: `12-bit+bits`, `12-bit+in-L2`, `12-bit+column-in-L2`, `12-bit+huge-pages`,
+    /// `12-bit+small-filters`.
     pub(crate) fn variant(&self) -> String {
         let input = self.input_name().map_or_else(String::new, |name| format!("{name}/"));
         let mut variant = format!("{input}{}", self.size_name());
@@ -131,8 +136,8 @@ impl Case {
     }
 
     /// Returns the name of the filter's size, followed by the distribution of keys, `-shared` and the instruction set
-    /// if the case asks for them. If a rival is as large as our filter of another kind, the name begins with that
-    /// kind, because the false-positive rate in the name is that of our filter and not that of the rival.
+    /// if the case asks for them. With [`Self::takes_size`], the name begins with `as-` and the kind of our filter,
+    /// because the size in the name is that of our filter and need not be that of the rival.
     pub(crate) fn size_name(&self) -> String {
         let taken = if self.takes_size { format!("as-{}-", self.filter) } else { String::new() };
         let mut name = format!("{taken}{}", self.sizing);
@@ -176,13 +181,13 @@ impl Case {
             && !self.is_of_engine()
     }
 
-    /// Whether the case belongs to the engine's groups, or to those of shared filters. Only these are timed by the wall
-    /// clock.
+    /// Whether the case belongs to the engine's groups, or to those of shared filters. Only the cases of these groups
+    /// have the clock [`Clock::Wall`].
     pub(crate) fn is_of_engine(&self) -> bool {
         self.clock == Clock::Wall
     }
 
-    /// Whether the keys or probes of a case of the engine are skewed.
+    /// Whether the case belongs to the engine's groups and its keys or probes are skewed.
     pub(crate) fn is_skewed(&self) -> bool {
         let skewed = Distribution::SKEWED.map(Input::Generated);
         self.is_of_engine() && skewed.contains(&self.input)

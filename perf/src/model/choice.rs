@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use trommel::engine::Strategy;
 
-/// The times of both strategies for one operation, at one point of the map of strategies and with one number of
-/// threads: a line of `strategies.csv`.
+/// The times of both strategies of the engine for one operation, filter size, number of keys and number of threads: a
+/// line of `strategies.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     /// `insert` or `contains`.
@@ -32,7 +32,7 @@ impl Choice {
         picked / self.direct_ns.min(self.partitioned_ns) - 1.0
     }
 
-    /// The values that identify the choice: the operation, the point of the map, and the number of threads.
+    /// The values that identify the choice: the operation, the filter size, the number of keys and that of threads.
     pub(crate) fn point(&self) -> (&str, u64, u64, u32) {
         (&self.op, self.bytes, self.keys, self.threads)
     }

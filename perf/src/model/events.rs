@@ -13,8 +13,8 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// All events. Events that are compared with each other are adjacent, so that they fall into one group on a
-    /// processor with few counters.
+    /// All events. A processor with few counters counts them in groups of adjacent events, one group after the other.
+    /// Events that are compared with each other are adjacent here, so that a group has as many of them as possible.
     pub(crate) const ALL: [Self; 7] = [
         Self::Cycles,
         Self::Instructions,
@@ -52,8 +52,8 @@ impl Counts {
         self.0[event as usize] = Some(count);
     }
 
-    /// Replaces the count of each event that `other` has counted by that count, divided by the number of operations
-    /// `ops`. The counts of other events stay as they are.
+    /// Takes over each count of `other`, divided by `ops`, the number of operations. The counts of events that `other`
+    /// has not counted stay as they are.
     pub(crate) fn take_in(&mut self, other: &Self, ops: u64) {
         for event in Event::ALL {
             if let Some(count) = other.get(event) {

@@ -8,8 +8,8 @@ use std::str::FromStr;
 /// A design of filters with slots. Filters of one family are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Family {
-    /// Stores remainders in the order of their quotients. Such a filter is a set of fingerprints, which can be listed
-    /// and merged.
+    /// Stores remainders in the order of their quotients. Where filters are sized by their slots, such a filter is a
+    /// set of fingerprints. It can list them, and can be merged with another such filter.
     Quotient,
     /// Stores one fingerprint per inserted key, in one of two buckets.
     Cuckoo,
@@ -53,7 +53,7 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    /// The number of keys that gives the load.
+    /// The number of keys that gives the load, rounded down.
     pub(crate) fn keys(&self) -> usize {
         keys_at(self.slots, self.load)
     }

@@ -6,7 +6,7 @@ use std::fmt;
 /// A crate with which our filters are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rival {
-    /// `sbbf-rs-safe`: split-block filter, which chooses AVX2 at run time.
+    /// `sbbf-rs-safe`: split-block filter, which uses AVX2 if the processor has it.
     SbbfRs,
     /// `fastbloom`: standard Bloom filter.
     Fastbloom,
@@ -20,15 +20,16 @@ pub(crate) enum Rival {
     SubmsCuckoo,
     /// `cuckoofilter`: cuckoo filter with fingerprints of 8 bits.
     Cuckoofilter,
-    /// `autoscale_cuckoo_filter`: growing cuckoo filter with fingerprints of any width.
+    /// `autoscale_cuckoo_filter`: growing cuckoo filter, measured with fingerprints of 8, 12 and 16 bits.
     AutoscaleCuckoo,
-    /// `atomic-cuckoo-filter`: cuckoo filter of atomic words, with fingerprints of 8 or 16 bits.
+    /// `atomic-cuckoo-filter`: cuckoo filter of atomic words, measured with fingerprints of 8 and 16 bits.
     AtomicCuckoo,
 }
 
 impl Rival {
-    /// Returns the crates with which a kind of ours is compared. Tables of the sweep over loads compare it with the
-    /// fastest of them.
+    /// Returns the crates with which the tables and the report compare a kind of ours. In the sweep over loads, they
+    /// compare it with the fastest of these crates. `parquet` and `trommel-textbook` are measured too, but no ratio to
+    /// their speeds is computed.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {
             "bloom" | "counting-bloom" => &[Self::Fastbloom],
@@ -83,8 +84,8 @@ impl ParallelRival {
     pub(crate) const ALL: [Self; 5] =
         [Self::SbbfRs, Self::Fastbloom, Self::FastbloomAtomic, Self::Qfilter, Self::AtomicCuckoo];
 
-    /// Returns how keys are passed to the rival on this number of threads: to one filter per thread, or to one that all
-    /// threads share. On one thread, all but [`Self::FastbloomAtomic`] have plain single calls.
+    /// Returns how keys are passed to the rival on this number of threads: to one filter per thread, or to one filter
+    /// that all threads share. On one thread, all rivals but [`Self::FastbloomAtomic`] have plain single calls.
     pub(crate) fn api(self, threads: usize) -> Api {
         match self {
             Self::FastbloomAtomic => Api::Shared,

@@ -26,14 +26,15 @@ pub(crate) struct Row {
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
-    /// Million random cache-line reads per second in as much memory as the filter takes, from repetitions that were
-    /// interleaved with those of the case.
+    /// Million random cache-line reads per second in about as much memory as an operation of the case accesses at
+    /// random, from repetitions that were interleaved with those of the case. In the engine's groups, all rows have the
+    /// speed in as much memory as our filter takes.
     pub(crate) roofline_mops: Option<f64>,
-    /// `mops` times the number of cache lines that an operation must read, divided by `roofline_mops`.
+    /// `mops` times the number of cache lines that an operation must access, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
     /// Bits of the filter, divided by `keys`.
     pub(crate) bits_per_key: f64,
-    /// The false-positive rate according to the filter's own equation.
+    /// The false-positive rate that an equation for the design of the filter gives.
     pub(crate) fpr_expected: Option<f64>,
     /// The false-positive rate measured with absent keys.
     pub(crate) fpr_measured: Option<f64>,
@@ -83,7 +84,7 @@ pub(crate) struct Times {
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-/// Facts about the filter of a case, and the speed of random cache-line reads in as much memory as the filter takes.
+/// Facts about the filter of a case, and the speed of random cache-line reads with which the case is compared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) bytes: u64,
@@ -95,9 +96,9 @@ pub(crate) struct Facts {
     /// The number of absent keys with which `fpr_measured` was measured.
     pub(crate) absent_keys: Option<u64>,
     pub(crate) peak_bytes: Option<u64>,
-    /// The number of cache lines that an operation must read, if it is known.
+    /// The number of cache lines that an operation must access, if it is known.
     pub(crate) lines_per_op: Option<f64>,
-    /// Million random cache-line reads per second in as much memory as the filter takes.
+    /// The value of [`Row::roofline_mops`].
     pub(crate) roofline_mops: Option<f64>,
 }
 
@@ -157,7 +158,7 @@ impl Row {
         self.counters = if per_op.is_empty() { NOT_COUNTED } else { source }.into();
     }
 
-    /// Returns the number of cache lines that one operation must read, as assumed for the roofline fraction.
+    /// Returns the number of cache lines that one operation must access, as assumed for the roofline fraction.
     pub(crate) fn lines_per_op(&self) -> Option<f64> {
         Some(self.roofline_fraction? * self.roofline_mops? / self.mops)
     }

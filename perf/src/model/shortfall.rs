@@ -1,4 +1,5 @@
-//! Filters that were full before they reached a load of the sweep over loads.
+//! Filters that were full before they reached a load of the sweep over loads, which fills filters with slots from one
+//! load to the next and measures them at each.
 
 use super::{Case, UnknownWord, old_form};
 use serde::{Deserialize, Serialize};

@@ -12,13 +12,15 @@ use std::str::FromStr;
 pub(crate) enum Sizing {
     /// This many bits per key.
     BitsPerKey(usize),
-    /// The size that the filter's own equation gives for this false-positive rate.
+    /// The size that our filter's equation gives for this false-positive rate. A rival gets this rate or as many bytes
+    /// as our filter, depending on the crate.
     Fpr(f64),
     /// This many bytes, a multiple of 1 MiB, whatever the number of keys.
     Bytes(usize),
     /// This many slots, filled to a load.
     Slots(Filling),
-    /// As many slots as are needed for the keys to fill [`Self::FULL_LOAD`] of them.
+    /// As many slots as are needed for the keys to fill [`Self::FULL_LOAD`] of them. A rival rounds this number up to a
+    /// power of two.
     Full {
         family: Family,
         /// Bits per slot, which holds a remainder or a fingerprint.

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A word in the files of a run that this harness does not know.
+/// A word that stands for no value of a property. It comes from the files of a run or from the user's file of cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownWord {
     /// The property that the word should be a value of.
@@ -89,7 +89,8 @@ words! {
         Hit = "hit",
         /// No probe is a key.
         Miss = "miss",
-        /// Half of the probes, chosen at random, are keys.
+        /// Each generated probe is a key with a probability of one half. Cases on given keys and probes (TPC-H, files)
+        /// have this workload too, whatever share of their probes are keys.
         Mixed = "mixed",
         /// About half of the probes are keys. Some values occur far more often than others: the frequency of rank `r`
         /// is proportional to `1 / r`.
@@ -116,7 +117,7 @@ words! {
         Engine = "engine",
         /// Several threads with one filter each, for rivals whose inserts need exclusive access to the filter.
         Sharded = "sharded",
-        /// Several threads that share one filter.
+        /// One filter that threads share. A few such cases have only one thread.
         Shared = "shared",
     }
 }
@@ -125,7 +126,8 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) api: Api,
-    /// The number of keys of each call, if the case asks for another number than usual.
+    /// The number of keys of each call, if the case states it. If not, the calls have the usual number of keys (see
+    /// [`Self::BATCH`]).
     pub(crate) keys_per_call: Option<usize>,
 }
 
@@ -138,14 +140,15 @@ impl Calls {
     pub(crate) const SINGLE: Self = Self::by(Api::Single);
     /// Calls for many keys:
     ///
-    /// - lookups have [`KEYS_OF_BATCH`] keys per call, or all keys in one call if the case reads a column
-    ///   ([`Case::reads_column`](super::Case::reads_column));
-    /// - inserts have all keys in one call in the sweep over loads and in the engine's groups, and at most 2^19 keys per
-    ///   call elsewhere;
+    /// - lookups have [`KEYS_OF_BATCH`] keys per call or, if the case reads a column
+    ///   ([`Case::reads_column`](super::Case::reads_column)), all keys in one call; but lookups with hashing, and
+    ///   lookups in a tree of small filters ([`Form::Tree`]), divide the column into parts of 8192 keys;
+    /// - inserts have all keys in one call in the sweep over loads ([`Sizing::Slots`](super::Sizing::Slots)) and in the
+    ///   engine's groups, and at most 2^19 keys per call elsewhere;
     /// - other operations have all keys in one call.
     pub(crate) const BATCH: Self = Self::by(Api::Batch);
 
-    /// Calls of this kind, with the usual number of keys.
+    /// Calls of one [`Api`], with the usual number of keys.
     pub(crate) const fn by(api: Api) -> Self {
         Self { api, keys_per_call: None }
     }
@@ -159,7 +162,7 @@ impl Calls {
 words! {
     /// The clock that times a case.
     Clock {
-        /// The processor time of the thread that measures.
+        /// The processor time of the thread that measures; on other systems than Linux, wall-clock time.
         Processor = "processor",
         /// Wall-clock time, for cases on several threads and those interleaved with them.
         Wall = "wall",

@@ -15,7 +15,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     steps: u64,
     done: u64,
-    /// Whether activities are printed as lines, because there is no terminal on which a bar could be drawn.
+    /// Whether activities and measured cases are printed as lines, because there is no terminal on which a bar could be
+    /// drawn.
     has_lines: bool,
 }
 

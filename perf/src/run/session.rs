@@ -126,7 +126,7 @@ impl Session {
     }
 
     /// The time after which no group begins. Full runs have none, nor have usual runs whose cases
-    /// the user has selected, nor quick runs for which the user names loads.
+    /// the user has selected, nor quick runs for which the user names loads. A resumed run has the whole time again.
     fn deadline(&self) -> Option<Duration> {
         let is_of_all = self.selection.filter.is_none() && self.selection.includes_all();
         let has_deadline = match self.selection.scope() {
@@ -137,7 +137,7 @@ impl Session {
         has_deadline.then_some(self.effort.limit)
     }
 
-    /// Whether the time of the run is over.
+    /// Whether the deadline of the run has passed; false if it has none.
     pub(crate) fn is_late(&self) -> bool {
         self.deadline().is_some_and(|deadline| self.progress.elapsed() > deadline)
     }

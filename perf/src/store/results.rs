@@ -55,7 +55,8 @@ pub(crate) struct Results {
 }
 
 /// The version of the rows' meaning. It is raised when the meaning of a column changes, or when a case is measured in
-/// another way under the same name. Rows of two schemas are not compared and not stored in one file.
+/// another way under the same name. Rows of two schemas are not stored in one file, and `compare` compares them only
+/// with `--force`.
 pub(crate) const SCHEMA: u32 = 2;
 
 /// The time of all timed sections of a run.
@@ -161,7 +162,7 @@ impl Results {
         }
     }
 
-    /// Whether a case was measured.
+    /// Whether a case has a row.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.indices.contains_key(name)
     }
@@ -269,9 +270,9 @@ impl Results {
         Ok(Self { samples: Samples::load(directory)?, indices, ..results })
     }
 
-    /// Checks that the median times, the speeds of rows and the speeds of the roofline are positive,
-    /// and that false-positive rates are between 0 and 1. Figures that fail this check can be neither
-    /// plotted nor compared. The error describes the first wrong value.
+    /// Checks that the median times, the speeds of rows, and the sizes and speeds of the roofline are positive, and
+    /// that false-positive rates are from 0 to 1. Figures that fail this check can be neither plotted nor compared. The
+    /// error describes the first wrong value.
     fn check(&self) -> Result<(), String> {
         for row in &self.rows {
             let case = row.name();

@@ -61,8 +61,8 @@ impl Counters {
         (!self.refusals.is_empty()).then(|| describe(&self.refusals))
     }
 
-    /// The number of groups. Each group is counted over its own repetition, since a repetition is too short for the
-    /// kernel to multiplex groups.
+    /// The number of groups. Each group is counted over a repetition of its own, since a repetition is too short for
+    /// the kernel to switch between groups within it.
     pub(crate) fn groups(&self) -> usize {
         self.groups.len()
     }
@@ -77,7 +77,7 @@ impl Counters {
         self.groups[group].group.disable()
     }
 
-    /// Returns the counts of a group since the last call.
+    /// Returns the counts of a group since the last call for this group.
     pub(crate) fn take(&mut self, group: usize) -> io::Result<Counts> {
         let Counted { group, members, before } = &mut self.groups[group];
         let data = group.read()?;

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use std::fs;
 use std::io;
 
-/// An event that the kernel did not open.
+/// An event for which the kernel opened no counter.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) event: Event,

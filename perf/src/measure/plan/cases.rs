@@ -44,7 +44,8 @@ struct Entry {
     keys: Vec<usize>,
     #[serde(default = "every_operation")]
     operations: Vec<Operation>,
-    /// Whether the usual rival of the kind is measured too.
+    /// Whether the usual rival of the kind is measured too. A cuckoo filter has no rival here, because its rivals are
+    /// sized only by slots.
     #[serde(default = "yes")]
     rivals: bool,
 }
@@ -158,7 +159,7 @@ mod tests {
                 cases.map(|case| case.name).collect()
             })
             .collect();
-        // The first and the second entry share the filters of 1000 keys.
+        // The first and the second entry share a point with 1000 keys.
         assert_eq!(cases.points[0].specs.len(), 3);
         assert_eq!(names.len(), 3);
         for name in [

@@ -28,8 +28,8 @@ pub(super) fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
 /// in memory at the same time.
 const MOST_KEYS: usize = 200_000_000;
 
-/// If the user gives `--filter`, a part is measured only if the text of `--filter` contains one of
-/// these substrings.
+/// The substrings that name a part in the text of `--filter`. If the user gives `--filter`, a part is measured only if
+/// this text contains one of them.
 fn marks(matrix: Matrix) -> &'static [&'static str] {
     match matrix {
         Matrix::BatchSizes => &["by-"],
@@ -81,7 +81,8 @@ fn every_kind() -> Vec<SubjectSpec> {
     ours.chain(rivals).collect()
 }
 
-/// Returns Bloom filters of each size in [`BITS`], and their rivals.
+/// Returns Bloom filters of four kinds, each with all bits per key in [`BITS`], and the rivals of the split-block and
+/// the standard one.
 fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];

@@ -3,7 +3,7 @@
 use super::{Group, SubjectSpec};
 
 /// Filters over the same keys, and the groups of cases in which they are measured. Each part of the matrix has a point
-/// for each of its numbers of keys, and so have the cases of a file.
+/// for each of its numbers of keys. The cases of a file have a point for each number of keys and list of operations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) keys: usize,
@@ -19,7 +19,7 @@ impl Point {
         self
     }
 
-    /// Adds filters that it does not have yet.
+    /// Adds those of the filters that the point does not have yet.
     pub(crate) fn take_in(&mut self, specs: Vec<SubjectSpec>) {
         for spec in specs {
             if !self.specs.contains(&spec) {

@@ -5,7 +5,7 @@ use super::Selection;
 /// The share of all cases that a run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
-    /// About three minutes: the default if the program gets no arguments.
+    /// About two minutes: the default if the program gets no arguments.
     Quick,
     /// About a quarter of an hour: the default of `measure`.
     Usual,

@@ -11,27 +11,29 @@ pub(crate) const MAX_THREADS: usize = 1024;
 /// Selects cases.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// Measure every kind at 1e5 keys, lookups in filters that are larger than most last-level caches (1e7 to 3e7
-    /// keys), filters of 2^20 slots at 75 and 95 % load with their fastest rival, and TPC-H at scale 0.1, in about
-    /// three minutes. Without --quick and --full, a run takes a quarter of an hour. It has 1e5, 1e6 and 1e7 keys, and
-    /// adds Zipf-distributed probes, all loads, widths and rivals at 2^20 slots, filters of 2^24 slots with their
+    /// Measure every kind at 1e5 keys, lookups in large filters (1e7 to 3e7 keys, or fewer if memory is short), filters
+    /// of 2^20 slots at 75 and 95 % load with their fastest rival, and TPC-H at scale 0.1, in about two minutes.
+    /// Without --quick and --full, a run takes a quarter of an hour. It has 1e5, 1e6 and 1e7 keys, and adds
+    /// Zipf-distributed probes, all loads, widths of slots and rivals at 2^20 slots, filters of 2^24 slots with their
     /// fastest rival, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Measure everything at 1e5 to 1e8 keys (1e8 keys are built only by the engine), filters of 1
-    /// GiB, TPC-H at scale 1, all loads, widths and rivals of filters with slots, loads of 75 and
-    /// 95 % at 2^27 slots, and all of the engine.
+    /// Measure everything at 1e5 to 1e8 keys (1e8 keys are built only by the engine), filters of 1 GiB, TPC-H at scale
+    /// 1, filters of 2^20 and 2^24 slots at all loads, with all widths of slots and all rivals that are fast enough,
+    /// filters of 2^27 slots of 8 bits at loads of 75 and 95 %, the matrix, and all of the engine.
     #[arg(long)]
     pub(crate) full: bool,
     /// Select only the cases whose name (see `list`) matches, and the rivals of these cases.
     #[arg(short, long, value_name = "REGEX")]
     pub(crate) filter: Option<Regex>,
-    /// Measure these key counts, such as 1e5,3e6. Leaves out TPC-H, filters of 1 GiB, the matrix and,
-    /// without --load, the sweep over loads.
+    /// Measure these key counts, such as 1e5,3e6. Leaves out TPC-H, filters of 1 GiB, the matrix, the engine's map of
+    /// strategies and, without --load, the sweep over loads. The engine is measured with these key counts only if
+    /// --full or --threads is given or --filter contains "engine".
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
     /// Measure filters with slots at these loads, in per cent, such as 75,85,95, and nothing else unless --keys is
-    /// given. Each load is measured at 2^20 and 2^24 slots, and with --full at 2^27 slots too.
+    /// given or --filter contains "engine". Each load is measured at 2^20 and 2^24 slots, and with --full at 2^27 slots
+    /// too.
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
     pub(crate) load: Option<Vec<u32>>,
     /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured

@@ -51,8 +51,8 @@ pub(crate) struct Loads {
     pub(crate) loads: Vec<u32>,
 }
 
-/// Three numbers of slots. On most machines, a small table with slots of 8 bits fits in the L2
-/// cache, a medium one only in the last-level cache, and a large one in neither.
+/// Three numbers of slots. With slots of 8 bits, a small table has 1 MiB, a medium one 16 MiB, and a large one 128 MiB,
+/// each without metadata.
 const SMALL: usize = 1 << 20;
 const MEDIUM: usize = 1 << 24;
 const LARGE: usize = 1 << 27;
@@ -104,10 +104,10 @@ impl Loads {
 
 /// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
 ///
-/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run, and a usual run
-/// without named loads on tables larger than [`SMALL`], measure only slots of 8 bits and the fastest
-/// rival. The other runs also measure AVX2 kernels with slots of 8 bits, if the run's own kernels use
-/// a better instruction set and the user has not chosen one (`run_isa`).
+/// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run ([`Selection::is_brief`])
+/// measures only slots of 8 bits and the fastest rival, and so does a usual run without named loads on tables larger
+/// than [`SMALL`]. In all other cases, AVX2 kernels are also measured with slots of 8 bits, if the run's own kernels
+/// use a better instruction set and the user has chosen none (`run_isa` is `None`).
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,

@@ -1,6 +1,7 @@
-//! The repetitions of cases for filters with slots: inserts and removals of a band of keys just below
-//! a load, builds, merges and enumerations. Inserts, removals and merges change a fresh copy of their
-//! filter in each timed section. The copy is made outside the section.
+//! The repetitions of cases for filters with slots: inserts and removals of a band of keys, builds, merges and
+//! enumerations. A band is a range in the sequence of keys that ends at or shortly before the load of the case.
+//! Inserts, removals and merges change a fresh copy of their filter in each timed section. The copy is made outside the
+//! section.
 
 use super::{Length, ensure_contains_all};
 use crate::measure::interleave::Repetition;
@@ -14,8 +15,8 @@ use trommel::{Bitmap, KeyHash};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
-    /// The filter at the end of the band. If the band is reduced to its middle, the load of this filter is below the
-    /// load of the case.
+    /// The filter at the end of the band. If the band is only the middle of a range with too many keys, the load of
+    /// this filter is below the load of the case.
     pub(crate) at_load: &'a dyn Slots,
     pub(crate) hashes: &'a [KeyHash],
 }
@@ -54,7 +55,7 @@ pub(crate) struct Removal {
     removed: usize,
     /// A bitmap of those other keys that share one of these fingerprints, and so are no longer found.
     shared: Bitmap,
-    /// Whether none of the removed keys is found afterwards.
+    /// Whether it is an error if a removed key is still found afterwards.
     is_exact: bool,
 }
 
@@ -68,7 +69,7 @@ impl Removal {
     }
 
     /// The expectation for a filter with one fingerprint per key: each removal deletes one fingerprint. All other keys
-    /// remain, and removed keys that share a fingerprint with one of these are still found.
+    /// must still be found. A removed key that shares a fingerprint with one of them can still be found too.
     pub(crate) fn of_each(band: &[KeyHash], others: &[KeyHash]) -> Self {
         Self { removed: band.len(), shared: Bitmap::new(others.len()), is_exact: false }
     }

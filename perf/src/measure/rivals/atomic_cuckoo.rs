@@ -1,11 +1,11 @@
-//! `atomic-cuckoo-filter` 0.3.0: fingerprints of 8 or 16 bits packed in atomic words, in buckets of
-//! four. All its operations are safe for concurrent use and pay for this on one thread too. The
-//! filter takes a hasher, which hashes keys and fingerprints.
+//! `atomic-cuckoo-filter` 0.3.0: fingerprints packed in atomic words, in buckets of four. They are measured with 8 and
+//! 16 bits; the crate also has 4 and 32. All its operations are safe for concurrent use and pay for this on one thread
+//! too. The filter takes a hasher, which hashes keys and fingerprints.
 //!
 //! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
 //! to its source, `from_bytes` allocates the capacity that the header states before it compares this capacity with the
-//! number of bytes that follow, so it must not be given untrusted bytes. Here it serves only to copy a filter, which is
-//! not possible in another way, so it reads only bytes that `to_bytes` wrote.
+//! number of bytes that follow, so it must not be given untrusted bytes. Here `from_bytes` serves only to copy a
+//! filter, which is not possible in another way, so it reads only bytes that `to_bytes` wrote.
 
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};

@@ -68,7 +68,7 @@ impl<C: Crate> Subject for Cuckoo<C> {
     }
 
     /// The probability that at least one of the used slots in two buckets holds the key's fingerprint. In some crates,
-    /// the mark of empty slots makes one fingerprint more frequent. The crates' own equations ignore this effect.
+    /// the mark of empty slots makes one fingerprint more frequent. The equations of these crates ignore this effect.
     ///
     /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than
     /// Bloom", CoNEXT 2014, section 5.1.

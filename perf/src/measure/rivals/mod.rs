@@ -1,5 +1,5 @@
-//! Competing crates, and textbook filters. Each is called from only one file of this folder, through the calls that its
-//! own users make. None of them has a batched call that is more than a loop over keys.
+//! Competing crates, and the textbook quotient filter. Each crate is called from only one file of this folder, through
+//! the calls that its own users make. None of them has a batched lookup or insert that is more than a loop over keys.
 
 mod atomic_cuckoo;
 mod autoscale_cuckoo;

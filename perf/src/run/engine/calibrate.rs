@@ -85,7 +85,7 @@ const LINE_BYTES: usize = 64;
 const BITS_PER_KEY: usize = 10;
 /// The time for which threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
-/// The longest time for which a thread waits for the others to wake up.
+/// A thread waits for the others to wake up until at most this time after the start.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Measures all constants. The caller must ensure that the first thread set has one thread, and that the last has the

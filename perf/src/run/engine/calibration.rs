@@ -70,7 +70,7 @@ impl Calibration {
         }
     }
 
-    /// Takes the smaller of the two values of each constant.
+    /// Returns, for each constant, the smaller of the two values.
     pub(crate) fn or_faster(&self, other: &Self) -> Self {
         Self {
             lookup: self.lookup.or_faster(&other.lookup),

@@ -15,8 +15,8 @@ use trommel::{FilterKind, FilterSpec, Isa};
 const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
-/// The key counts at which skewed keys and shared filters are measured. They are enough work for several threads, yet
-/// their rounds are short.
+/// The key counts at which skewed keys ([`Distribution::SKEWED`]) and shared filters are measured, if the run has these
+/// key counts. They are enough work for several threads, yet the rounds are short.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
@@ -154,10 +154,10 @@ impl Group {
         if self.op == Op::Insert { self.distribution } else { Distribution::Plain }
     }
 
-    /// All runners of the group. The engine and the rival run on each of these numbers of threads. The filter's own
-    /// batch runs on one thread, and so does the rival even if one is not among these numbers. Groups with skewed keys
+    /// All runners of the group. The engine and the rival run on each number of threads in `threads`. The filter's own
+    /// batch runs on one thread, and so does the rival even if `threads` does not contain 1. Groups with skewed keys
     /// have no rivals, since their purpose is to compare the engine with the filter's own batch. Groups of shared
-    /// filters have only the shared filter and `fastbloom`'s atomic filter, on each of these numbers of threads.
+    /// filters have only the shared filter and `fastbloom`'s atomic filter, on each number of threads in `threads`.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })
@@ -235,10 +235,10 @@ fn sized_filters() -> [SizedFilter; 7] {
     ]
 }
 
-/// The groups of a key count, ordered by filter. Above 1e7 keys, where filling the filters takes
-/// minutes, inserts are left out, while builds and lookups are measured. Inserts and builds differ
-/// little: in one full run, inserts of 1e8 keys into an empty filter whose memory had been written
-/// before took 0.72 to 1.05 times as long as a build.
+/// The groups of a key count, ordered by filter, with plain keys. Above 1e7 keys, where filling the filters takes
+/// minutes, inserts are left out, while builds and lookups are measured. The times of builds show about how long
+/// inserts would take: in one full run, inserts of 1e8 keys into an empty filter whose memory had been written before
+/// took 0.72 to 1.05 times as long as a build.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -316,7 +316,7 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
 impl Selection {
     /// Whether the engine is measured. Every run measures it if `--filter` contains "engine" or if
     /// `--threads` is given. Otherwise a quick run leaves the engine out, a usual run measures it
-    /// only if none of `--filter`, `--keys` and `--load` is given, and a full run measures it
+    /// only if none of `--filter`, `--keys`, `--load` and `--cases` is given, and a full run measures it
     /// unless `--load` is given.
     pub(crate) fn includes_engine(&self) -> bool {
         let is_of_all = match &self.filter {

@@ -1,4 +1,5 @@
-//! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved.
+//! Measures the rows of the engine: the filters of each group are built, verified, and timed interleaved. A runner is a
+//! subject of a group, ours or a rival, with its number of threads.
 
 use super::plan::{Group, Participant, Runner};
 use super::runner::Maker;
@@ -42,8 +43,8 @@ const MOST_KEYS_FOUND: usize = 10_000_000;
 /// The number of probes whose batched answers are compared with the answers of single calls.
 const KEYS_CHECKED_ONE_BY_ONE: usize = 100_000;
 
-/// The keys of several groups, and our filter filled with these keys on one thread. In groups of builds
-/// and inserts, the filters that batches and engines fill must equal this filter.
+/// The keys that several groups insert, and our filter filled with these keys on one thread. In groups of builds and
+/// inserts, the filters that batches and engines fill must equal this filter.
 pub(crate) struct Reference {
     keys: Vec<KeyHash>,
     filter: AnyFilter,
@@ -208,7 +209,7 @@ impl Bench<'_> {
     }
 }
 
-/// Properties of a runner's filter that holds all keys.
+/// Properties of a runner's filter that holds all keys, and the peak memory of the runner's first operation.
 struct FilterFacts {
     bytes: u64,
     load_factor: Option<f64>,
@@ -339,8 +340,8 @@ fn arrange(values: &mut [u64], distribution: Distribution) {
     }
 }
 
-/// Checks that the filter finds its keys and, if its bytes must not depend on the number of
-/// threads, that it equals the reference.
+/// Checks that the filter finds its keys, or the first [`MOST_KEYS_FOUND`] of them if it has more. If the filter's
+/// bytes must not depend on the number of threads, also checks that they equal those of the reference.
 fn verify(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
         ensure!(frozen == reference.frozen, "the filter differs from that of one thread");

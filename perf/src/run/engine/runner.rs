@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 use std::sync::Arc;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, Isa, KeyHash};
 
-/// Builds and fills filters for a runner.
+/// Builds and fills filters for a runner: a subject of a group, with its number of threads.
 pub(super) struct Maker<'a> {
     pub(super) runner: Runner,
     spec: FilterSpec,
@@ -21,8 +21,8 @@ pub(super) struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// Creates the maker for a runner of the group. A rival gets the bits per key or the false-positive rate of the
-    /// group, and the number of bytes and of hashes of `like`, our filter. The file of the rival's crate determines
-    /// which of these numbers it uses.
+    /// group, and the number of bytes and of hashes of `like`, our filter. The rival's file in `measure/rivals`
+    /// determines which of these numbers the rival uses.
     pub(super) fn new(
         group: &Group,
         runner: Runner,

@@ -1,5 +1,5 @@
-//! The map of strategies: times both strategies, by filter size, keys per cache line and threads,
-//! and records the strategy that the cost model picks.
+//! The map of strategies: times both strategies of the engine, direct and partitioned, by filter size, keys per cache
+//! line and threads, and records the strategy that the cost model picks.
 
 use super::threads::ThreadSet;
 use super::wall;
@@ -121,7 +121,7 @@ impl<'a> Map<'a> {
         // All repetitions use one table, so that none has to write back cache lines of another table.
         let filter = RefCell::new(self.empty.clone());
         let mut expected = self.empty.clone();
-        expected.insert_batch(&self.keys).context("a Bloom filter accepts all keys")?;
+        expected.insert_batch(&self.keys).context("cannot insert into a Bloom filter")?;
         let expected = expected.to_bytes();
         for engine in self.engines() {
             let mut filter = filter.borrow_mut();
@@ -151,7 +151,7 @@ impl<'a> Map<'a> {
 
     fn lookups(&self, pace: &Pace) -> Result<Vec<Choice>> {
         let mut filter = self.empty.clone();
-        filter.insert_batch(&self.keys).context("a Bloom filter accepts all keys")?;
+        filter.insert_batch(&self.keys).context("cannot insert into a Bloom filter")?;
         // Half of the probes are keys.
         let half = self.keys.len() / 2;
         let mut probes = self.keys[..half].to_vec();
@@ -201,7 +201,7 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The pace of a point: half a second per operation, or longer if batches are long.
+/// The pace of a point: half a second per operation, or longer if three rounds take longer.
 pub(crate) const PACE: Pace =
     Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
 

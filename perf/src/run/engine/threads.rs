@@ -1,8 +1,8 @@
-//! Starts the threads of the engine, and a pool of threads for rivals and shared filters. They are
-//! started before the measuring thread is pinned to a core, since new threads inherit its pinning.
-//! If there are enough cores, each thread of the pool is pinned to its own core: the measuring
-//! thread waits for them, and Linux often wakes two of them on the same core. The engine does not
-//! need this, since its caller works too instead of waiting.
+//! Starts the threads of the engine, and a pool of threads for rivals and shared filters. All these threads must be
+//! started before the measuring thread is pinned to a core, since new threads inherit its pinning. If there are enough
+//! cores, each thread of the pool is pinned to its own core: the measuring thread waits for the pool, and Linux often
+//! wakes two of the pool's threads on the same core. The engine's threads are not pinned. They do not need it, since
+//! the engine's caller works too instead of waiting.
 
 use crate::base::failure::bad_input;
 use crate::measure::plan::MAX_THREADS;

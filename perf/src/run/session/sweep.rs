@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// Fills filters to the first of `points`, and measures their false-positive rates. If a filter is full before it
-    /// reaches this point, it is dropped, and a shortfall is recorded for each of `points`.
+    /// reaches this point, it is dropped, and a [`Shortfall`] is recorded for each of `points`.
     ///
     /// # Errors
     ///

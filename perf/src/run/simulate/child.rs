@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use trommel::Isa;
 use trommel_callgrind::{Part, Simulated, command};
 
-/// The time after which a process is killed. Without this limit, a filter that is slow when it is nearly full would
+/// The time after which a process is killed. Without this limit, a filter that is slow when it is nearly full could
 /// take hours.
 const LONGEST: Duration = Duration::from_secs(900);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
