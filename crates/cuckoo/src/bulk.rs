@@ -1,5 +1,6 @@
-//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty, otherwise in blocks of sixteen keys
-//! (`evict::batch`), or key by key if the filter is about to grow or a block has no room.
+//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty and the batch is large, otherwise in blocks
+//! of sixteen keys (`evict::batch`), or key by key if the filter is about to grow or if the blocks do not find room for
+//! all of their keys.
 
 use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;

@@ -14,7 +14,7 @@ pub(crate) struct Table<W, T> {
     width: PhantomData<W>,
 }
 
-/// A fingerprint and a bucket that it may be in.
+/// A fingerprint and a bucket that it can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) bucket: u32,

@@ -34,7 +34,7 @@ fn assert_structure(bytes: &[u8], expected: &str) {
     }
 }
 
-/// Uses a filter of accepted bytes in every way. It may answer anything about old keys, but nothing panics, and keys
+/// Uses a filter of accepted bytes in every way. It can answer anything about old keys, but nothing panics, and keys
 /// that are inserted now are found.
 fn exercise(bytes: &[u8], random: &mut Splitmix) {
     let view = CuckooFilter::parse(bytes).unwrap();
@@ -103,8 +103,8 @@ fn sample(random: &mut Splitmix) -> CuckooFilter {
     filter
 }
 
-/// Slots may have any content, as long as the header has the right count, and each fingerprint of a doubled filter is
-/// in a bucket where it belongs.
+/// Slots are allowed to have any content, as long as the header has the right count, and each fingerprint of a doubled
+/// filter is in a bucket where it belongs.
 #[test]
 fn any_table_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(1);

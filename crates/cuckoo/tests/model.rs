@@ -223,9 +223,9 @@ impl Model {
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Keeps a filter at about a load: inserts fresh and held keys, removes held ones, and looks up both kinds. Some
-/// inserts are batches, the filter is read back from bytes a few times, and a small one is doubled. Returns the number
-/// of operations.
+/// Keeps a filter at about the given load: inserts fresh and held keys, removes held ones, and looks up both kinds.
+/// Some inserts are batches, the filter is read back from bytes a few times, and a small one is doubled. Returns the
+/// number of operations.
 fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
     let mut random = Splitmix::new(seed);
     let mut batch = Vec::new();

@@ -8,8 +8,8 @@
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets, and the children of node `k`, one
 //! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second
-//! comes later than the same node below the first. So the first path found visits no bucket twice, and no list of
-//! visited buckets is kept.
+//! comes later than the corresponding node below the first. So the first path found visits no bucket twice, and no list
+//! of visited buckets is kept.
 //!
 //! Sources: Fan et al., CoNEXT 2014, section 3.2, for the insert; Li, Andersen, Kaminsky and Freedman,
 //! "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys 2014, section 4.3.2, for
@@ -23,11 +23,12 @@ use crate::width::Width;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
-/// The most buckets that a search looks at. In eight tables of a million slots of 8 bits, it found paths for all keys
-/// up to a load of 97.3 to 97.6 %.
+/// The most buckets that a search looks at. With this limit, searches in eight tables of a million slots of 8 bits
+/// found paths for all keys up to a load of 97.3 to 97.6 %.
 pub(crate) const MAX_NODES: usize = 4096;
 
-/// In tables of more bytes than this, the buckets of a search are prefetched; smaller tables fit well into L2.
+/// In tables of more bytes than this, the buckets of a search are prefetched; smaller tables fit into an L2 cache of
+/// 512 KiB.
 const FAR_BYTES: usize = 1 << 19;
 
 /// The scratch memory of a search: the bucket of every node.

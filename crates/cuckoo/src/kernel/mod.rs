@@ -142,7 +142,8 @@ impl Kernels {
     /// See [`Parts::insert_batch`]. The caller must ensure that `new` is zero.
     ///
     /// # Panics
-    /// If `new` does not have a bit for every hash.
+    /// If `new` does not have a bit for every hash. The vector kernels also panic if the length of the table or the
+    /// width of the kernels is not the geometry's.
     #[inline]
     pub(crate) fn insert_batch(
         &self,
