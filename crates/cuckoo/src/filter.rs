@@ -327,15 +327,16 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
-    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. The overflow flags exclude the
-    /// second bucket of some lookups, so the filter's own false-positive rate at 95 % load is about a sixth lower if
-    /// keys were inserted in batches, and a fifth lower if they were inserted one by one.
+    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. A bucket has *overflow flags*,
+    /// which exclude the second bucket of some lookups. So the filter's own false-positive rate at 95 % load is about a
+    /// sixth lower if keys were inserted in batches, and a fifth lower if they were inserted one by one.
     ///
-    /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
-    /// rises to this bound. `keys` counts all keys that the filter holds, even those for which a set stores no
-    /// fingerprint of their own, since it finds them already. When all flags are set, a set stores no fingerprint twice
-    /// in the two buckets of a lookup. So, in terms of the stored fingerprints, the false-positive rate of a set rises
-    /// to `8 α q`, where `α` is its load and `q` is that of [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
+    /// A removal clears no overflow flag. So if keys are removed and others inserted again and again, the
+    /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even those for which a
+    /// set stores no fingerprint of their own, since it finds them already. When all flags are set, a set stores no
+    /// fingerprint twice in the two buckets of a lookup. So, in terms of the stored fingerprints, the false-positive
+    /// rate of a set rises to `8 α q`, where `α` is its load and `q` is that of
+    /// [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -490,7 +491,7 @@ impl Remove for CuckooFilter {
         let removed = kernels.remove(&mut self.parts(), hash.raw());
         self.len -= u64::from(removed);
         if self.len == 0 {
-            // Every pair is empty, and no key is in its alternate bucket.
+            // All slots are free, and no key is in its alternate bucket.
             self.empty = EmptyPair::Clear;
         }
         removed

@@ -268,7 +268,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
     }
 }
 
-/// Lookups follow the flags of a table, even if the flags do not fit its keys.
+/// Lookups follow the overflow flags of a table, even if these do not fit its keys.
 #[test]
 fn lookups_follow_forged_flags() {
     let mut random = Splitmix::new(5);
@@ -308,7 +308,8 @@ fn lookups_follow_forged_flags() {
     }
 }
 
-/// No writer sets the flag for unknown empty pairs in an empty filter. A bulk build into such a filter succeeds.
+/// In the header of an empty filter, no writer sets the flag for unknown empty pairs. A bulk build into such a filter
+/// succeeds.
 #[test]
 fn an_empty_filter_with_a_forged_flag_can_be_built() {
     for bits in WIDTHS {

@@ -100,7 +100,7 @@ impl Search {
     }
 
     /// Moves the fingerprints of a path, the last first, and puts the key into the slot that this frees at the root. If
-    /// the root is the key's alternate bucket, sets the flag in the primary bucket.
+    /// the root is the key's alternate bucket, sets the overflow flag in the primary bucket.
     #[inline(always)]
     pub(crate) fn apply<W: Width, T: AsRef<[u8]> + AsMut<[u8]>>(
         &self,

@@ -32,7 +32,7 @@ const STREAMS: usize = 512;
 const AHEAD_KEYS: usize = 8;
 
 /// A stretch of the table that chains do not leave. No key was removed since the build began to fill it, so empty pairs
-/// mean *clear*.
+/// of slots mean *clear* (see `bucket`).
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     /// The geometry of the whole table.

@@ -1,9 +1,9 @@
 //! Lookups of a batch in columns: each step is done for sixty-four keys, in loops over arrays, before the next step.
 //!
-//! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the flag of its class is set,
-//! mispredict these branches. Here both conditions are computed for every key, and the compiler vectorises the loops
-//! for the instruction set. Buckets are read one by one, by ordinary loads. Time in ns per key with loads / with
-//! gathers:
+//! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the overflow flag of the
+//! fingerprint's class is set (see `bucket`), mispredict these branches. Here both conditions are computed for every
+//! key, and the compiler vectorises the loops for the instruction set. Buckets are read one by one, by ordinary loads.
+//! Time in ns per key with loads / with gathers:
 //!
 //! | core | slots | 8 bits | 16 bits |
 //! |---|---|---|---|

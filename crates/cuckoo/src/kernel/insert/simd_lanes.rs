@@ -15,9 +15,9 @@ use crate::table::{Entry, Table};
 /// The most buckets that vectors insert into: three times the number of a bucket must fit into a signed 32-bit index.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 
-/// The field of class 0 in a lane.
+/// The field of class 0 in a lane (see `bucket`).
 pub(super) const FIRST: u32 = 0x0000_FFFF;
-/// The field of class 1 in a lane.
+/// The field of class 1 in a lane (see `bucket`).
 pub(super) const SECOND: u32 = 0xFFFF_0000;
 
 /// The constants of a table in vectors, and the operations on sixteen lanes.
