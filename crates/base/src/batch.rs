@@ -190,7 +190,8 @@ macro_rules! with_fetch {
 }
 
 /// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot can be
-/// overwritten once its key has been probed.
+/// overwritten once its key has been probed. A kernel that does not call [`Ring::fetch`] can keep any other 32-bit
+/// number of each key in a ring.
 ///
 /// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load multiplies
 /// an index by 8 by itself, so a key takes two instructions fewer than if the ring held the numbers of units.

@@ -8,17 +8,17 @@
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
 //!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
 //!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
-//! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These keys
-//!    are inserted with the whole table as window. Keys that are left even then are inserted one by one.
+//! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These
+//!    keys are inserted with the whole table as window. Keys that are left even then are inserted one by one.
 //!
 //! Units and windows depend on the table alone, and only one thread works on each, so the bytes do not depend on the
 //! number of threads.
 //!
 //! # What was measured
 //!
-//! Median ns per key, up to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU time on a
-//! shared machine. "Before" is an earlier algorithm: it filled primary buckets region by region, then evicted over the
-//! whole table, in eight rounds over the regions. Runs of both algorithms were interleaved.
+//! Median ns per key of filling a table to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU
+//! time on a shared machine. "Before" is an earlier algorithm: it filled primary buckets region by region, then evicted
+//! over the whole table, in eight rounds over the regions. Runs of both algorithms were interleaved.
 //!
 //! | slots | fingerprints | before | now |
 //! |---|---|---|---|
