@@ -12,11 +12,12 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 /// has fewer than 2^12 or more than 2^29 buckets. Any batch that is not a build is inserted by the caller's thread
 /// alone.
 ///
-/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and up to 18 MB for every thread
-/// that works, or `2^d` times as much in a filter that was doubled `d` times. If there is memory for only some of the
-/// threads, only these work at a time. If there is too little memory for one thread, if the system refuses the memory,
-/// or if far more keys share buckets than with uniform hashes, the batch is inserted without a build. The filter then
-/// holds the same keys in other slots.
+/// A build usually takes 6 to 8 bytes of memory per key, or 11 to 15 if fingerprints have 32 bits; with many threads
+/// and few keys per thread, it can take twice as much. It also takes up to 18 MB for every thread that works, or `2^d`
+/// times 18 MB in a filter that was doubled `d` times. If there is memory for only some of the threads, only these work
+/// at a time. If there is too little memory for one thread, if the system refuses the memory, or if far more keys share
+/// buckets than with uniform hashes, the batch is inserted without a build. The filter then holds the same keys in
+/// other slots.
 impl InsertBulk for CuckooFilter {
     fn insert_bulk<P: Workers>(
         &mut self,

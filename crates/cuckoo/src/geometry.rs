@@ -16,8 +16,8 @@ pub const GUARANTEED_LOAD: f64 = 0.95;
 /// In tables of up to this number of buckets, chance fills the buckets so unevenly that only a lower load is
 /// guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
-/// The most buckets of a table. Vector gathers take the numbers of buckets as indices, which are signed and have 32
-/// bits.
+/// The most buckets of a table. Some vector gathers take the numbers of buckets as indices, which are signed and have
+/// 32 bits.
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 /// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
@@ -41,7 +41,7 @@ const PADDING_BYTES: u64 = 2;
 /// the number of buckets, where `offset` is an odd number that depends on the fingerprint and the size of the table,
 /// but not on the bucket. Since the number of buckets is even, the alternate of an even bucket is odd, and the other
 /// way round. So the alternate of the alternate is the bucket itself, and the two always differ. The cuckoo filter of
-/// the paper uses an exclusive or instead, for which the number of buckets must be a power of two.
+/// Fan et al. uses an exclusive or instead, for which the number of buckets must be a power of two.
 ///
 /// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. Its
 /// fingerprints begin `doublings` bits before the binary point. These first `doublings` bits of a fingerprint are the

@@ -2,9 +2,9 @@
 //!
 //! The buckets are the vertices of a graph, and every fingerprint is an edge between its two buckets. An insert that
 //! finds both its buckets full needs a path from one of them to a bucket with room; then each fingerprint on the path
-//! moves to the next bucket of the path. The random walk of the paper moves fingerprints as it goes: about eleven where
-//! one or two would be enough. When it gives up, it has a fingerprint in hand and no slot for it. The search moves
-//! nothing until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
+//! moves to the next bucket of the path. The random walk of Fan et al. moves fingerprints as it goes: about eleven
+//! where one or two would be enough. When it gives up, it has a fingerprint in hand and no slot for it. The search
+//! moves nothing until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets, and the children of node `k`, one
 //! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second
