@@ -75,9 +75,9 @@ impl Window {
     /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, lookups with T1 take 0.95
     /// of the time with T0 in a cache-line quotient filter, 0.92 in a quotient filter, and in a standard filter 0.9 for
     /// present keys and 1.04 for absent ones. Rejected: no prefetch up to 1.5 MB. In a loop over one filter, lookups
-    /// without prefetch took 0.95 of the time in a cache-line quotient filter and 0.8 in a quotient filter. But in the
-    /// harness (`perf`), which measures several filters in alternation, the cache-line quotient filter without prefetch
-    /// was slower than the same filter with AVX2 and T1.
+    /// without prefetch took 0.95 of the time with T1 in a cache-line quotient filter and 0.8 in a quotient filter. But
+    /// in the harness (`perf`), which measures several filters in alternation, the cache-line quotient filter without
+    /// prefetch was slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
