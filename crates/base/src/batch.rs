@@ -75,9 +75,9 @@ impl Window {
     /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, lookups with T1 take 0.95
     /// of the time with T0 in a cache-line quotient filter, 0.92 in a quotient filter, and in a standard filter 0.9 for
     /// present keys and 1.04 for absent ones. Rejected: no prefetch up to 1.5 MB. In a loop over one filter, lookups
-    /// without prefetch took 0.95 of the time in a cache-line quotient filter and 0.8 in a quotient filter. But in the
-    /// harness (`perf`), which measures several filters in alternation, the cache-line quotient filter without prefetch
-    /// was slower than the same filter with AVX2 and T1.
+    /// without prefetch took 0.95 of the time with T1 in a cache-line quotient filter and 0.8 in a quotient filter. But
+    /// in the harness (`perf`), which measures several filters in alternation, the cache-line quotient filter without
+    /// prefetch was slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
@@ -190,7 +190,8 @@ macro_rules! with_fetch {
 }
 
 /// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot can be
-/// overwritten once its key has been probed.
+/// overwritten once its key has been probed. A kernel that does not call [`Ring::fetch`] can keep any other 32-bit
+/// number of each key in a ring.
 ///
 /// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load multiplies
 /// an index by 8 by itself, so a key takes two instructions fewer than if the ring held the numbers of units.

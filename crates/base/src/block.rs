@@ -70,8 +70,8 @@ impl Trailer {
         }
     }
 
-    /// Splits this trailer off a block. Returns the parameter and the table, or `None` if the block is too short or
-    /// ends in another trailer. The parameter can be one that is reserved or that the kind does not have:
+    /// Splits this trailer off a block. Returns the parameter and the table, or `None` if the block is too short, has
+    /// no filter or ends in another trailer. The parameter can be one that is reserved or that the kind does not have:
     /// [`BlockTable`]'s methods check it.
     #[inline(always)]
     #[must_use]

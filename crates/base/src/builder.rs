@@ -218,7 +218,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// Whether a table of 4 MiB and more asks for huge pages. By default it does.
+        /// Whether a table of 4 MiB and more asks for huge pages, on Linux with the feature `std`. By default it does.
         ///
         /// ```
         /// use trommel::{BloomFilter, container::Backing};

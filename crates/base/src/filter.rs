@@ -350,7 +350,7 @@ pub trait Insert: Filter {
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width: a key that
-    /// is inserted as `&7` (an `i32`) is found as `&7i32` and `&7u32`, but not as `&7u64`.
+    /// is inserted as `&7` (an `i32`) is found as `&7i32` and `&7u32`, but `&7u64` is another key.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -442,8 +442,8 @@ pub trait Remove: Filter {
     /// returns false.
     ///
     /// Remove only keys that were inserted. Removing a false positive decrements counters of inserted keys or takes the
-    /// fingerprint of one, and lookups can then miss these keys. In a set with slots, two inserted keys with the same
-    /// fingerprint take one slot, so removing either removes both. A multiset keeps a copy for each.
+    /// fingerprint of one, and lookups can then miss these keys. In a set with slots, two inserted keys that have the
+    /// same fingerprint can share one slot, and removing either then removes both. A multiset keeps a copy for each.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};

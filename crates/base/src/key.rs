@@ -76,7 +76,7 @@ impl KeyHash {
     /// made for hash tables, the high bits can depend on only a part of the value.
     ///
     /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function can differ between
-    /// versions of Rust and between machines, and `RandomState` differs in each process. For stored filters use
+    /// versions of Rust and between machines, and each new `RandomState` hashes differently. For stored filters use
     /// [`Key`], whose encoding is part of the format.
     ///
     /// ```

@@ -208,8 +208,8 @@ impl<R: Record> Partitioner<R> {
     /// The bytes of scratch memory that the partitioner holds, usually as many as its largest batch so far needed.
     ///
     /// For a batch of `n` hashes in `p` parts, let `m` be `n / (p − 1)`, or `n` if there is one part. The batch needs
-    /// per part at most `m + 6 √m` records plus 1100 bytes. For 16 M hashes in 4096 parts that is 4.5 bytes per hash
-    /// with records of four bytes and 8.9 with records of eight; for two parts it is about twice the size of the
+    /// per part at most `m + 6 √m` records plus 1100 bytes. For 16 M hashes in 4096 parts, it needs 4.5 bytes per hash
+    /// with records of four bytes and 8.9 with records of eight; in two parts, it needs about twice the size of the
     /// records. Slack that no record reaches is never written. If the system provides memory at the first write, as
     /// Linux does, slack costs only addresses, except in pages that also contain records. From 4 MiB on, memory is
     /// counted in whole huge pages of 2 MiB on Linux (with the feature `std`).
@@ -246,9 +246,9 @@ impl<R: Record> Partitioner<R> {
     /// Groups `hashes` into `parts` parts: `split` returns the part of a hash and the record to keep of it.
     ///
     /// The caller must ensure that `split` returns the same for the same hash. `split` is called once
-    /// per hash if all parts are of about the same size, except that the last may be smaller. A
-    /// monotone reduction ([`crate::range`]) makes such parts. If the parts are uneven, or keys repeat,
-    /// `split` is called up to three times per hash.
+    /// per hash if all parts are of about the same size, except that the last can be smaller. A monotone reduction
+    /// ([`crate::range`]) of uniform hashes makes such parts. If the parts are uneven, or keys repeat, `split` is
+    /// called up to three times per hash.
     ///
     /// Cost, on a Sapphire Rapids core: 1.3 ns per hash in a batch of 64 K, 1.8 to 3.2 ns in a batch of 16 M with up to
     /// 4096 parts.
@@ -394,11 +394,11 @@ impl Scratch {
 }
 
 /// The guessed length of a region in records: the mean length of a part plus six standard deviations, in whole units.
-/// It suffices unless the parts are uneven. A monotone reduction makes all parts equally large except the last, which
-/// may be almost empty, so the mean is over the other parts. One unit is added for [`Regions::count`], which rounds
-/// each part up by less than a unit. The number of units is odd, since regions a power of two apart would share cache
-/// sets: on Sapphire Rapids, 1024 parts of 64 records of four bytes take 2.9 ns per key with an even number and 1.8
-/// with an odd one.
+/// It suffices unless the parts are uneven. A monotone reduction of uniform hashes makes all parts about equally large
+/// except the last, which can be almost empty, so the mean is over the other parts. One unit is added for
+/// [`Regions::count`], which rounds each part up by less than a unit. The number of units is odd, since regions a power
+/// of two apart would share cache sets: on Sapphire Rapids, 1024 parts of 64 records of four bytes take 2.9 ns per key
+/// with an even number and 1.8 with an odd one.
 const fn guessed_region(hashes: usize, parts: usize, unit: usize) -> usize {
     let mean = if parts == 1 { hashes } else { hashes.div_ceil(parts - 1) };
     let records = mean.saturating_add(6 * mean.isqrt() + unit);

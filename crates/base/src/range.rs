@@ -3,7 +3,8 @@
 //! Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
 //! The filters rely on two properties of this reduction:
 //!
-//! - it is monotone in the hash, so a partition by the hash's high bits is a partition by index;
+//! - it is monotone in the hash. So if hashes are grouped by their high bits, the indices of each group are a range,
+//!   and neighbouring ranges have at most one index in common;
 //! - if `f` divides `n`, `reduce(h, n / f)` equals `reduce(h, n) / f`, rounded down, for every hash `h`. So a filter
 //!   can be folded to a smaller size without its keys.
 

@@ -37,7 +37,7 @@ pub const MAX_HASHES: u32 = 32;
 ///
 /// ```
 /// let floor = trommel_base::sizing::hash_floor(40_000_000, 32);
-/// assert!((floor - 0.0093).abs() < 0.0001); // a 32-bit hash spoils a filter of 40 M keys
+/// assert!((floor - 0.0093).abs() < 0.0001); // with 32-bit hashes, no filter of 40 M keys has a rate below this
 /// ```
 #[must_use]
 pub fn hash_floor(keys: usize, hash_bits: u32) -> f64 {
@@ -176,7 +176,8 @@ pub fn sectorised_fpr(
     })
 }
 
-/// `Σ_i Pois(λ, i) · f(i)`, summed so far to both sides of `λ` that the remaining terms are below 1e-16.
+/// `Σ_i Pois(λ, i) · f(i)`. Leaves out the terms far from `λ`, on both sides. Together these are below 1e-16 if `f` is
+/// at most 1.
 fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
     // At means from 1e9 on, the distribution is practically a single point. (At means above 2^53, adding 1 to `i` would
     // not change it, and the loop below would not end.)

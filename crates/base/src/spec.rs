@@ -249,7 +249,7 @@ mod tests {
     use trommel_simd::Isa;
 
     #[test]
-    fn a_set_that_the_machine_lacks_is_refused() {
+    fn an_instruction_set_that_the_machine_lacks_is_refused() {
         for isa in Isa::ALL {
             let spec = Spec { isa: Some(isa), ..Spec::default() };
             assert_eq!(spec.usable_isa().ok(), isa.is_available().then_some(isa), "{isa}");

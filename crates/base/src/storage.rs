@@ -177,8 +177,8 @@ impl Storage {
         Ok(Self { start, len: bytes, origin: Origin::Heap(layout) })
     }
 
-    /// Bytes of memory that [`Storage::zeroed`] takes from the system for a table of `bytes`: whole huge
-    /// pages from [`MAPPED_THRESHOLD_BYTES`] on.
+    /// Bytes of memory that [`Storage::zeroed`] takes from the system for a table of `bytes` bytes. On Linux with the
+    /// feature `std`, these are whole huge pages from [`MAPPED_THRESHOLD_BYTES`] on.
     ///
     /// ```
     /// use trommel::container::Storage;

@@ -13,8 +13,8 @@ use trommel_base::{Filter, FormatError, Hasher, Insert, KeyHash, SpecError, Stor
 use trommel_simd::Isa;
 
 impl BlockTable for CuckooFilter {
-    /// The bits of a fingerprint: the largest width with which a table at 95 % load takes at most `bits_per_key` bits
-    /// per key.
+    /// The number of bits of a fingerprint: the largest width with which a table at 95 % load takes at most
+    /// `bits_per_key` bits per key.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let bits_at_load = |width: u32| f64::from(width) / GUARANTEED_LOAD;
         check_bits_per_key(bits_per_key, bits_at_load(WIDTHS[0]), MAX_BITS_PER_KEY)?;
@@ -23,15 +23,16 @@ impl BlockTable for CuckooFilter {
     }
 
     /// The number of bytes of the table that is planned for `keys` keys. If `bits_per_key` is more than this table
-    /// takes, the rest is not used; a small table, which is planned for a lower load, can take more.
+    /// takes, the rest is not used; a small table, which is planned for a lower load, can take more than
+    /// `bits_per_key`.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
         let geometry = shape(buckets_for(keys, None), spec.parameter.into());
         geometry.is_possible().then(|| geometry.table_bytes() as usize)
     }
 
-    /// Fails if the overflow area is needed, or if empty pairs do not mean *clear*: a block stores neither the overflow
-    /// area nor the meaning of empty pairs. None of 138,110 tables of 8 to 1,000,000 random keys needed the overflow
-    /// area.
+    /// Fails if the overflow area is needed, or if empty pairs of slots do not mean *clear* (see `EmptyPair`): a block
+    /// stores neither the overflow area nor the meaning of empty pairs. None of 138,110 tables of 8 to 1,000,000 random
+    /// keys needed the overflow area.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError> {
         let Some(geometry) = geometry_of(spec.parameter, table) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });

@@ -4,8 +4,9 @@
 //! primary bucket must read the alternate, unless it knows that the key cannot be there. So each bucket has an
 //! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. If the flag is clear, no key with this
 //! primary bucket and this class is in its alternate bucket. Then a lookup of an absent key needs only one bucket, and
-//! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups read both buckets and
-//! then disregard the alternate, which takes less time than a branch on the flag.
+//! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups, and on most
+//! instruction sets batches in small tables, read both buckets, and disregard the alternate if the flag is clear. This
+//! takes less time than a branch on the flag.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean something: slots 0
 //! and 1 are the pair of class 0, slots 2 and 3 that of class 1. A free slot counts as 0. A pair in strictly ascending
@@ -27,7 +28,7 @@
 
 use crate::width::{Slots, Width};
 
-/// The flag that a pair of two free slots stands for. It is the same for the whole filter.
+/// The flag that a pair of two free slots stands for, the same for all such pairs of a filter.
 ///
 /// An insert places a key in its alternate only while its primary bucket is full, so at that moment both pairs can
 /// encode a flag that is set. Removals, doublings and unions can leave a bucket with too few fingerprints to encode the

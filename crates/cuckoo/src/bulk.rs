@@ -1,21 +1,23 @@
-//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty, otherwise in blocks of sixteen keys
-//! (`evict::batch`), or key by key if the filter is about to grow or a block has no room.
+//! Inserts of many keys: as a bulk build (`build/`) if the filter is empty and the batch is large, otherwise in blocks
+//! of sixteen keys (`evict::batch`), or key by key if the filter is about to grow or if the blocks do not find room for
+//! all of their keys.
 
 use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 
-/// A batch into an empty filter is a *bulk build* if it has keys for half of the slots, or for an eighth of them if the
-/// table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all threads. There is no
-/// build if the batch has more keys than the table has slots, or than the filter takes before it grows, or if the table
-/// has fewer than 2^12 or more than 2^29 buckets. Any batch that is not a build is inserted by the caller's thread
-/// alone.
+/// A batch into an empty filter is a *bulk build* if it has keys for at least half of the slots, or for at least an
+/// eighth of them if the table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all
+/// threads. There is no build if the batch has more keys than the table has slots, or than the filter takes before it
+/// grows, or if the table has fewer than 2^12 or more than 2^29 buckets. Any batch that is not a build is inserted by
+/// the caller's thread alone.
 ///
-/// A build takes up to 7 bytes of memory per key, or 12 if fingerprints have 32 bits, and up to 18 MB for every thread
-/// that works, or `2^d` times as much in a filter that was doubled `d` times. If there is memory for only some of the
-/// threads, only these work at a time. If there is too little memory for one thread, if the system refuses the memory,
-/// or if far more keys share buckets than with uniform hashes, the batch is inserted without a build. The filter then
-/// holds the same keys in other slots.
+/// A build usually takes 6 to 8 bytes of memory per key, or 11 to 15 if fingerprints have 32 bits; with many threads
+/// and few keys per thread, it can take twice as much. It also takes up to 21 MB for every thread that works, or up to
+/// `2^d` times as many in a filter that was doubled `d` times. If there is memory for only some of the threads, only
+/// these work at a time. If there is too little memory for one thread, if the system refuses the memory, or if far more
+/// keys share buckets than with uniform hashes, the batch is inserted without a build. The filter then holds the same
+/// keys in other slots.
 impl InsertBulk for CuckooFilter {
     fn insert_bulk<P: Workers>(
         &mut self,

@@ -21,17 +21,18 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// A cuckoo filter over the bytes `S`: owned ([`Storage`], the default) or borrowed (`&[u8]`, any
 /// alignment), in which case it is a zero-copy view.
 ///
-/// It stores a fingerprint of every key, in one of two buckets of four slots. A lookup reads at most two buckets, at
-/// any load, and the overflow area, which is nearly always empty. A lookup of a single key reads both buckets, since a
-/// branch on whether the second is needed would take longer. Batches in large tables read the second bucket only for
-/// keys that can be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the bytes.
+/// It stores a fingerprint of a key in one of the key's two buckets, each of which has four slots. A lookup reads at
+/// most two buckets, at any load, and the overflow area, which is nearly always empty. A lookup of a single key reads
+/// both buckets, since a branch on whether the second is needed would take longer. Batches in large tables read the
+/// second bucket only for keys that can be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the
+/// bytes.
 ///
 /// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
-/// that it already finds. So it can store only one fingerprint for two keys that it cannot tell apart, and
-/// removing either removes both: **from a set, remove only keys that cannot be mistaken for others, or use a
-/// multiset**. Copies of a key share its two buckets, so a multiset has room for eight copies of it, and for
-/// more as long as the overflow area has room: up to 64 fingerprints for all keys together. If two keys with
-/// many copies share a bucket, there is room for fewer copies of each.
+/// that it already finds. So two keys that it cannot tell apart can have one fingerprint in common, and removing either
+/// then removes both: **from a set, remove only keys that cannot be mistaken for others, or use a multiset**. Copies of
+/// a key share its two buckets, so a multiset has room for eight copies of it, and for more as long as the overflow
+/// area has room: up to 64 fingerprints for all keys together. If two keys with many copies share a bucket, there is
+/// room for fewer copies of each.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -56,14 +57,14 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) is_checked: bool,
     pub(crate) table: S,
     pub(crate) overflow: Overflow,
-    /// Scratch memory of inserts into a highly loaded table; no part of the frozen filter.
+    /// Scratch memory of bulk builds and of inserts into a highly loaded table; no part of the frozen filter.
     pub(crate) scratch: Option<BoxedScratch>,
 }
 
 impl CuckooFilter {
-    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys it is 95 % full, or
-    /// less if it has no more than about 1024 buckets. Its fingerprints have the least width of 8, 12, 16 and 32 bits
-    /// that reaches `fpr` at this load.
+    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys it is about 95 % full, or
+    /// less if it has at most 1026 buckets. Its fingerprints have the least width of 8, 12, 16 and 32 bits that reaches
+    /// `fpr` at this load.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -73,13 +74,14 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, or if the
-    /// system refuses the memory.
+    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, if the
+    /// environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the system refuses the
+    /// memory.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder with all other options: load, fingerprint bits, multiset, growth, seed.
+    /// A builder, which has more options, among them load, fingerprint bits, multiset, growth and seed.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -122,8 +124,9 @@ impl CuckooFilter {
         self.len = 0;
     }
 
-    /// Bytes of the scratch memory that inserts into a highly loaded table keep: a bit per bucket, and 16 KiB for
-    /// searches. It is no part of [`Filter::memory_bytes`] or of the frozen filter.
+    /// Bytes of the scratch memory that the filter keeps after a bulk build, or after inserts into a highly loaded
+    /// table: a bit per bucket, and 16 KiB for searches. It is no part of [`Filter::memory_bytes`] or of the frozen
+    /// filter.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
@@ -169,8 +172,8 @@ impl CuckooFilter {
         }
     }
 
-    /// The reason why the last insert found no room: the system refused memory that the insert needed, or the table and
-    /// the overflow area have no room.
+    /// The reason why the last insert found no room: either the system refused memory that the insert needed, or the
+    /// table and the overflow area have no room.
     pub(crate) fn why_no_room(&self) -> WhyFull {
         if self.scratch.is_none() {
             let full_bytes = self.geometry.buckets.div_ceil(64) * size_of::<u64>() as u64;
@@ -324,15 +327,16 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
-    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. The overflow flags exclude the
-    /// second bucket of some lookups, so the filter's own false-positive rate at 95 % load is about a sixth lower if
-    /// keys were inserted in batches, and a fifth lower if they were inserted one by one.
+    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. A bucket has *overflow flags*,
+    /// which exclude the second bucket of some lookups. So the filter's own false-positive rate at 95 % load is about a
+    /// sixth lower if keys were inserted in batches, and a fifth lower if they were inserted one by one.
     ///
-    /// A removal clears no flag. So if keys are removed and others inserted again and again, the false-positive rate
-    /// rises to this bound. `keys` counts all keys that the filter holds, even those for which a set stores no
-    /// fingerprint of their own, since it finds them already. When all flags are set, a set stores no fingerprint twice
-    /// in the two buckets of a lookup. So, in terms of the stored fingerprints, the false-positive rate of a set rises
-    /// to `8 α q`, where `α` is its load and `q` is that of [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
+    /// A removal clears no overflow flag. So if keys are removed and others inserted again and again, the
+    /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even those for which a
+    /// set stores no fingerprint of their own, since it finds them already. When all flags are set, a set stores no
+    /// fingerprint twice in the two buckets of a lookup. So, in terms of the stored fingerprints, the false-positive
+    /// rate of a set rises to `8 α q`, where `α` is its load and `q` is that of
+    /// [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -432,8 +436,8 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
 impl Insert for CuckooFilter {
     /// Inserts a key. Returns false if the filter is a set and finds the key already.
     ///
-    /// Cost: about one cache line up to half load. At 95 %, the search for room reads three cache lines of the table,
-    /// and some of the [scratch memory](CuckooFilter::scratch_bytes).
+    /// Cost: about one cache line up to half load. At 95 % load, three of four inserts search for room. Such a search
+    /// reads about eight buckets of the table, and some of the [scratch memory](CuckooFilter::scratch_bytes).
     ///
     /// # Errors
     /// [`Full`] with the reason, if there is no room for the key, or if the filter has to grow for it and cannot. The
@@ -481,13 +485,13 @@ impl Remove for CuckooFilter {
     /// Removes one copy of the key's fingerprint. Returns false, and changes nothing, if there is none.
     ///
     /// Remove only keys that were inserted. If a key was not inserted, but is a false positive, this removes the
-    /// fingerprint of another key, which is then no longer found.
+    /// fingerprint of another key, and lookups can then miss that key.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let kernels = self.kernels;
         let removed = kernels.remove(&mut self.parts(), hash.raw());
         self.len -= u64::from(removed);
         if self.len == 0 {
-            // Every pair is empty, and no key is in its alternate bucket.
+            // All slots are free, and no key is in its alternate bucket.
             self.empty = EmptyPair::Clear;
         }
         removed

@@ -47,8 +47,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         with_width!(self.geometry, W => self.check::<W>())
     }
 
-    /// Accepts any buckets that hold as many fingerprints as the header states, if each fingerprint of a grown
-    /// filter is in the right table and the padding is zero.
+    /// Accepts any buckets that hold, together with the overflow area, as many fingerprints as the header states, if
+    /// each fingerprint of a grown filter is in the right table and the padding is zero.
     fn check<W: Width>(&self) -> Result<(), FormatError> {
         let table = self.table_of::<W>();
         let mut held = self.overflow.len() as u64;

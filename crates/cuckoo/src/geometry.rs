@@ -5,17 +5,19 @@ use trommel_base::storage::MAX_BYTES;
 
 /// The number of slots in a bucket.
 pub(crate) const SLOTS: u64 = 4;
-/// The load up to which a filter of more than 1024 buckets takes distinct keys.
+/// The load up to which a filter of more than 1024 buckets takes distinct keys with uniform hashes, unless it was
+/// doubled.
 ///
 /// A filter that was doubled `d` times consists of `2^d` tables, and chance fills them unequally: the load of a table
-/// of a few thousand slots is some per cent above or below that of the filter. If one of the tables is full, an insert
-/// fails, even below the load at which the filter would grow. So let filters that began small grow at 85 to 90 %.
+/// of a few thousand slots is some per cent above or below that of the filter. If one of the tables is full and the
+/// overflow area too, an insert into that table fails, even below the load at which the filter would grow. So let
+/// filters that began small grow at 85 to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// In tables of up to this number of buckets, chance fills the buckets so unevenly that only a lower load is
 /// guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
-/// The most buckets of a table. Vector gathers take the numbers of buckets as indices, which are signed and have 32
-/// bits.
+/// The most buckets of a table. Some vector gathers take the numbers of buckets as indices, which are signed and have
+/// 32 bits.
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 /// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
@@ -23,8 +25,8 @@ pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 /// all absent keys would be found at high loads.
 pub(crate) const FEWEST_BITS: u32 = 4;
 /// In a filter that has not grown, a bucket and its alternate are less than this number of buckets apart, modulo the
-/// number of buckets. So inserting the keys of a region of the table reads and writes only buckets in the region or
-/// near it.
+/// number of buckets. So the inserts of keys whose primary buckets are in one region of the table mostly read and write
+/// buckets in the region or near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
 /// The number of bytes after the last bucket, if buckets have six bytes. With these bytes, eight bytes can be read from
 /// the start of any bucket.
@@ -33,13 +35,13 @@ const PADDING_BYTES: u64 = 2;
 /// The shape of a table of buckets.
 ///
 /// The product `hash / 2^64 · buckets` has the *primary bucket* before its binary point, and the *fingerprint*
-/// after it. Since 0 marks a free slot, fingerprint 0 becomes 1.
+/// in its first bits after the point. Since 0 marks a free slot, fingerprint 0 becomes 1.
 ///
 /// The *alternate bucket* is `bucket + offset` for an even bucket and `bucket − offset` for an odd one, modulo
 /// the number of buckets, where `offset` is an odd number that depends on the fingerprint and the size of the table,
 /// but not on the bucket. Since the number of buckets is even, the alternate of an even bucket is odd, and the other
 /// way round. So the alternate of the alternate is the bucket itself, and the two always differ. The cuckoo filter of
-/// the paper uses an exclusive or instead, for which the number of buckets must be a power of two.
+/// Fan et al. uses an exclusive or instead, for which the number of buckets must be a power of two.
 ///
 /// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. Its
 /// fingerprints begin `doublings` bits before the binary point. These first `doublings` bits of a fingerprint are the
@@ -162,13 +164,13 @@ impl Geometry {
         ((u32::from(mix(fingerprint)) * u32::from(self.half_span())) >> 16) as u16
     }
 
-    /// The other bucket of a fingerprint that may be in `bucket`.
+    /// The other bucket of a fingerprint that can be in `bucket`.
     #[inline(always)]
     pub(crate) fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
         self.apart(bucket, self.half_offset(fingerprint))
     }
 
-    /// The other bucket of a fingerprint that may be in `bucket`, from half of its offset.
+    /// The other bucket of a fingerprint that can be in `bucket`, from half of the fingerprint's offset.
     #[inline(always)]
     pub(crate) fn apart(&self, bucket: u32, half_offset: u16) -> u32 {
         let buckets = self.buckets as u32;
@@ -194,8 +196,8 @@ pub(crate) const MIX_FACTORS: [u16; 2] = [0x9E37, 0xC2B3];
 
 /// Mixes all bits of a fingerprint into sixteen, by operations that vectors of 16-bit lanes have.
 ///
-/// Rejected: a multiplication alone. Offsets in an arithmetic progression have many equal sums, so a search for room
-/// would visit the same buckets again and again.
+/// Rejected: a multiplication alone. The offsets of successive fingerprints would then be nearly in arithmetic
+/// progression. Many sums of such offsets are equal, so a search for room would visit the same buckets again and again.
 #[inline(always)]
 pub(crate) const fn mix(fingerprint: u32) -> u16 {
     let once = ((fingerprint ^ (fingerprint >> 16)) as u16).wrapping_mul(MIX_FACTORS[0]);

@@ -80,8 +80,9 @@ impl From<GrowError> for WhyFull {
 impl CuckooFilter {
     /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
     /// inserted. Once the load is as high as before, the rate is about twice the rate before, since lookups compare one
-    /// bit less, and since both halves of a bucket keep its flags. [`fpr_with`](CuckooFilter::fpr_with) returns an
-    /// upper bound on the rate. Both tables are in memory until this returns.
+    /// bit less, and since both halves of a bucket keep its overflow flags, which make lookups search the second
+    /// bucket. [`fpr_with`](CuckooFilter::fpr_with) returns an upper bound on the rate. Both tables are in memory until
+    /// this returns.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -116,7 +117,7 @@ impl CuckooFilter {
         Ok(())
     }
 
-    /// Splits every bucket into two halves, which both get its flags.
+    /// Splits every bucket into two halves, which both get its overflow flags.
     fn split_buckets<W: Width>(&self, doubled: &Geometry, table: &mut [u8]) -> EmptyPair {
         let from = self.table_of::<W>();
         let mut to = Table::<W, _>::new(doubled, table, self.empty);
@@ -131,7 +132,8 @@ impl CuckooFilter {
         to.empty
     }
 
-    /// How many keys can be inserted before the filter has to grow. 1 if it has to grow for the next key.
+    /// How many keys can be inserted before the filter has to grow. 1 if it has to grow for the next key, `usize::MAX`
+    /// if it never grows by itself.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;

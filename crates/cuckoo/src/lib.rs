@@ -10,16 +10,18 @@
 //! | you need | use |
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
-//! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; 8.4 bits per key for a false-positive rate below 3 %, 12.6 for one below 0.2 % |
+//! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; at 95 % load, 8.4 bits per key for a false-positive rate below 3 %, and 12.6 for one below 0.2 % |
 //! | a false-positive rate between these steps, or the fewest bits for a given rate | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any number `r` of bits from 1 to 32, with a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` until it grows |
 //! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
 //! | fingerprints in order, or growth to other sizes than twice the present one | a quotient filter |
 //!
-//! Lookups cost nearly the same at any load. Inserts do not: until the table is half full, 96 % of the keys find room
-//! in their primary bucket; at 95 % load, a search looks at some thirty buckets for room. Tables of more than 1024
-//! buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys up to a load of 95 %, unless the filter was doubled;
-//! smaller tables are sized for lower loads. A key for which the table has no room goes to an overflow area of at most
-//! 64 fingerprints. If that is full too, the insert fails, and the filter holds the same fingerprints as before.
+//! In a table in cache, lookups cost nearly the same at any load. In a larger table, a batch of lookups reads more
+//! second buckets the fuller the table is. The cost of inserts rises with the load: until the table is half full, 96 %
+//! of the keys find room in their primary bucket; at 95 % load, a search looks at some thirty buckets for room. Tables
+//! of more than 1024 buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys with uniform hashes up to a load
+//! of 95 %, unless the filter was doubled; smaller tables are sized for lower loads. A key for which the table has no
+//! room goes to an overflow area of at most 64 fingerprints. If that is full too, the insert fails, and the filter
+//! holds the same fingerprints as before.
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys, so there are keys that it cannot
 //! tell apart. A filter that is not built as a [multiset](Builder::multiset) does not insert a key that it already
@@ -35,7 +37,7 @@
 //! | `bucket` | a bucket's two *overflow flags*: whether keys with this primary bucket can be in their alternate bucket, encoded by the order of the bucket's four slots |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
 //! | `evict` | inserts keys, and makes room for those whose buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
-//! | `bulk` | inserts of many keys: as a bulk build, or in blocks of sixteen keys |
+//! | `bulk` | inserts of many keys: as a bulk build, in blocks of sixteen keys, or key by key |
 //! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
 //! | `overflow` | the overflow area: the few fingerprints for which the table has no room |
 //! | `block` | filter blocks: a table without a header |

@@ -1,10 +1,11 @@
 //! The union of two filters.
 //!
 //! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know: in the
-//! other filter, the flags record from which buckets lookups must find the fingerprint. The union has the flags of both
-//! filters, so lookups find a fingerprint that stays in its bucket. If a fingerprint goes to its other bucket, the flag
-//! of the first bucket is set. In the other filter, lookups find a fingerprint of the overflow area without a flag. In
-//! the union, such a fingerprint can be in the table, so the flags of both its buckets are set.
+//! other filter, the overflow flags of buckets (see `bucket`) record from which buckets lookups must find the
+//! fingerprint. The union has the flags of both filters, so lookups find a fingerprint that stays in its bucket. If a
+//! fingerprint goes to its other bucket, the flag of the first bucket is set. In the other filter, lookups find a
+//! fingerprint of the overflow area without a flag. In the union, such a fingerprint can be in the table, so the flags
+//! of both its buckets are set.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};

@@ -2,8 +2,8 @@
 //!
 //! In a table beyond 97 % load, a bounded search finds no room for some keys; at 90 %, this happens to one key in many
 //! millions. Such a key could cause a rebuild or an error. Instead, its fingerprint goes to the overflow area, a short
-//! list outside the table. The list is nearly always empty, and then costs nothing. While it is not empty, a lookup
-//! that finds nothing in the table also searches the list.
+//! list outside the table. The list is nearly always empty, and then costs next to nothing. While it is not empty, a
+//! lookup that finds nothing in the table also searches the list.
 //!
 //! Source: Kirsch, Mitzenmacher and Wieder, SIAM J. Computing 39 (2009), for a stash of constant size.
 

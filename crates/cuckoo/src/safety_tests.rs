@@ -1,5 +1,5 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks,
-//! and these tests must then fail.
+//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes one check
+//! after the other, and each time a test must fail.
 //!
 //! Most tests use hash 0, whose primary bucket is the first. Its alternate bucket lies within a table that is a byte
 //! too short, but not within one of half the length. So the tables in the tests of lookups are only a byte too short or
@@ -87,7 +87,7 @@ fn lookups_refuse_a_table_of_another_width() {
 }
 
 #[test]
-fn lookups_refuse_a_set_that_the_machine_lacks() {
+fn lookups_refuse_an_instruction_set_that_the_machine_lacks() {
     for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
         let table = zeroed(&geometry);
         for isa in Isa::ALL {
@@ -99,7 +99,7 @@ fn lookups_refuse_a_set_that_the_machine_lacks() {
 }
 
 #[test]
-fn a_block_refuses_a_set_that_the_machine_lacks() {
+fn a_block_refuses_an_instruction_set_that_the_machine_lacks() {
     for isa in Isa::ALL {
         let spec = BlockSpec { bits_per_key: 16.0, parameter: 12, isa };
         let mut table = vec![0; CuckooFilter::table_len(&spec, 1_000).unwrap()];

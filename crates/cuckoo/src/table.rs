@@ -14,7 +14,7 @@ pub(crate) struct Table<W, T> {
     width: PhantomData<W>,
 }
 
-/// A fingerprint and a bucket that it may be in.
+/// A fingerprint and a bucket that it can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) bucket: u32,
@@ -53,7 +53,7 @@ pub(crate) fn bucket_at<W: Width>(bucket: u32) -> usize {
     bucket as usize * W::BUCKET_BYTES
 }
 
-/// Whether a key can be in its alternate bucket, by the flags in `word`, its primary bucket.
+/// Whether a key can be in its alternate bucket, by the overflow flags in `word`, the key's primary bucket.
 #[inline(always)]
 pub(crate) fn may_be_elsewhere<W: Width>(word: W::Word, key: Entry, empty: EmptyPair) -> bool {
     pair_flag(W::pair(word, class(key.fingerprint) as u32), empty)

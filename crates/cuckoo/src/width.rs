@@ -15,8 +15,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
     /// Reads the bucket at the start of `bytes`. The caller must ensure that `bytes` has at least the bytes of one
     /// bucket.
     fn load(bytes: &[u8]) -> Self::Word;
-    /// Converts a word that was read from memory in the byte order of the machine to the bucket in its first bytes. The
-    /// word can have more bytes than a bucket.
+    /// Converts a word to the bucket in its first bytes. The word was read from memory in the byte order of the
+    /// machine, and can have more bytes than a bucket.
     fn first(bytes: Self::Word) -> Self::Word;
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;

@@ -10,7 +10,8 @@ use trommel_testkit::threads::ScopedThreads;
 use trommel_testkit::{Splitmix, Stream};
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// Numbers of buckets: the fewest that are built in bulk, one and a half units, and a little more than three units.
+/// Numbers of buckets: the fewest that are built in bulk, one and a half units of a build (2^19 buckets each), and a
+/// little more than three units.
 const BUCKETS: [u64; 3] = [1 << 12, 786_434, 1_600_006];
 
 fn keys_at(buckets: u64, load: f64) -> u64 {

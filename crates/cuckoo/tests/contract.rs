@@ -58,7 +58,7 @@ macro_rules! subject {
     };
 }
 
-/// A filter of the spec with fingerprints of `bits`.
+/// A filter of the spec with fingerprints of `bits` bits.
 fn with_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecError> {
     let mut spec = *spec;
     spec.fingerprint_bits = Some(bits);
@@ -66,7 +66,8 @@ fn with_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, Spe
     CuckooFilter::from_spec(&spec)
 }
 
-/// A filter of the spec with fingerprints of `bits`, even if these do not reach the false-positive rate of the spec.
+/// A filter of the spec with fingerprints of `bits` bits, even if these do not reach the false-positive rate of the
+/// spec.
 fn of_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecError> {
     CuckooFilter::from_spec(spec)?;
     let mut spec = *spec;

@@ -34,7 +34,7 @@ fn assert_structure(bytes: &[u8], expected: &str) {
     }
 }
 
-/// Uses a filter of accepted bytes in every way. It may answer anything about old keys, but nothing panics, and keys
+/// Uses a filter of accepted bytes in every way. It can answer anything about old keys, but nothing panics, and keys
 /// that are inserted now are found.
 fn exercise(bytes: &[u8], random: &mut Splitmix) {
     let view = CuckooFilter::parse(bytes).unwrap();
@@ -103,8 +103,8 @@ fn sample(random: &mut Splitmix) -> CuckooFilter {
     filter
 }
 
-/// Slots may have any content, as long as the header has the right count, and each fingerprint of a doubled filter is
-/// in a bucket where it belongs.
+/// Slots are allowed to have any content, as long as the header has the right count, and each fingerprint of a doubled
+/// filter is in a bucket where it belongs.
 #[test]
 fn any_table_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(1);
@@ -268,7 +268,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
     }
 }
 
-/// Lookups follow the flags of a table, even if the flags do not fit its keys.
+/// Lookups follow the overflow flags of a table, even if these do not fit its keys.
 #[test]
 fn lookups_follow_forged_flags() {
     let mut random = Splitmix::new(5);
@@ -308,7 +308,8 @@ fn lookups_follow_forged_flags() {
     }
 }
 
-/// No writer sets the flag for unknown empty pairs in an empty filter. A bulk build into such a filter succeeds.
+/// In the header of an empty filter, no writer sets the flag for unknown empty pairs. A bulk build into such a filter
+/// succeeds.
 #[test]
 fn an_empty_filter_with_a_forged_flag_can_be_built() {
     for bits in WIDTHS {

@@ -87,7 +87,7 @@ fn filling_until_an_insert_fails_loses_no_key() {
             }
             assert_all_found(&filter, kept);
             let (again, _) = gone.split_at(gone.len() / 2);
-            filter.insert_batch(again).expect("half of the table is free");
+            filter.insert_batch(again).expect("half of the table must be free");
             assert_all_found(&filter, kept);
             assert_all_found(&filter, again);
             for hash in kept.iter().chain(again) {
@@ -146,12 +146,12 @@ fn large_tables_take_95_percent() {
         let hashes = distinct(0x9500 + seed, 0..keys);
         if seed % 3 == 0 && buckets < 100_000 {
             for hash in &hashes {
-                filter.insert_hash(*hash).expect("room for 95 %");
+                filter.insert_hash(*hash).expect("there must be room for 95 %");
             }
         } else {
             let length = 1 + random.below(100_000) as usize;
             for batch in hashes.chunks(length.max(1000)) {
-                filter.insert_batch(batch).expect("room for 95 %");
+                filter.insert_batch(batch).expect("there must be room for 95 %");
             }
         }
         assert_all_found(&filter, &hashes);

@@ -223,9 +223,9 @@ impl Model {
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Keeps a filter at about a load: inserts fresh and held keys, removes held ones, and looks up both kinds. Some
-/// inserts are batches, the filter is read back from bytes a few times, and a small one is doubled. Returns the number
-/// of operations.
+/// Keeps a filter at about the given load: inserts fresh and held keys, removes held ones, and looks up both kinds.
+/// Some inserts are batches, the filter is read back from bytes a few times, and a small one is doubled. Returns the
+/// number of operations.
 fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
     let mut random = Splitmix::new(seed);
     let mut batch = Vec::new();
@@ -244,7 +244,7 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
                 }
                 _ => KeyHash::from_raw(random.word()),
             };
-            model.insert(hash).expect("room for every key up to the load");
+            model.insert(hash).expect("keys must fit up to the load");
         } else if !model.held.is_empty() {
             let at = any(&mut random, &model);
             model.remove(at);
@@ -259,7 +259,7 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
             batch.clear();
             let count = random.below(room.min(1200)) as usize + 1;
             batch.extend((0..count).map(|_| KeyHash::from_raw(random.word())));
-            model.insert_batch(&batch).expect("room for every key up to the load");
+            model.insert_batch(&batch).expect("keys must fit up to the load");
         }
         if i % (operations / 4).max(1) == 0 {
             model.check();
@@ -336,14 +336,14 @@ fn all_keys_can_be_replaced_many_times_at_95_percent() {
             let count = (target - model.len) as usize;
             let batch: Vec<KeyHash> =
                 (0..count).map(|_| KeyHash::from_raw(random.word())).collect();
-            model.insert_batch(&batch).expect("room up to 95 %");
+            model.insert_batch(&batch).expect("keys must fit up to 95 %");
         }
         for i in 0..12 * target {
             let at = random.below(model.held.len() as u64) as usize;
             model.remove(at);
             while model.len < target {
                 let hash = KeyHash::from_raw(random.word());
-                model.insert(hash).expect("room up to 95 %");
+                model.insert(hash).expect("keys must fit up to 95 %");
             }
             let at = random.below(model.held.len() as u64) as usize;
             model.ask(model.held[at]);

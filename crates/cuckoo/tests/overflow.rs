@@ -107,7 +107,7 @@ fn hot_keys_lose_no_other_key() {
             let hot: Vec<KeyHash> = (0..4).map(|_| KeyHash::from_raw(random.word())).collect();
             let mut copies = [0u64; 4];
             for (i, part) in others.chunks(others.len() / 10).enumerate() {
-                filter.insert_batch(part).expect("room for distinct keys");
+                filter.insert_batch(part).expect("distinct keys must fit");
                 let at = i % hot.len();
                 for _ in 0..3 {
                     match filter.insert_hash(hot[at]) {

@@ -72,9 +72,9 @@ fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
     }
 }
 
-/// After removals, some flags are set that no key needs, and empty pairs can count as set. The counted rate includes
-/// both. Absent keys are found at the counted rate, and not significantly more often than by lookups that always search
-/// two buckets.
+/// After removals, some overflow flags are set that no key needs, and empty pairs of slots can count as set. The
+/// counted rate includes both. Absent keys are found at the counted rate, and not significantly more often than by
+/// lookups that always search two buckets.
 #[test]
 fn the_counted_rate_holds_after_removals() {
     for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
@@ -109,8 +109,8 @@ fn counting_a_part_of_a_large_table_is_enough() {
     }
 }
 
-/// The memory of a million keys, and how much the false-positive rate falls because flags exclude the second bucket of
-/// many lookups.
+/// The memory of a million keys, and how much the false-positive rate falls because overflow flags exclude the second
+/// bucket of many lookups.
 #[test]
 fn a_million_keys_have_the_documented_size_and_fpr() {
     for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {
@@ -129,7 +129,7 @@ fn a_million_keys_have_the_documented_size_and_fpr() {
             one_by_one.insert_hash(hash).unwrap();
         }
         let share = one_by_one.expected_fpr() / one_by_one.fpr_with(one_by_one.len());
-        // Searches move fewer fingerprints than eviction chains, and so set fewer flags.
+        // Searches move fewer fingerprints than eviction chains, and so set fewer overflow flags.
         assert!((0.76..0.82).contains(&share), "{bits} bits: {share} of the bound");
     }
 }

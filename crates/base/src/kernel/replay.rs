@@ -65,7 +65,7 @@ mod tests {
 
     /// Miri reports a call of code for an instruction set that the machine lacks.
     #[test]
-    fn a_set_that_the_machine_lacks_is_replaced_by_portable_code() {
+    fn an_instruction_set_that_the_machine_lacks_is_replaced_by_portable_code() {
         let hashes = [0, 1 << 63, 1, 2].map(KeyHash::from_raw);
         for isa in Isa::ALL {
             let (mut next, mut words) = ([0, 64], [0]);

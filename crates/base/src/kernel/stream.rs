@@ -75,7 +75,7 @@ mod tests {
             copied.is_err_and(|message| message.downcast_ref() == Some(&"runs must be aligned"))
         };
         assert!(!refused(0, 0) && !refused(8, 16));
-        // An address that is a multiple of 16 is aligned for the instruction, but the run is not a cache line.
+        // A run at a multiple of 16 bytes is aligned for the instruction, but not always to cache lines.
         for misaligned in [1, 2, 4] {
             assert!(refused(misaligned, 0), "from {misaligned}");
             assert!(refused(0, misaligned), "to {misaligned}");

@@ -226,7 +226,7 @@ where
         *result = Some(partitioner.partition_each(hashes, each, parts, split));
     });
     for result in results {
-        grouped.push(result.expect("every share was processed")?);
+        grouped.push(result.expect("every share must be processed")?);
     }
     Ok(grouped)
 }

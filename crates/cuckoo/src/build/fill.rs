@@ -3,9 +3,10 @@
 //!
 //! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. Each bucket has
 //! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
-//! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched, and the only branch on
-//! how full the bucket is asks whether both of its words are full, which is rare. Then the first words are written to
-//! the region in one pass, with all flags clear, except that a pair of equal fingerprints in a multiset means *set*.
+//! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends
+//! on how full the bucket is: the one that tests whether both words are full, which is rare. Then the first words are
+//! written to the region in one pass, with all overflow flags clear (see `bucket`), except that a pair of equal
+//! fingerprints in a multiset means *set*.
 
 use super::room_for;
 use crate::bucket;
@@ -15,7 +16,7 @@ use crate::width::{Slots, Width};
 use alloc::vec::Vec;
 use trommel_base::partition::{Partitioned, Record};
 
-/// The keys of a batch, share by share. Each share is grouped by region of the table. The record of a key has the last
+/// The keys of a batch, share by share. Each share is grouped by region of the table. The record of a key has the low
 /// bits of its bucket's number, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
@@ -129,8 +130,8 @@ impl Reading {
 }
 
 /// Puts the keys of a region into the words of their buckets. A key for which both words are full goes to `late`.
-/// Returns the number of keys in the words and in `late` together. A set skips a key that a word holds already, but
-/// `late` can hold a key more than once. `None` if `late` has no room.
+/// Returns the number of keys in the words and in `late` together. A set skips a key that a word of its bucket holds
+/// already, but `late` can hold a key more than once. `None` if `late` has no room.
 #[inline(always)]
 fn collect<W: Width, R: Record + Into<u64>>(
     reading: Reading,

@@ -8,17 +8,17 @@
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
 //!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
 //!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
-//! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These keys
-//!    are inserted with the whole table as window. Keys that are left even then are inserted one by one.
+//! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These
+//!    keys are inserted with the whole table as window. Keys that are left even then are inserted one by one.
 //!
 //! Units and windows depend on the table alone, and only one thread works on each, so the bytes do not depend on the
 //! number of threads.
 //!
 //! # What was measured
 //!
-//! Median ns per key, up to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU time on a
-//! shared machine. "Before" is an earlier algorithm: it filled primary buckets region by region, then evicted over the
-//! whole table, in eight rounds over the regions. Runs of both algorithms were interleaved.
+//! Median ns per key of filling a table to 95 % load, on a Cascade Lake (AVX-512 without byte permutes), in thread CPU
+//! time on a shared machine. "Before" is an earlier algorithm: it filled primary buckets region by region, then evicted
+//! over the whole table, in eight rounds over the regions. Runs of both algorithms were interleaved.
 //!
 //! | slots | fingerprints | before | now |
 //! |---|---|---|---|
@@ -66,7 +66,7 @@ use trommel_base::{Bulk, KeyHash, Workers};
 
 /// Tables of fewer buckets are never built in bulk: the fixed cost of a build is as high as its gain.
 const FEWEST_BUILT_BUCKETS: u64 = 1 << 12;
-/// Tables of at most this many bytes fit into L2, or nearly so.
+/// Tables of at most this many bytes fit into an L2 cache of 1 to 2 MiB, or nearly so.
 const NEAR_BYTES: u64 = 2 << 20;
 /// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if the table has at most this many slots per
 /// key of the batch. With fewer keys a build gains nothing: inserts find few full buckets, and do not miss the cache.
@@ -86,7 +86,7 @@ const BORDER_STEPS: u32 = 32;
 const LAST_STEPS: u32 = 96;
 /// The base-2 logarithm of the bytes that the words of a region (see `fill.rs`) take while it is filled: a quarter of
 /// an L2 cache of 1 MiB, and a smaller part of a larger L2. Regions are longer if there would be more than
-/// [`MAX_PARTS`].
+/// [`MAX_PARTS`] of them.
 const PAIRS_LOG2: u32 = 18;
 /// The base-2 logarithm of the buckets of the longest region: a record of [`Grouped::Narrow`] has at least 16 bits for
 /// the bucket.
@@ -190,8 +190,9 @@ impl Plan {
 
 impl CuckooFilter {
     /// Inserts the keys by a bulk build. Returns false, and inserts nothing, if the filter is not empty, if the keys
-    /// are too few for a build or do not fit, if the table has too few or too many buckets for a build, if far more
-    /// keys share buckets than with uniform hashes, or if there is too little memory for a build.
+    /// are too few for a build, if they are more than the slots or than the keys that the filter takes before it grows,
+    /// if the build has no room for a key, if the table has too few or too many buckets for a build, if far more keys
+    /// share buckets than with uniform hashes, or if there is too little memory for a build.
     pub(crate) fn try_build<P: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, P>) -> bool {
         let most = self.grow_at.unwrap_or(1.0) * self.geometry.slots() as f64;
         if self.len > 0 || hashes.len() as f64 > most {
@@ -279,7 +280,7 @@ impl CuckooFilter {
             };
             fillings.push((filling, done));
         }
-        // The last unit is the longest, so it goes first.
+        // No unit is longer than the last one, so the last one goes first.
         fillings.reverse();
         while !fillings.is_empty() {
             let mut group = room_for(at_once)?;
@@ -395,7 +396,7 @@ fn buckets_bytes<W: Width>(geometry: &Geometry) -> usize {
     geometry.buckets as usize * W::BUCKET_BYTES
 }
 
-/// The part of a key that is kept while keys are grouped by region.
+/// The part of a key's hash that is kept while keys are grouped by region.
 trait RegionRecord: Record {
     /// The record with the low bits of `bits`.
     fn of(bits: u64) -> Self;

@@ -36,12 +36,14 @@ pub(crate) const CHUNK_KEYS: usize = 1 << 14;
 /// The number of groups of chains. The steps of the groups are interleaved. So scalar stores have left the store buffer
 /// before they are reloaded as a vector, and buckets that are not in cache can arrive during the steps of other groups.
 const LANE_GROUPS: usize = 4;
-/// In tables of more bytes than this, the buckets of the next block or step are prefetched. A block or a step has more
-/// instructions than a core looks ahead, so without prefetches the core waits for every bucket that is not in L1.
+/// In tables of more bytes than this, the primary buckets of the next [`LOCATED_KEYS`] keys are prefetched and, by the
+/// vector kernels, the buckets of the next step. A block or a step has more instructions than a core looks ahead, so
+/// without prefetches the core waits for every bucket that is not in L1.
 pub(crate) const NEAR_BYTES: usize = 128 << 10;
 /// The number of rounds between two checks for chains that are too long. A round is a step of every group.
 const ROUNDS_PER_CHECK: u32 = 16;
-/// The number of steps after which a search replaces a chain.
+/// A chain that has made this number of steps is ended at the next check. Its fingerprint is then placed by a search,
+/// or goes to the overflow area.
 const MAX_STEPS: u32 = 112;
 
 /// There is no room for a key. The keys whose bits in `new` are set are in the filter.

@@ -1,4 +1,4 @@
-//! Sixteen eviction chains that advance in lockstep.
+//! A group of up to sixteen eviction chains that advance in lockstep.
 
 use crate::table::Entry;
 
@@ -7,7 +7,7 @@ pub(crate) const LANES: usize = 16;
 /// A number for each lane.
 pub(crate) type Lanes = [u32; LANES];
 
-/// Sixteen eviction chains, each of which has one fingerprint in hand.
+/// Up to sixteen eviction chains, each of which has one fingerprint in hand.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct LaneGroup {

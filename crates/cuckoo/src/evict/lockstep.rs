@@ -100,8 +100,8 @@ impl Queue {
         &self.indices[self.next..self.end]
     }
 
-    /// Whether an equal key waits already. While that key waits, both of its buckets stay full, so a second copy of it
-    /// comes to the queue too.
+    /// Whether an equal key waits already. While that key waits, both of its buckets stay full. So a second copy of it
+    /// finds no room either, and must be compared with the keys that wait.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))
@@ -123,7 +123,7 @@ pub(crate) trait EvictionKernel<W: Width>: Copy {
     fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
     /// Advances the chains of a group by a step. Chains that conflict with an earlier one wait for the next step. If a
-    /// chain ends, its lane takes a key of `queue`. Does nothing if there is no scratch memory.
+    /// chain ends, its lane takes a key of `queue`, if there is one. Does nothing if there is no scratch memory.
     fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
 }
 

@@ -2,14 +2,14 @@
 //!
 //! The buckets are the vertices of a graph, and every fingerprint is an edge between its two buckets. An insert that
 //! finds both its buckets full needs a path from one of them to a bucket with room; then each fingerprint on the path
-//! moves to the next bucket of the path. The random walk of the paper moves fingerprints as it goes: about eleven where
-//! one or two would be enough. When it gives up, it has a fingerprint in hand and no slot for it. The search moves
-//! nothing until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
+//! moves to the next bucket of the path. The random walk of Fan et al. moves fingerprints as it goes: about eleven
+//! where one or two would be enough. When it gives up, it has a fingerprint in hand and no slot for it. The search
+//! moves nothing until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets, and the children of node `k`, one
 //! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second
-//! comes later than the same node below the first. So the first path found visits no bucket twice, and no list of
-//! visited buckets is kept.
+//! comes later than the corresponding node below the first. So the first path found visits no bucket twice, and no list
+//! of visited buckets is kept.
 //!
 //! Sources: Fan et al., CoNEXT 2014, section 3.2, for the insert; Li, Andersen, Kaminsky and Freedman,
 //! "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys 2014, section 4.3.2, for
@@ -23,11 +23,12 @@ use crate::width::Width;
 use trommel_base::batch::Hint;
 use trommel_simd::prefetch;
 
-/// The most buckets that a search looks at. In eight tables of a million slots of 8 bits, it found paths for all keys
-/// up to a load of 97.3 to 97.6 %.
+/// The most buckets that a search looks at. With this limit, searches in eight tables of a million slots of 8 bits
+/// found paths for all keys up to a load of 97.3 to 97.6 %.
 pub(crate) const MAX_NODES: usize = 4096;
 
-/// In tables of more bytes than this, the buckets of a search are prefetched; smaller tables fit well into L2.
+/// In tables of more bytes than this, the buckets of a search are prefetched; smaller tables fit into an L2 cache of
+/// 512 KiB.
 const FAR_BYTES: usize = 1 << 19;
 
 /// The scratch memory of a search: the bucket of every node.
@@ -99,7 +100,7 @@ impl Search {
     }
 
     /// Moves the fingerprints of a path, the last first, and puts the key into the slot that this frees at the root. If
-    /// the root is the key's alternate bucket, sets the flag in the primary bucket.
+    /// the root is the key's alternate bucket, sets the overflow flag in the primary bucket.
     #[inline(always)]
     pub(crate) fn apply<W: Width, T: AsRef<[u8]> + AsMut<[u8]>>(
         &self,

@@ -1,18 +1,19 @@
 //! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
 //!
-//! Bulk builds use it to insert keys whose primary bucket is full. Each key starts a chain. If its alternate bucket has
-//! room, the key goes there. Otherwise, if one of the four fingerprints in the key's primary bucket has room in its
+//! Bulk builds use it for keys that did not fit into one of their buckets: in a unit of the build, this is the primary
+//! bucket; in later windows, it can be either of the two. Each key starts a chain in that bucket. If the key's other
+//! bucket has room, the key goes there. Otherwise, if one of the four fingerprints in the full bucket has room in its
 //! other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of
-//! the four, and the chain goes on with the evicted fingerprint in its other bucket. Sixteen lanes make a step
-//! together, and plan it on the table as it was before the step, like the lanes of `batch`.
+//! the four, and the chain goes on in the same way with the evicted fingerprint in its other bucket. Sixteen lanes make
+//! a step together, and plan it on the table as it was before the step, like the lanes of `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
 //! another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to a later
 //! window of the build or, if the window is the whole table, to a single insert.
 //!
-//! The list of keys is in the order of their buckets. Keys are taken from many positions of the list in alternation, so
-//! the table fills evenly. If they were taken from one end to the other, each stretch of the table would push its
-//! surplus on to the next, and the last stretch would have no room for it.
+//! In a unit of a build, the list of keys is nearly in the order of their buckets. Keys are taken from many positions
+//! of the list in alternation, so the table fills evenly. If they were taken from one end to the other, each stretch of
+//! the table would push its surplus on to the next, and the last stretch would have no room for it.
 
 use super::lane_group::{LANES, LaneGroup, ones};
 use super::scalar_lanes::ScalarLanes;
@@ -32,7 +33,7 @@ const STREAMS: usize = 512;
 const AHEAD_KEYS: usize = 8;
 
 /// A stretch of the table that chains do not leave. No key was removed since the build began to fill it, so empty pairs
-/// mean *clear*.
+/// of slots mean *clear* (see `bucket`).
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     /// The geometry of the whole table.
@@ -90,7 +91,8 @@ impl Window<'_> {
     /// fingerprint's buckets. The caller must ensure that `left` has room for one entry per key.
     ///
     /// # Panics
-    /// If a key's bucket is outside of the window.
+    /// If a key's bucket is outside of the window. The vector kernels also panic if the window has no bucket or too
+    /// many for vectors, or if `full` does not have a bit for every bucket.
     #[inline(always)]
     pub(crate) fn insert_within<W: Width, K: WindowedEviction<W>>(
         &mut self,
@@ -217,7 +219,7 @@ impl<W: Width> WindowedEviction<W> for ScalarLanes<W> {
             } else if let Some(slot) = to.iter().position(|to| has_room(*to)) {
                 Step { slot: Some(slot), to: to[slot], is_room: true }
             } else {
-                // Any slot will do, as long as it differs between chains, and between the steps of a chain.
+                // Any slot will do, as long as it varies from chain to chain, and from step to step of a chain.
                 let slot = ((fingerprint ^ group.steps[lane]) % 4) as usize;
                 Step { slot: Some(slot), to: to[slot], is_room: false }
             };

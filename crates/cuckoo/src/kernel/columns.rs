@@ -1,9 +1,9 @@
 //! Lookups of a batch in columns: each step is done for sixty-four keys, in loops over arrays, before the next step.
 //!
-//! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the flag of its class is set,
-//! mispredict these branches. Here both conditions are computed for every key, and the compiler vectorises the loops
-//! for the instruction set. Buckets are read one by one, by ordinary loads. Time in ns per key with loads / with
-//! gathers:
+//! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the overflow flag of the
+//! fingerprint's class is set (see `bucket`), mispredict these branches. Here both conditions are computed for every
+//! key, and the compiler vectorises the loops for the instruction set. Buckets are read one by one, by ordinary loads.
+//! Time in ns per key with loads / with gathers:
 //!
 //! | core | slots | 8 bits | 16 bits |
 //! |---|---|---|---|
@@ -150,7 +150,8 @@ fn pipelined<W: Width, F: Fetch>(
     };
     let mut kept = [Chunk::NONE; KEPT];
     let mut words = [W::word([0; 4]); KEYS];
-    // The alternates of the last chunk, and a bit for each key, set if the key can be in its alternate.
+    // The alternates of the chunk whose primary buckets were read last, and a bit for each of its keys, set if the key
+    // can be in its alternate.
     let mut alternates: Column<u32> = [0; KEYS];
     let mut open = 0;
     for step in 0..chunks.len() + AHEAD + 1 {
@@ -160,7 +161,7 @@ fn pipelined<W: Width, F: Fetch>(
             keys.locate(&table.geometry, hashes);
             keys.buckets.iter().for_each(|bucket| fetch(*bucket));
         }
-        // Read the alternates that the last step prefetched.
+        // Read the alternates that the previous step prefetched.
         if let Some(chunk) = step.checked_sub(AHEAD + 1) {
             let keys = &kept[chunk % KEPT];
             let there = ones(open).fold(0, |there, i| {

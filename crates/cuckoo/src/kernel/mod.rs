@@ -41,7 +41,7 @@ type Fill = unsafe fn(&mut Filling<'_>, &mut Vec<u64>) -> Option<u64>;
 /// See [`Window::insert_within`].
 type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
-/// The functions for one fingerprint width and one instruction set.
+/// The functions for one fingerprint width on one instruction set. Some of them can be compiled for a less capable set.
 ///
 /// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's,
 /// that the table has the geometry's length, and that a slice for answers has a bit for every hash.
@@ -142,7 +142,8 @@ impl Kernels {
     /// See [`Parts::insert_batch`]. The caller must ensure that `new` is zero.
     ///
     /// # Panics
-    /// If `new` does not have a bit for every hash.
+    /// If `new` does not have a bit for every hash. The vector kernels also panic if the length of the table or the
+    /// width of the kernels is not the geometry's.
     #[inline]
     pub(crate) fn insert_batch(
         &self,

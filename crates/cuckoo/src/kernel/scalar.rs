@@ -7,8 +7,8 @@ use crate::width::Width;
 
 /// Looks a key up, and reads both its buckets whether or not the first suffices.
 ///
-/// A branch on the flag mispredicts too often: see `docs/decisions/0073-both-buckets.md`, with figures and
-/// alternatives.
+/// A branch on the overflow flag in the primary bucket mispredicts too often: see
+/// `docs/decisions/0073-both-buckets.md`, with figures and alternatives.
 ///
 /// # Safety
 /// The caller must ensure that the geometry has the width `W`, and that the table has the geometry's length.

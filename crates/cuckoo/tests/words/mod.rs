@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use trommel_base::{FromSpec, KeyHash, Spec};
 use trommel_cuckoo::{CuckooFilter, Geometry};
 
-/// The fingerprint of a key, and the two buckets that it may be in.
+/// The fingerprint of a key, and the two buckets that it can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) primary: u64,
@@ -73,7 +73,7 @@ pub(crate) fn len_range(
     pairs.len()..=places.len()
 }
 
-/// A filter for `keys` with fingerprints of `bits`.
+/// A filter for `keys` keys with fingerprints of `bits` bits.
 pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
     spec.keys = keys;
@@ -82,7 +82,7 @@ pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
     CuckooFilter::from_spec(&spec).unwrap()
 }
 
-/// A filter of exactly `buckets` buckets.
+/// A filter of exactly `buckets` buckets, with fingerprints of `bits` bits.
 pub(crate) fn filter_of_buckets(buckets: u64, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
     // Keys for half of the slots, at a load of one half, give exactly these buckets: no quotient is rounded.

@@ -3,7 +3,7 @@
 use super::vector::Vector;
 use crate::width::{Bits8, Bits12, Bits16, Width};
 
-/// A width whose buckets fit into a lane of two vectors, with two fields of 16 bits each.
+/// A width whose buckets fit into the same lane of two vectors. A lane has two fields of 16 bits.
 pub(super) trait Fields: Width {
     /// Reads the even and the odd slots of buckets: in all lanes, or only in those whose sign is set in `some`.
     ///
@@ -22,7 +22,7 @@ pub(super) trait Fields: Width {
 
 #[inline(always)]
 unsafe fn gather<V: Vector, const SCALE: i32>(base: *const u8, index: V, some: Option<V>) -> V {
-    // SAFETY: the caller promises that the bits of the lanes that are read may be read.
+    // SAFETY: the caller promises that the bits of the lanes that are read are valid to read.
     unsafe {
         match some {
             None => V::gather::<SCALE>(base, index),

@@ -1,14 +1,14 @@
 //! The eviction kernels in vectors: `evict::scalar_lanes` and `evict::window` have the same steps lane by lane.
 //!
 //! Two vectors hold sixteen buckets. A lane of the first vector has a bucket's even slots, 0 and 2, as two fields of 16
-//! bits, and the same lane of the second has its odd slots, 1 and 3. So the pair of a class is the same field of both
-//! vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of 32 bits do not
-//! fit into fields, and are inserted lane by lane.
+//! bits, and the same lane of the second has its odd slots, 1 and 3. So the pair of a class (see `bucket`) is the same
+//! field of both vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of
+//! 32 bits do not fit into fields, and are inserted lane by lane.
 //!
-//! Some cases are in scalar code: blocks of fewer than sixteen keys, keys of a block whose buckets agree in their low
-//! 16 bits, chains that conflict with each other and, in batches, moves into a bucket with room. One lane in six
-//! makes such a move per step. Windowed eviction makes these moves in vectors unless two lanes might move into one
-//! bucket.
+//! Some cases are in scalar code: blocks of fewer than sixteen keys, blocks in which two primary buckets, or two
+//! alternates, agree in their low 16 bits, chains that conflict with each other and, in batches, moves into a bucket
+//! with room. One lane in six makes such a move per step. Windowed eviction makes these moves in vectors unless two
+//! lanes might move into one bucket.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -15,9 +15,9 @@ use crate::table::{Entry, Table};
 /// The most buckets that vectors insert into: three times the number of a bucket must fit into a signed 32-bit index.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 
-/// The field of class 0 in a lane.
+/// The field of class 0 in a lane (see `bucket`).
 pub(super) const FIRST: u32 = 0x0000_FFFF;
-/// The field of class 1 in a lane.
+/// The field of class 1 in a lane (see `bucket`).
 pub(super) const SECOND: u32 = 0xFFFF_0000;
 
 /// The constants of a table in vectors, and the operations on sixteen lanes.
@@ -58,7 +58,7 @@ impl<V: Vector> SimdLanes<V> {
     }
 
     /// The part of [`Self::alternate`] that depends on the bucket alone: zero and `bucket` for an even bucket, all ones
-    /// and `bucket + buckets + 1` for an odd one.
+    /// and `bucket + buckets + 1` for an odd one. What counts is the bucket's number before doublings.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
         let odd = V::splat(0).sub(buckets.right_by(self.doublings).and(V::splat(1)));

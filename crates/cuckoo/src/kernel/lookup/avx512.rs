@@ -1,10 +1,10 @@
 //! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight if it has six or eight.
 //!
 //! Primary buckets are gathered and compared. Then a masked gather reads the alternates of the keys that were not found
-//! and whose primary bucket has the flag of their class set. Tables in L2 are not prefetched, since gathers overlap
-//! by themselves. Beyond L2 the batch pipeline prefetches the primary buckets. This code is used only for
-//! [`Isa::Avx512Gather`](trommel_simd::Isa). For other instruction sets, the code in `columns.rs` is faster; the
-//! figures are there.
+//! and whose primary bucket has the overflow flag of their class set (see `bucket`). Tables in L2 are not prefetched,
+//! since gathers overlap by themselves. Beyond L2 the batch pipeline prefetches the primary buckets. This code is used
+//! only for [`Isa::Avx512Gather`](trommel_simd::Isa). For other instruction sets, the code in `columns.rs` is faster;
+//! the figures are there.
 
 mod dwords;
 mod qwords;
