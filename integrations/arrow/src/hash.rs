@@ -46,7 +46,7 @@ pub(crate) fn hash_column(
             )
         };
     }
-    // `$each` is the number of nanoseconds in one unit. The product wraps modulo 2^64. Equal instants have equal
+    // Multiplies each value by `$each`, the number of nanoseconds in one unit, modulo 2^64. Equal instants have equal
     // products in every unit. Different instants have equal products only if they are centuries apart.
     macro_rules! nanoseconds {
         ($type:ty, $each:expr) => {
