@@ -20,7 +20,7 @@ pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> 
 /// filters select a tenth of the table that the keys come from, the filter keeps a tenth of its input.
 ///
 /// # Errors
-/// An error of DataFusion if an operator has no statistics for its columns.
+/// The error of DataFusion if it fails to compute the statistics of an operator.
 pub fn filtered_rows(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let Some(rows) = estimated_rows(build.as_ref())? else { return Ok(None) };
     Ok(kept_share(build)?.map(|share| (rows as f64 * share).ceil() as usize))
