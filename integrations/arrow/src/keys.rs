@@ -181,7 +181,7 @@ impl Keys<'_> {
     /// Inserts the keys.
     ///
     /// # Errors
-    /// [`Full`] if a filter with slots has no room. The error contains the number of keys that were inserted.
+    /// [`Full`] if the filter has no room for a key. The error contains the number of keys that were inserted.
     pub fn insert_into(&self, filter: &mut impl Insert) -> Result<(), Full> {
         self.for_valid(|hashes| filter.insert_batch(hashes))
     }

@@ -47,7 +47,7 @@ impl MergeStageExec {
     }
 
     /// Makes the operator alone, without the merge of its partitions. The caller must ensure that `marker` is a plan as
-    /// the field [`marker`](Self::marker) describes it, and that `input` has one partition.
+    /// the field `marker` describes it, and that `input` has one partition.
     pub(crate) fn try_new(
         marker: Arc<dyn ExecutionPlan>,
         input: Arc<dyn ExecutionPlan>,

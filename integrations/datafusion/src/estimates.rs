@@ -26,7 +26,8 @@ pub fn filtered_rows(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     Ok(kept_share(build)?.map(|share| (rows as f64 * share).ceil() as usize))
 }
 
-/// The estimated share of rows that the runtime filters of a chain keep. `None` if statistics are missing.
+/// The estimated share of rows that the runtime filters of a plan keep. Follows the first input of each operator.
+/// `None` if statistics are missing.
 fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
     let children = plan.children();
     let Some(child) = children.first() else { return Ok(Some(1.0)) };

@@ -316,8 +316,8 @@ fn many_files(rounds: usize, scale: usize) {
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
     // Each timed call of a subject looks up a key that no earlier timed call of this subject has looked up, so that few
-    // of the blocks that the call reads are in a near cache. The keys of calls 1 to 19 were also looked up in the checks
-    // before.
+    // of the blocks that the call reads are in a near cache. The keys of calls 1 to 19 were also looked up in the
+    // checks before.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

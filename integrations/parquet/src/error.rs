@@ -4,7 +4,7 @@ use crate::schema::PhysicalType;
 use crate::thrift::ThriftError;
 use core::fmt;
 
-/// Why the bytes of a Bloom filter, its header and its bitset, were refused.
+/// Why the bytes of a Bloom filter were refused. They consist of a header and a bitset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterError {
@@ -35,7 +35,7 @@ pub enum FilterError {
         /// The length of the bitset in bytes, according to the header.
         bytes: i64,
     },
-    /// The filter does not begin between the first four bytes of the file and its footer.
+    /// The filter begins within the first four bytes of the file, or not before the footer.
     OutsideFile {
         /// The offset of the filter according to the footer.
         offset: i64,
@@ -113,7 +113,7 @@ pub enum FileError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A row group does not have exactly one chunk for each column of the schema.
+    /// The number of column chunks in a row group differs from the number of columns in the schema.
     ColumnCount {
         /// The index of the row group.
         row_group: usize,
