@@ -6,9 +6,9 @@ use datafusion::common::{Column, JoinType, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use std::sync::Arc;
 
-/// The index of the input from which a plan's node takes a column unchanged, and the column's name in that input.
-/// `None` if the node computes the column, or if filtering the input would not have the same result as filtering the
-/// output.
+/// The index of the input from which the root node of a plan takes a column unchanged, and the column's name in that
+/// input. `None` if the node computes or scans the column, or if filtering the input would not have the same result as
+/// filtering the output.
 fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>> {
     let index = plan.schema().index_of_column(column)?;
     let same_position = |input: &LogicalPlan| Column::from(input.schema().qualified_field(index));
@@ -110,7 +110,7 @@ fn is_scan(plan: &LogicalPlan) -> bool {
 
 /// Returns a plan of one column that reads the values of `column` a second time, to build a filter from them. The new
 /// plan returns all values that the column has in `plan`, and perhaps more. `None` unless the column comes from a chain
-/// ([`is_chain`]) that drops rows of its table.
+/// ([`is_chain`]) that can drop rows of its table ([`selects`]).
 ///
 /// The new filter will be placed on `probe_table`. So runtime filters that are built from `probe_table` are left out of
 /// the new plan: with them, the keys of the new filter would depend on the table that it filters.
@@ -201,7 +201,7 @@ fn is_repeatable(expression: &Expr) -> bool {
     !has_subquery && !expression.is_volatile() && !expression.contains_outer()
 }
 
-/// Whether a chain can drop rows of its table: it has a predicate or a runtime filter.
+/// Whether a chain can drop rows of its table, that is, whether the chain has a predicate or a runtime filter.
 fn selects(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => !scan.filters.is_empty(),

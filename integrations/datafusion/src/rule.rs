@@ -69,7 +69,7 @@ fn applies(options: &ConfigOptions) -> bool {
     ours.enabled && (ours.all_joins || !has_dynamic_filters)
 }
 
-/// Whether the rule may change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
+/// Whether the rule can change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
 /// filters, the rule has already run, and another run would add filters of the keys that the present filters select.
 /// The working table of a recursive query can be read only once.
 fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
@@ -86,8 +86,9 @@ fn drops_unmatched(join: &Join) -> (bool, bool) {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
-        // The right input only excludes rows, so its unmatched rows have no effect. An exception is a null-aware join,
-        // which `NOT IN` makes: a NULL in the right input excludes all rows.
+        // The right input of a left anti join only excludes rows, so its unmatched rows have no effect. An exception is
+        // a null-aware join, which `NOT IN` makes: a NULL in the right input excludes all rows. For a right anti join,
+        // exchange left and right.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),

@@ -35,7 +35,7 @@ pub enum FilterError {
         /// The length of the bitset in bytes, according to the header.
         bytes: i64,
     },
-    /// The filter begins within the first four bytes of the file, or not before the footer.
+    /// The offset of the filter is below 4, or not below the offset of the footer.
     OutsideFile {
         /// The offset of the filter according to the footer.
         offset: i64,

@@ -15,8 +15,8 @@ const BATCH: usize = 8192;
 /// fewer hashes, the saved memory is not worth a sort.
 const MIN_SORTED: usize = 1 << 16;
 
-/// Collects distinct hashes. Repeated hashes are removed at the end, and before it whenever there are at least
-/// [`MIN_SORTED`] hashes and their number has doubled since the last removal.
+/// Collects distinct hashes. Repeated hashes are removed whenever there are at least [`MIN_SORTED`] hashes and their
+/// number has doubled since the last removal, and after the last value.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hashes: Vec<KeyHash>,
