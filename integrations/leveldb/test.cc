@@ -216,7 +216,8 @@ void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
 }
 
 // These keys are chosen for the seed: their hashes are all small, so all keys fall into the same few buckets of a
-// cuckoo filter and do not fit. CreateFilter then appends nothing, and the missing filter excludes no key.
+// cuckoo filter and do not fit. A cuckoo policy then appends nothing, and the missing filter excludes no key. Policies
+// of all other kinds must find the keys.
 void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;
     Require(trommel_policy_new("bloom", 10, 0, &hasher) == TROMMEL_OK, "policy");
@@ -276,7 +277,8 @@ void foreign_bytes_exclude_nothing() {
             }
         }
         std::string block = FilterOf(*policy, Keys(0, 100));
-        // No kind has the code 0x7f in its last byte. Such bytes exclude nothing, whatever their length.
+        // The last byte of a block has the code of its kind. No kind has the code 0x7f, so bytes that end with it
+        // exclude nothing, whatever their length.
         std::string damaged = block;
         damaged.back() = 0x7f;
         Require(policy->KeyMayMatch(absent, damaged), what + ": a reserved code excludes nothing");

@@ -26,7 +26,7 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the filter cannot be built, which happens to cuckoo filters with keys chosen for the seed.
+    // Appends nothing if the filter cannot be built, for example a cuckoo filter of keys that were chosen for the seed.
     // LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;

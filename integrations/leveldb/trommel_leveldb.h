@@ -15,7 +15,7 @@
 // written under another name: the database answers right, but reads more data. Bits per key are not in the name, so old
 // filters stay in use when the bits per key change.
 //
-// Returns nullptr if there is no such policy; trommel_last_error() has the reason. LevelDB writes no filters if
+// Returns nullptr if the policy cannot be made; trommel_last_error() has the reason. LevelDB writes no filters if
 // `filter_policy` is nullptr.
 //
 // Thread safety: a policy is immutable, so any number of threads and databases may use it at the same time.

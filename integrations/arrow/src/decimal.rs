@@ -1,5 +1,5 @@
-//! Hashes of decimals. The number 1.5 is the same key at every scale, that is, for every number of digits after the
-//! point.
+//! Hashes of decimals. The scale of a decimal is its number of digits after the point. The numbers 1.5, of scale 1, and
+//! 1.50, of scale 2, are the same key.
 
 use arrow_buffer::i256;
 use trommel::{Hasher, KeyHash};
@@ -52,7 +52,8 @@ fn hash_wide(hasher: &Hasher, mut unscaled: i256, scale: i8) -> KeyHash {
     }
 }
 
-/// The number as an integer of 64 bits, signed or unsigned. `None` if it has a fraction or does not fit.
+/// The number `unscaled`·10^−`scale` as an integer of 64 bits, signed or unsigned. `None` if the number has a fraction
+/// or does not fit. The caller must ensure that `unscaled` does not end in zero.
 fn integer(unscaled: i256, scale: i32) -> Option<u64> {
     // 10^20 and all higher powers of ten exceed 64 bits.
     let exponent = u32::try_from(-scale).ok().filter(|exponent| *exponent < 20)?;

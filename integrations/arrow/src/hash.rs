@@ -46,7 +46,7 @@ pub(crate) fn hash_column(
             )
         };
     }
-    // `$each` is the number of nanoseconds in one unit. The product wraps modulo 2^64. Equal instants have equal
+    // Multiplies each value by `$each`, the number of nanoseconds in one unit, modulo 2^64. Equal instants have equal
     // products in every unit. Different instants have equal products only if they are centuries apart.
     macro_rules! nanoseconds {
         ($type:ty, $each:expr) => {
@@ -181,8 +181,8 @@ fn float_bits(value: f64) -> u64 {
     (value + 0.0).to_bits()
 }
 
-/// Hashes the integer that `word` returns for each value. The integers are hashed in batches, which use SIMD if the
-/// machine has it.
+/// Hashes the integer that `word` returns for each value. The integers are hashed in batches, with AVX-512 or AVX2 if
+/// the machine has it.
 fn hash_as<T: ArrowPrimitiveType>(
     hasher: &Hasher,
     column: &PrimitiveArray<T>,

@@ -6,8 +6,8 @@ use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use trommel::{Bitmap, Filter, Full, Hasher, Insert, Key, KeyHash};
 
-/// The number of rows in a chunk. The hashes of rows are combined with the hashes of the next column chunk by chunk. A
-/// chunk has few enough rows for the pairs of hashes to stay in the L1 cache.
+/// The number of rows in a chunk. When the hashes of a further column are combined with those of the columns before it,
+/// each step combines one chunk. A chunk has few enough rows for the pairs of hashes to stay in the L1 cache.
 const CHUNK_ROWS: usize = 512;
 
 /// What a NULL means.
@@ -20,7 +20,7 @@ pub enum Nulls {
     Key,
 }
 
-/// Hashes the keys of rows. Reuses its memory for every batch.
+/// Hashes the keys of rows. Every batch reuses the memory for the hashes of rows.
 ///
 /// ```
 /// use arrow_array::{Array, Date32Array, StringArray};
@@ -154,7 +154,7 @@ impl Keys<'_> {
         self.hashes
     }
 
-    /// Marks the rows that have no key as null. `None` means that all rows have a key.
+    /// Returns a buffer that marks the rows without a key as null. `None` means that all rows have a key.
     #[must_use]
     pub fn nulls(&self) -> Option<&NullBuffer> {
         self.nulls.as_ref()
@@ -181,7 +181,7 @@ impl Keys<'_> {
     /// Inserts the keys.
     ///
     /// # Errors
-    /// [`Full`] if a filter with slots has no room. The error contains the number of keys that were inserted.
+    /// [`Full`] if the filter has no room for a key. The error contains the number of keys that were inserted.
     pub fn insert_into(&self, filter: &mut impl Insert) -> Result<(), Full> {
         self.for_valid(|hashes| filter.insert_batch(hashes))
     }
@@ -223,7 +223,7 @@ pub fn boolean_buffer(bitmap: Bitmap) -> BooleanBuffer {
     let len = bitmap.len();
     let mut words = bitmap.into_words();
     if cfg!(target_endian = "big") {
-        // Arrow counts bits byte by byte.
+        // Bit `i` of an Arrow buffer is in byte `i / 8`, so the lowest byte of each word must come first.
         words.iter_mut().for_each(|word| *word = word.swap_bytes());
     }
     BooleanBuffer::new(Buffer::from_vec(words), 0, len)

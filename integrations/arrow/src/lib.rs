@@ -2,7 +2,7 @@
 //!
 //! A [`ColumnHasher`] hashes the rows of one or several columns in a batch. The [`Keys`] that it returns can be
 //! inserted into a filter ([`Keys::insert_into`]) or looked up in a filter ([`Keys::probe`]). The answers are a
-//! `BooleanArray`, as Arrow's kernels take it. The array takes over the bitmap of answers without a copy.
+//! `BooleanArray`, which Arrow's compute kernels accept. The array takes over the bitmap of answers without a copy.
 //!
 //! ```
 //! use arrow_array::{Array, Int32Array, Int64Array};
@@ -22,12 +22,12 @@
 //!
 //! # Which keys are equal
 //!
-//! The hash of a key depends on its value alone, not on its physical form:
+//! Within each row of this table, the hash of a key depends on the value alone, not on its physical form:
 //!
 //! | columns | key |
 //! |---|---|
 //! | integers of all widths, booleans as 0 and 1 | the value as 8 bytes, little-endian |
-//! | decimals of all widths and scales | the number as an integer, if it is a whole number that fits into 64 bits; otherwise its digits without trailing zeros, and its scale |
+//! | decimals of all widths and scales | the number as an integer, if it is a whole number that fits into 64 bits; otherwise its digits without trailing zeros, and the scale without these zeros |
 //! | floats of all widths | the bits of the value as a double; −0.0 is 0.0, and all NaNs are one key |
 //! | timestamps with and without time zone, dates | nanoseconds since 1970 (mod 2⁶⁴) as an integer |
 //! | times of day, durations | nanoseconds (mod 2⁶⁴) as an integer |

@@ -255,7 +255,7 @@ fn several_columns_are_one_key_in_their_order() {
     };
     for a in (0..1_500).step_by(13) {
         for b in 0..1_500 {
-            assert_eq!(keys.hashes()[a] == keys.hashes()[b], row(a) == row(b), "{a} {b}");
+            assert_eq!(keys.hashes()[a] == keys.hashes()[b], row(a) == row(b), "rows {a}, {b}");
         }
     }
 }

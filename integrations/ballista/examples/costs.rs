@@ -1,7 +1,7 @@
 //! Measures the bytes that a runtime filter adds to the shuffle files of a query, on 1, 2 and 4 executors, and compares
 //! them with the formulas in docs/distributed.md. Prints a table in Markdown.
 //!
-//! `scripts/cluster costs` builds the scheduler, the executor and this program, and runs it.
+//! `scripts/cluster costs` builds the scheduler, the executor and this program, and runs this program.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

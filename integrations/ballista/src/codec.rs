@@ -20,8 +20,8 @@ pub fn physical_codec() -> Arc<dyn PhysicalExtensionCodec> {
     Arc::new(TrommelPhysicalCodec::new(Arc::new(MergeStageCodec { inner: ballista })))
 }
 
-/// Ballista's codec, extended by [`MergeStageExec`]. Like Ballista's, it uses DataFusion's defaults for expressions and
-/// functions.
+/// Ballista's codec, extended by [`MergeStageExec`]. Like Ballista's codec, this one uses DataFusion's defaults for
+/// expressions and functions.
 #[derive(Debug)]
 struct MergeStageCodec {
     inner: Arc<BallistaPhysicalExtensionCodec>,

@@ -1,8 +1,8 @@
 //! Runtime filters between the stages of a Ballista cluster, for unchanged clients.
 //!
-//! The scheduler puts a filter in front of the shuffle of a join's larger side. The filter is built from the keys of
-//! the smaller side. This works for the plans of any client. Scheduler and executors need this crate; Ballista and
-//! DataFusion are unmodified:
+//! The scheduler puts a filter in front of the shuffle of a join's larger side, if the estimated sizes predict that the
+//! filter pays. The filter is built from the keys of the smaller side. This works for the plans of any client.
+//! Scheduler and executors need this crate; Ballista and DataFusion are unmodified:
 //!
 //! ```no_run
 //! # use ballista_scheduler::config::SchedulerConfig;

@@ -35,8 +35,8 @@ pub(crate) struct MergeStageExec {
 }
 
 impl MergeStageExec {
-    /// Returns a plan that runs `input`, which must have one partition, in a separate stage. The plan has one partition
-    /// too: it merges the two partitions of the stage.
+    /// Returns a plan that runs `input` in a separate stage. The plan has one partition, since it merges the two
+    /// partitions of the stage. The caller must ensure that `input` has one partition.
     pub(crate) fn separate(input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = Arc::new(Schema::new(vec![Field::new("is_first", DataType::Boolean, false)]));
         let column: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
@@ -46,8 +46,8 @@ impl MergeStageExec {
         Ok(Arc::new(CoalescePartitionsExec::new(Arc::new(stage))))
     }
 
-    /// Makes the operator alone, without the merge of its partitions. The field `marker` describes the first argument;
-    /// `input` must have one partition.
+    /// Makes the operator alone, without the merge of its partitions. The caller must ensure that `marker` is a plan as
+    /// the field `marker` describes it, and that `input` has one partition.
     pub(crate) fn try_new(
         marker: Arc<dyn ExecutionPlan>,
         input: Arc<dyn ExecutionPlan>,

@@ -37,7 +37,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Reads the arguments of a call: the key, then literals.
+    /// Reads the arguments of a call: first the key, which is ignored, then literals.
     pub(crate) fn from_arguments(arguments: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
         let mut literals = [const { None }; 3];
         for (i, argument) in arguments.iter().skip(1).enumerate().take(literals.len()) {

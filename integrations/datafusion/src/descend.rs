@@ -6,9 +6,9 @@ use datafusion::common::{Column, JoinType, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use std::sync::Arc;
 
-/// The index of the input from which a plan's node takes a column unchanged, and the column's name in that input.
-/// `None` if the node computes the column, or if filtering the input would not have the same result as filtering the
-/// output.
+/// The index of the input from which the root node of a plan takes a column unchanged, and the column's name in that
+/// input. `None` if the node computes or scans the column, or if filtering the input would not have the same result as
+/// filtering the output.
 fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>> {
     let index = plan.schema().index_of_column(column)?;
     let same_position = |input: &LogicalPlan| Column::from(input.schema().qualified_field(index));
@@ -49,8 +49,9 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
 }
 
 /// Returns the plan with a runtime filter at the origin of `column`, as near to the scan as possible. The filter is
-/// built from the single column of `keys`; `join` describes the join that it is for. If a filter of the same column by
-/// the same key column is already there, the new filter replaces it. `None` if that filter already has the same `keys`.
+/// built from the single column of `keys`; `join` describes the join for which the filter is made. If the origin has a
+/// filter of the same column by the same key column already, the new filter replaces it. `None` if the old filter has
+/// the same `keys`.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
@@ -93,7 +94,8 @@ pub(crate) fn place_filter(
     }
 }
 
-/// The table from which a column is read unchanged. `None` if the values of the column are computed.
+/// The table from which a column is read unchanged. `None` if [`origin`] does not lead to a table, for example because
+/// the values of the column are computed.
 pub(crate) fn scanned_table(plan: &LogicalPlan, column: &Column) -> Result<Option<TableReference>> {
     match (plan, origin(plan, column)?) {
         (LogicalPlan::TableScan(scan), _) => Ok(Some(scan.table_name.clone())),
@@ -108,10 +110,10 @@ fn is_scan(plan: &LogicalPlan) -> bool {
 
 /// Returns a plan of one column that reads the values of `column` a second time, to build a filter from them. The new
 /// plan returns all values that the column has in `plan`, and perhaps more. `None` unless the column comes from a chain
-/// ([`is_chain`]) that drops rows of its table.
+/// ([`is_chain`]) that can drop rows of its table ([`selects`]).
 ///
-/// The filter will be placed on `probe_table`. So runtime filters that are built from `probe_table` are left out of the
-/// new plan: with them, the filter would be built from the table that it filters.
+/// The new filter will be placed on `probe_table`. So runtime filters that are built from `probe_table` are left out of
+/// the new plan: with them, the keys of the new filter would depend on the table that it filters.
 pub(crate) fn build_keys(
     plan: &LogicalPlan,
     column: &Column,
@@ -199,7 +201,7 @@ fn is_repeatable(expression: &Expr) -> bool {
     !has_subquery && !expression.is_volatile() && !expression.contains_outer()
 }
 
-/// Whether a chain drops rows of its table: it has a predicate or a runtime filter.
+/// Whether a chain can drop rows of its table, that is, whether the chain has a predicate or a runtime filter.
 fn selects(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => !scan.filters.is_empty(),

@@ -20,13 +20,14 @@ pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> 
 /// filters select a tenth of the table that the keys come from, the filter keeps a tenth of its input.
 ///
 /// # Errors
-/// An error of DataFusion if an operator has no statistics for its columns.
+/// The error of DataFusion if it fails to compute the statistics of an operator.
 pub fn filtered_rows(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let Some(rows) = estimated_rows(build.as_ref())? else { return Ok(None) };
     Ok(kept_share(build)?.map(|share| (rows as f64 * share).ceil() as usize))
 }
 
-/// The estimated share of rows that the runtime filters of a chain keep. `None` if statistics are missing.
+/// The estimated share of rows that the runtime filters of a plan keep. Follows the first input of each operator.
+/// `None` if statistics are missing.
 fn kept_share(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<f64>> {
     let children = plan.children();
     let Some(child) = children.first() else { return Ok(Some(1.0)) };

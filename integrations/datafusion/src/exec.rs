@@ -1,4 +1,4 @@
-//! The physical operator. It waits for a filter, then drops the rows whose key is not in the filter.
+//! The physical operator of a runtime filter. It waits for a filter, then drops rows whose key is not in the filter.
 
 use crate::loading::{Loading, start_loading};
 use crate::stream::{ProbeStream, Sampling};
@@ -25,8 +25,8 @@ use datafusion::physical_plan::{
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Drops the rows of the first input if their key is certainly not in the filter. The second input is the filter: one
-/// row and one column of BinaryView, made by `trommel_filter`.
+/// Drops the rows of the first input if their key is NULL or certainly not in the filter. The second input is the
+/// filter: one row and one column of BinaryView, made by `trommel_filter`.
 ///
 /// The output has the partitions and the order of the first input. The second input has one partition, which is read
 /// once, before any row of the first input. A partition stops using the filter if the filter keeps too large a share of

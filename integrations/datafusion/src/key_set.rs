@@ -1,4 +1,5 @@
-//! The state of one aggregate: at first hashes, later perhaps a filter, or `ALWAYS_TRUE`.
+//! The state of one aggregate, or of one partial aggregate, which is called a *part*: at first hashes, later perhaps a
+//! filter, or `ALWAYS_TRUE`.
 
 use crate::arguments::Agreed;
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
@@ -43,7 +44,7 @@ impl KeySet {
         Ok(())
     }
 
-    /// Adds the keys of another part, given its state.
+    /// Adds the keys of another part, given the state of that part.
     pub(crate) fn merge(&mut self, state: &[u8]) -> Result<()> {
         let Some(keys) = &mut self.keys else { return Ok(()) };
         if state == ALWAYS_TRUE {

@@ -17,8 +17,8 @@ use std::sync::{Arc, LazyLock};
 /// `might_contain(filter, key)`: false if the filter certainly lacks the key, otherwise true.
 ///
 /// The filter is a Binary, LargeBinary or BinaryView of frozen bytes, made by `trommel_filter` or by any other program
-/// that uses Trommel. Keys are hashed with the hash and seed that the frozen filter contains. Bytes that are not a
-/// frozen filter make the query fail.
+/// that uses Trommel. Keys are hashed with the hash function and the seed that the frozen filter names. Bytes that are
+/// not a frozen filter make the query fail, and so does a filter whose keys were hashed with a secret key.
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///

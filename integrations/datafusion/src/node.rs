@@ -16,7 +16,7 @@ pub struct FilteredJoin {
     pub pays_if_broadcast: bool,
 }
 
-/// Drops rows of `probe` if their `key` is certainly not among the values of `build`. `build` has one column.
+/// Drops rows of `probe` if their `key` is NULL or certainly not among the values of `build`. `build` has one column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeFilterNode {
     pub(crate) probe: LogicalPlan,

@@ -14,8 +14,8 @@ pub struct RuntimeFilterOptions {
     /// Whether joins are filtered at all. Default: false.
     pub enabled: bool,
     /// Whether joins get filters even if DataFusion's options `prefer_hash_join` and
-    /// `enable_join_dynamic_filter_pushdown` are both on. DataFusion's own dynamic filters then apply to the hash joins
-    /// within one process. Default: false.
+    /// `enable_join_dynamic_filter_pushdown` are both on. If both are on, DataFusion's own dynamic filters apply to the
+    /// hash joins within one process. Default: false.
     pub all_joins: bool,
     /// The kind of filter. Default: `split-block-bloom`.
     pub kind: FilterKind,
@@ -28,7 +28,8 @@ pub struct RuntimeFilterOptions {
     /// filtered input. Rows that predicates drop are counted too. A join is not filtered if its ratio is higher.
     /// Default: 0.5.
     pub max_build_share: f64,
-    /// The minimum number of rows of the tables of an input. An input of fewer rows is not filtered. Default: 100,000.
+    /// The minimum number of rows of the tables of an input. An input is not filtered if its tables are known to have
+    /// fewer rows. Default: 100,000.
     pub min_probe_rows: usize,
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
     /// the filter. Default: 65,536.

@@ -14,17 +14,18 @@ use std::sync::Arc;
 /// can get filters.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// with at least one pair of keys that are columns, perhaps with casts that keep their hashes. It filters an input only
-/// if the join has the same result without the unmatched rows of this input. The keys are read a second time, from the
-/// part of the other input in which the key column originates. This part must be a chain of a scan, filters,
-/// projections, aliases and runtime filters, and must drop rows of its table.
+/// in which NULL equals nothing, and which have at least one pair of keys that are columns, perhaps with casts that
+/// keep their hashes. The rule filters an input only if the join has the same result without the unmatched rows of this
+/// input. The keys are read a second time, from the part of the other input in which the key column originates. This
+/// part must be a *chain* of a scan, predicates, projections, aliases and runtime filters, and must have at least one
+/// predicate or runtime filter, which can drop rows of its table.
 ///
 /// Within one process, DataFusion's hash joins filter their probe side themselves. So the rule does nothing if
 /// DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on, unless `all_joins` is
-/// set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) have no such filter.
+/// set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) do not filter their inputs themselves.
 ///
-/// The chain must give the same rows both times. So the rule uses no chain with a volatile predicate, such as
-/// `random() < 0.1`. It cannot detect that a table changes during a query.
+/// The chain must give the same rows both times. So the rule uses no chain with a volatile expression, such as
+/// `random() < 0.1`. The rule cannot detect that a table changes during a query.
 ///
 /// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) decides later, from the estimated sizes, whether a filter
 /// pays.
@@ -69,8 +70,8 @@ fn applies(options: &ConfigOptions) -> bool {
 }
 
 /// Whether the rule can change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
-/// filters, the rule has already run, and another run would filter by the rows that these filters select. The working
-/// table of a recursive query can be read only once.
+/// filters, the rule has already run, and another run would add filters of the keys that the present filters select.
+/// The working table of a recursive query can be read only once.
 fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
     let excludes = |plan: &LogicalPlan| {
         RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))
@@ -85,8 +86,9 @@ fn drops_unmatched(join: &Join) -> (bool, bool) {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
-        // The right input only excludes rows, so its unmatched rows have no effect. An exception is a null-aware join,
-        // which `NOT IN` makes: a NULL in the right input excludes all rows.
+        // The right input of a left anti join only excludes rows, so its unmatched rows have no effect. An exception is
+        // a null-aware join, which `NOT IN` makes: a NULL in the right input excludes all rows. For a right anti join,
+        // exchange left and right.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),

@@ -15,9 +15,10 @@ use futures::stream::{StreamExt, try_unfold};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
     /// The number of rows after which the partition decides. It decides at the end of the batch in which it reaches
-    /// this number.
+    /// this number. With 0, the partition never stops using the filter.
     pub rows: usize,
-    /// The partition stops using the filter if the keys of a larger share of these rows were in the filter.
+    /// The partition stops using the filter if the filter kept a larger share of the rows that the partition has read
+    /// when it decides.
     pub max_pass_share: f64,
 }
 

@@ -36,7 +36,7 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
         assert!((0..10_000i64).all(|id| view.contains(&id)), "{kind}: a key is missing");
         let positives = (1_000_000..1_100_000i64).filter(|id| view.contains(id)).count();
         // 1 % of 100,000 plus six standard deviations.
-        assert!(positives <= 1_190, "{kind}: {positives} of 100,000 absent keys pass");
+        assert!(positives <= 1_190, "{kind}: {positives} of 100,000 absent keys are found");
     }
 }
 
@@ -125,7 +125,7 @@ async fn every_group_has_its_own_filter() {
                     let others = (0..groups as i64).filter(|id| view.contains(id)).count();
                     assert!(
                         others <= 12,
-                        "{others} of the {groups} keys that the FILTER clause excluded pass"
+                        "{others} of the {groups} keys that the FILTER clause excluded are found"
                     );
                     seen += 1;
                 }
@@ -207,8 +207,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "no {message:?} in: {error}");
     }
-    // The damage is in the table, and a filter that was verified once is recognized by its header alone. So this filter
-    // must not have been used before.
+    // The damage is in the table, and a filter that was verified once is recognized by its header and length alone. So
+    // this filter must not have been used before.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;

@@ -83,7 +83,8 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items i JOIN orders o ON i.order_id = o.order_id AND i.item > o.customer WHERE day = 7",
         1,
     ),
-    // A filter of the customers' keys selects orders, and a filter of these orders' keys selects items.
+    // A filter of the customers' keys selects orders, and a filter of these orders' keys selects items. The orders'
+    // keys are read a second time, by a plan that has the first filter again. So there are three filters.
     (
         "SELECT * FROM items JOIN orders USING (order_id) JOIN customers USING (customer) WHERE segment = 3",
         3,
@@ -165,7 +166,8 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
     );
     let filter = &filters(&plan)[0];
     assert_eq!(metric(filter, "probe_rows"), 20_000);
-    // 400 rows have a partner. Of the other 19,600 rows, 1 % (196) pass, plus at most six standard deviations (84).
+    // 400 rows have a partner. Of the other 19,600 rows, 1 % (196) are expected to pass. The limit is six standard
+    // deviations (84) higher.
     let passed = output_rows(filter);
     assert!((400..=400 + 196 + 84).contains(&passed), "{passed} rows pass");
     assert!(

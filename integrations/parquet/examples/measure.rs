@@ -4,9 +4,10 @@
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
 //! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
-//! with the lowest time in brackets. Before they are timed, the two subjects must build equal filters, and lookups must
-//! have equal answers or at least equally many positive ones. Whether present values are found is checked only in part:
-//! for twenty keys of one file each, and by the number of positive answers where about ten literals are present.
+//! with the lowest time in brackets. Before they are timed, the two subjects must build equal filters. Their lookups
+//! must have equal answers or at least equally many positive ones, though of the single keys only the first twenty are
+//! compared. Whether present values are found is checked only in part: for twenty keys of one file each, and by the
+//! number of positive answers where about ten literals are present.
 //!
 //! ROUNDS is 15 by default. SCALE is for a quick trial of the program, and 1 by default. Four numbers are divided by
 //! it: values per built filter, row groups, literals, and files.
@@ -68,8 +69,8 @@ fn interleaved<A, B>(
     })
 }
 
-/// Prints a row of a table. The printed numbers are times in seconds, divided by `unit_seconds`; `unit` names their
-/// unit. If it is "ns per value", `unit_seconds` is the number of values times 1e-9.
+/// Prints a row of a table. A printed time is the time in seconds divided by `unit_seconds`, and `unit` is the name of
+/// its unit. For the unit "ns per value", `unit_seconds` is the number of values times 1e-9.
 fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Duration); 2]) {
     let cell = |(median, lowest): (Duration, Duration)| {
         let number = |time: Duration| {
@@ -196,7 +197,7 @@ fn read_theirs(metadata: &ParquetMetaData, bytes: &Bytes) -> Vec<Sbbf> {
         .collect()
 }
 
-/// Measures lookups of thousands of literals in a thousand row groups.
+/// Measures lookups of thousands of literals in a thousand row groups, and the reading of the filters.
 fn probe(rounds: usize, scale: usize) {
     let (groups, values, literals) = (1000 / scale, 5000, 10_000 / scale);
     let group = |group: usize| (0..values).map(|i| mixed((group * values + i) as u64)).collect();
@@ -249,8 +250,8 @@ fn probe(rounds: usize, scale: usize) {
     let unit_seconds = (groups * literals) as f64 * 1e-9;
     row("each literal in each row group", "ns per literal and row group", unit_seconds, times);
 
-    // A row group has to be read if its filter reports any literal as present. The first count leaves 19 literals,
-    // none of which is present in the full measurement, so most row groups need not be read.
+    // A row group has to be read if its filter reports any literal as present. The count 20 leaves 19 literals. With
+    // SCALE 1, none of them is present, so most row groups need not be read.
     for count in [20, literals] {
         let asked = &asked[1..count];
         let prune_theirs = || -> Vec<bool> {
@@ -292,7 +293,7 @@ fn probe(rounds: usize, scale: usize) {
     println!();
 }
 
-/// Measures lookups of a key in ten thousand files.
+/// Measures lookups of a key and of 100 keys in ten thousand files, and the opening of the files.
 fn many_files(rounds: usize, scale: usize) {
     let (files, values) = (10_000 / scale, 1000);
     let file = |file: usize| {
@@ -314,8 +315,9 @@ fn many_files(rounds: usize, scale: usize) {
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Each timed call of a subject looks up a key that none of its earlier timed calls has looked up, so that few of the
-    // blocks that it reads are in a near cache. The keys of calls 1 to 19 were also looked up in the checks before.
+    // Each timed call of a subject looks up a key that no earlier timed call of this subject has looked up, so that few
+    // of the blocks that the call reads are in a near cache. The keys of calls 1 to 19 were also looked up in the
+    // checks before.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

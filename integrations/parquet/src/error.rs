@@ -4,7 +4,7 @@ use crate::schema::PhysicalType;
 use crate::thrift::ThriftError;
 use core::fmt;
 
-/// Why the bytes of a Bloom filter, its header and its bitset, were refused.
+/// Why the bytes of a Bloom filter were refused. They consist of a header and a bitset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterError {
@@ -15,11 +15,12 @@ pub enum FilterError {
         /// The number of bytes given.
         got: u64,
     },
-    /// The header is not in Thrift's compact protocol, lacks a field, or has a field of the wrong type.
+    /// The header is not in Thrift's compact protocol, lacks a field, or has a field of the wrong type or a union with
+    /// two fields.
     Header {
         /// Position in the header.
         at: u64,
-        /// What was found there.
+        /// What is wrong there.
         problem: &'static str,
     },
     /// The algorithm, hash or compression is not one that the format defines.
@@ -29,12 +30,12 @@ pub enum FilterError {
         /// The number that the header states for this field.
         choice: i16,
     },
-    /// The bitset is empty or its length is not a multiple of 32 bytes.
+    /// The length of the bitset is not a positive multiple of 32 bytes.
     BitsetLength {
         /// The length of the bitset in bytes, according to the header.
         bytes: i64,
     },
-    /// The filter does not begin between the first four bytes of the file and its footer.
+    /// The offset of the filter is below 4, or not below the offset of the footer.
     OutsideFile {
         /// The offset of the filter according to the footer.
         offset: i64,
@@ -104,15 +105,15 @@ pub enum FileError {
     Footer {
         /// Position in the footer.
         at: u64,
-        /// What was found there.
+        /// What is wrong there.
         problem: &'static str,
     },
-    /// The schema is not a tree of columns.
+    /// The schema is not a tree of columns with valid names and types, or its nesting or its paths exceed a limit.
     Schema {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A row group does not have exactly one chunk for each column of the schema.
+    /// The number of column chunks in a row group differs from the number of columns in the schema.
     ColumnCount {
         /// The index of the row group.
         row_group: usize,
@@ -197,7 +198,7 @@ impl From<ThriftError> for FileError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// A filter that the lookup needs cannot be read.
+    /// A filter that the lookup needs cannot be read, or the file does not have the requested row group.
     File(FileError),
     /// The file has no such column.
     NoSuchColumn {
@@ -228,10 +229,10 @@ pub enum ProbeError {
         /// The column's type.
         column: PhysicalType,
     },
-    /// Literals for a column of half-precision floats must be made for this column, by
-    /// [`Literals::new`](crate::Literals::new). As plain bytes, 0.0 and −0.0 would be different literals, though they
-    /// are equal as floats. The error is the same if literals that were made for such a column are looked up in another
-    /// column of byte arrays.
+    /// Literals for a column of half-precision floats must be made for such a column, by
+    /// [`Literals::new`](crate::Literals::new) or [`Literals::parse`](crate::Literals::parse). As plain bytes, 0.0 and
+    /// −0.0 would be different literals, though they are equal as floats. The error is the same if literals that were
+    /// made for a column of half-precision floats are looked up in a column of other byte arrays.
     NeedsColumn,
     /// A text is not a value of the column's type.
     Text {

@@ -10,8 +10,8 @@ use trommel::Bitmap;
 
 /// The Bloom filters of a Parquet file, found through its footer and read in place.
 ///
-/// Opening reads only the footer. [`FileFilters::filter`] reads the header of one filter, and a lookup reads its
-/// bitset. No page is decoded.
+/// Opening reads only the magic bytes and the footer. [`FileFilters::filter`] reads the header of one filter, and a
+/// lookup in the filter reads its bitset. No page is decoded.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Literals};

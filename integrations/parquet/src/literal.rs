@@ -1,8 +1,8 @@
 //! Literals of a predicate. They are hashed once, in the same way as the values in the format's Bloom filters.
 //!
 //! A filter holds hashes of the plain encoding of values: integers and floats as little-endian bytes, byte arrays
-//! without their length. So a literal must be of the column's physical type. The logical type only determines how a
-//! literal is converted to the physical type.
+//! without their length. So a literal must be of the column's physical type. The logical type determines how text is
+//! converted to the physical type, and whether byte arrays are half-precision floats.
 
 use crate::error::ProbeError;
 use crate::schema::{Column, LogicalType, PhysicalType};
@@ -11,7 +11,7 @@ use trommel::{Bitmap, Filter, Hasher, KeyHash, SplitBlockBloom};
 
 pub(crate) const HASHER: Hasher = Hasher::PARQUET;
 
-/// The number of literals that are probed before their answers are checked.
+/// The number of hashes of literals that are looked up in a filter before the answers are checked.
 const BATCH: usize = 1024;
 
 /// One literal of a physical type.
@@ -134,7 +134,7 @@ impl Literals {
     }
 
     /// Makes literals for columns of byte arrays, with or without a fixed length. Half-precision floats need
-    /// [`Literals::new`].
+    /// [`Literals::new`] or [`Literals::parse`].
     #[must_use]
     pub fn bytes<B: AsRef<[u8]>>(values: impl IntoIterator<Item = B>) -> Self {
         let mut literals = Self::empty(PhysicalType::ByteArray);
@@ -398,8 +398,8 @@ fn is_half(column: &Column) -> bool {
     column.logical == Some(LogicalType::Float16) && column.fixed_len == Some(2)
 }
 
-/// The maximum length in bytes of decimals that are looked up. A malformed schema can state any length, so this limits
-/// the memory of a literal. Longer decimals are assumed to be in every row group.
+/// The maximum length in bytes of decimals that are looked up. It limits the memory of a literal, since a malformed
+/// schema can state any length. Longer decimals are assumed to be in every row group.
 const MAX_DECIMAL_BYTES: usize = 1 << 16;
 
 /// The value as big-endian two's complement in `len` bytes. `None` if it does not fit.

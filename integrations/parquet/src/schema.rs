@@ -89,7 +89,7 @@ pub enum LogicalType {
     Interval,
     /// An integer whose number of bits and signedness are stated.
     Integer {
-        /// 8, 16, 32 or 64.
+        /// 8, 16, 32 or 64 in a valid file. Other numbers are not refused.
         bits: u8,
         /// Whether the integer has a sign.
         signed: bool,
@@ -186,8 +186,9 @@ struct Element<'a> {
 
 /// The maximum number of levels of nested groups.
 const MAX_DEPTH: usize = 256;
-/// The maximum total length of all paths, as a multiple of the length of the list of elements in the file. Without
-/// this limit, a small footer with long group names could use much memory.
+/// The maximum total length of the paths of columns, as a multiple of the number of bytes that the list of schema
+/// elements takes in the file up to the last of these columns. Without this limit, a small footer with long group names
+/// could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.

@@ -2,9 +2,10 @@
 
     engines.py REWRITE [KILLS]
 
-REWRITE is the example `rewrite` of this crate. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns the
-row groups that a filter excludes, and EXPLAIN ANALYZE the number of row groups that were scanned. pyarrow cannot read
-filters in Python; it reads the data and shows the offsets and lengths of filters.
+REWRITE is the program that the example `rewrite` of trommel-parquet builds. KILLS is the number of rewritings to kill,
+20 by default. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns the row groups that a filter
+excludes, and EXPLAIN ANALYZE the number of row groups that were scanned. pyarrow cannot read filters in Python; it
+reads the data and shows the offsets and lengths of filters.
 """
 import datetime
 import decimal

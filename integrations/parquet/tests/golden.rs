@@ -111,7 +111,8 @@ fn row_groups_with_a_literal_are_read_and_few_others() {
                 }
             }
         }
-        // The filters have 13 bits per distinct value, so at most 1 % of the absent values are expected to pass.
+        // The filters have 13 bits per distinct value. They are expected to report at most 1 % of the absent values as
+        // present.
         assert!(
             read * 25 < asked,
             "{writer}: {read} of {asked} row groups without the value are read"

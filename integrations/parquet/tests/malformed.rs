@@ -1,7 +1,7 @@
 //! Tests that reading malformed files gives typed errors, never panics, and does not use much memory.
 
 mod common;
-// The fuzz package has this file as a module of its library.
+// The fuzz package has the following module in its library.
 #[path = "../fuzz/src/malformed_file.rs"]
 #[allow(unreachable_pub, reason = "public in the fuzz package")]
 mod malformed_file;
@@ -82,7 +82,7 @@ fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
         let footer = [head, &many, &[0; 64]].concat();
         assert!(FileFilters::open(&around_footer(&footer)).is_err());
     }
-    // A group with a name of 1 MiB and a thousand columns. The paths of the columns would take a gigabyte.
+    // This footer has a group with a name of 1 MiB and a thousand columns, whose paths would take a gigabyte.
     let mut footer = vec![0x29, 0xFC];
     let columns = 1000;
     footer.extend([0xEA, 0x07]);
@@ -272,7 +272,7 @@ fn encrypted_and_other_files_are_refused() {
     assert_eq!(refused(&encrypted), FileError::Encrypted);
     encrypted[len - 4..].copy_from_slice(b"PARE");
     assert_eq!(refused(&encrypted), FileError::Encrypted);
-    // A readable footer with an encryption algorithm.
+    // This file has a readable footer with an encryption algorithm.
     let (footer, _) = parts();
     let named = [&footer[..footer.len() - 1], &[0x1C, 0x1C, 0, 0, 0]].concat();
     assert_eq!(refused(&around_footer(&named)), FileError::Encrypted);

@@ -383,7 +383,7 @@ fn impossible_operations_are_refused_and_change_nothing() {
     }
 }
 
-/// The data pages of a chunk are damaged, so they can be copied but not decoded.
+/// The pages of a chunk are damaged, so they can be copied but not decoded.
 #[test]
 fn values_that_cannot_be_decoded_are_an_error() {
     let folder = Folder::new();

@@ -19,7 +19,8 @@ fn checksum(policy: &FilterPolicy, block: &[u8]) -> [u8; CHECKSUM_BYTES] {
     (policy.hash(block).raw() as u32).to_le_bytes()
 }
 
-/// The exact size in bytes of a filter of `keys` distinct keys, with its checksum.
+/// The exact size in bytes of a filter of `keys` distinct keys, with its checksum. The filter is smaller only if
+/// `encode` writes `NO_FILTER` because memory runs out or the keys do not fit.
 pub(crate) fn encoded_len(policy: &FilterPolicy, keys: usize) -> usize {
     match policy.encoded_len(keys) {
         // No block can hold this number of keys, so `encode` writes `NO_FILTER`.

@@ -4,8 +4,8 @@ use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
 use std::sync::Arc;
 use trommel::{FilterPolicy, KeyHash};
 
-/// The filter blocks of a policy, and the parts of a key that are added to them: the whole key, the prefix, or both. A
-/// policy, its builders and its filters share one value of this type.
+/// The filter blocks of a policy, and the parts of a key that are added to them: the whole key, the prefix, both, or
+/// neither. A policy, its builders and its filters share one value of this type.
 #[derive(Clone)]
 pub(crate) struct Hashing {
     pub(crate) blocks: FilterPolicy,

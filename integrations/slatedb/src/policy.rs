@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trommel::{FilterKind, FilterPolicy, SpecError};
 
-/// A [`slatedb::FilterPolicy`] that keeps a Trommel filter block for each table.
+/// A [`slatedb::FilterPolicy`] that keeps a Trommel filter block for each table of at least `Settings::min_filter_keys`
+/// rows.
 ///
-/// Like [`slatedb::BloomFilterPolicy`], the policy adds whole keys to the filter unless this is switched off, and adds
-/// prefixes if the policy has an extractor. Clones share the counter of corrupt blocks, so a program can give one clone
-/// to the database and read the counter from another.
+/// Like [`slatedb::BloomFilterPolicy`], the policy adds whole keys to the filter unless
+/// [`TrommelFilterPolicy::with_whole_key_filtering`] turns this off, and adds prefixes if the policy has an extractor.
+/// Clones share the counter of corrupt blocks, so a program can give one clone to the database and read the counter
+/// from another.
 ///
 /// ```
 /// use slatedb::FilterPolicy as _;

@@ -32,7 +32,7 @@ async fn written(store: &Store, policies: &Policies, tables: u64) {
 }
 
 /// Gets every key of a compacted database, and the absent keys between them. Requires that the database's only filter
-/// lets absent keys pass at the expected false-positive rate.
+/// reports absent keys as present at the expected false-positive rate.
 async fn require_filtered(
     db: &(impl slatedb::DbReadOps + Sync),
     recorder: &Recorder,
@@ -60,12 +60,13 @@ async fn require_filtered(
     let bounds = binomial_bounds(KEYS as usize, expected_fpr(policy, KEYS));
     assert!(
         bounds.contains(&(passed as usize)),
-        "{passed} absent keys pass, not {bounds:?}: {policy:?}"
+        "{passed} absent keys are reported as present, not {bounds:?}: {policy:?}"
     );
     assert_eq!(policy.corrupt_blocks(), 0);
 }
 
-/// Gets every key and as many absent keys from a database of four tables. Every key is in the range of all four.
+/// Gets every key and as many absent keys from a database of four tables. All keys but a few at both ends are in the
+/// range of all four tables.
 async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     assert_eq!((db.manifest().l0().len(), db.manifest().compacted().len()), (4, 0));
     require_even_keys(db, 0..2 * KEYS).await;

@@ -1,7 +1,7 @@
 //! Kills writers in the middle of writes, and requires the batches that they acknowledged.
 //!
 //! The number of writers is `TROMMEL_KILLS`, by default 20. Each writer is a process of this program. It opens the same
-//! database in local files, with small tables that are compacted all the time, and reports each batch when it is
+//! database in local files, with small tables that are compacted all the time, and reports each batch when the batch is
 //! durable. SIGKILL comes at a random moment up to a tenth of a second after the first report. The database must then
 //! have every batch that was reported, and nothing else except, perhaps, the whole next batch.
 

@@ -60,7 +60,7 @@ fn every_kind_finds_its_keys_and_has_the_expected_false_positives() {
             println!("{maybe} {bounds:?}");
             assert!(
                 bounds.contains(&maybe),
-                "{maybe} of 100,000 absent keys pass, not {bounds:?}: {policy:?}"
+                "{maybe} of 100,000 absent keys are found, not {bounds:?}: {policy:?}"
             );
         }
         assert_eq!(policy.corrupt_blocks(), 0);
@@ -240,7 +240,7 @@ fn queries_have_the_answers_of_slatedbs_own_filter() {
                     }
                 }
             }
-            // At 30 bits per key, about one of a million absent keys passes.
+            // At 30 bits per key, a filter reports about one of a million absent keys as present.
             assert!(
                 unlike <= 2,
                 "{unlike} of 40,000 answers differ; prefix length {len:?}, whole keys: {whole_keys}"

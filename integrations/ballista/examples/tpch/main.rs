@@ -1,7 +1,7 @@
 //! Measures queries of TPC-H on a cluster on this machine, with and without runtime filters. Prints a table in
 //! Markdown.
 //!
-//! `scripts/cluster tpch` builds the scheduler, the executor and this program, and runs it.
+//! `scripts/cluster tpch` builds the scheduler, the executor and this program, and runs this program.
 
 #[path = "../../tests/support/mod.rs"]
 mod support;

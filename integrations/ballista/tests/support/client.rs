@@ -18,7 +18,7 @@ pub async fn remote(cluster: &Cluster, folder: &Path) -> SessionContext {
     context
 }
 
-/// Connects a client that sets `options` for its own queries.
+/// Connects a client that turns on filters and sets `options` for its own queries.
 pub async fn remote_with(cluster: &Cluster, folder: &Path, options: &[String]) -> SessionContext {
     let filters =
         RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() };

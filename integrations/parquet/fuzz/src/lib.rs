@@ -1,3 +1,3 @@
-//! The fuzz targets as plain functions, which the tests call too.
+//! The fuzz target as plain functions, which the tests call too.
 
 pub mod malformed_file;

@@ -30,8 +30,8 @@ pub fn around_footer(footer: &[u8]) -> Vec<u8> {
     [&FILE[..footer_start], footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
 }
 
-/// Changes some bytes of this file. Each change takes three bytes of input: two for the position, counted back from
-/// the end, and one that is XORed with the byte at this position.
+/// Changes some bytes of the file that pyarrow has written. Each change takes three bytes of input: two for the
+/// position, counted back from the end of the file, and one that is XORed with the byte at this position.
 fn changed(data: &[u8]) -> Vec<u8> {
     let mut file = FILE.to_vec();
     let (changes, _) = data.as_chunks::<3>();
@@ -43,7 +43,7 @@ fn changed(data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The footer of this file, and the offset of its first byte.
+/// The footer of the file that pyarrow has written, and the footer's offset.
 pub fn parts() -> (&'static [u8], usize) {
     let (rest, tail) = FILE.split_at(FILE.len() - 8);
     let footer_len = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as usize;

@@ -1,5 +1,5 @@
-//! Makes the new footer by copying the old one. Offsets and lengths of parts that moved or changed are replaced. Every
-//! other field is copied byte for byte.
+//! Makes the new footer by copying the old one. Offsets and lengths of parts that moved or changed are replaced. The
+//! values of all other fields are copied byte for byte.
 
 use super::thrift_writer::{StructWriter, write_structs};
 use crate::thrift::{Kind, Reader, ThriftError};

@@ -38,7 +38,7 @@ impl Input {
         read_at(&mut file, 0, &mut head).map_err(io_error)?;
         read_at(&mut file, len - TAIL_BYTES, &mut tail).map_err(io_error)?;
         let footer_start = footer_start(len, head, tail)?;
-        // `footer_start` has checked the footer's length, so this allocates no more than the file's size.
+        // `footer_start` has checked the footer's length, so the vector is not larger than the file.
         let mut footer_bytes = vec![0; (len - TAIL_BYTES - footer_start) as usize];
         read_at(&mut file, footer_start, &mut footer_bytes).map_err(io_error)?;
         let footer = Footer::parse(&footer_bytes)?;

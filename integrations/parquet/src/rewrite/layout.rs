@@ -24,10 +24,10 @@ pub(crate) struct Parts {
 impl Layout {
     /// Plans the layout of a file whose first part begins at `begin` and whose footer begins at `footer`.
     ///
-    /// If the footer accounts for every byte of the file, leaves out dropped filters, so that the bytes behind them
-    /// move towards the beginning. Otherwise the file might have content that another program finds by its offset, such
-    /// as an index, so nothing moves: dropped filters stay as unused bytes, and new filters are inserted directly
-    /// before the footer. Nothing moves either if a page index comes before the end of the column chunks.
+    /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters, so that the bytes
+    /// behind them move towards the beginning. Otherwise the file might have content that another program finds by its
+    /// offset, such as an index, so nothing moves: dropped filters stay as unused bytes, and new filters are inserted
+    /// directly before the footer. Nothing moves either if a page index comes before the end of the column chunks.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();

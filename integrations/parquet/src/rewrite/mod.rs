@@ -33,8 +33,9 @@ enum Operation {
 }
 
 /// Changes the Bloom filters of a file. Column chunks are copied byte for byte. In the footer, only the offsets and
-/// lengths of parts that are moved, changed, new or removed differ. Every other field is copied byte for byte: schema,
-/// statistics, key-value metadata, sorting columns, the writer's name, and fields that this crate does not know.
+/// lengths of parts that are moved, changed, new or removed differ. The values of all other fields are copied byte for
+/// byte: schema, statistics, key-value metadata, sorting columns, the writer's name, and fields that this crate does
+/// not know.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Rewrite};
@@ -73,7 +74,8 @@ pub struct RewriteReport {
     /// bytes that its footer does not account for, or if its page indexes do not follow its column chunks. In such a
     /// file, nothing is moved.
     pub unused_bytes: u64,
-    /// The filters that were made, folded or removed, in the order of row groups, then of columns.
+    /// The filters that were made, folded or removed, in the order of row groups, then of columns. A filter that could
+    /// not be folded to the requested false-positive rate is also listed.
     pub filters: Vec<FilterChange>,
 }
 
@@ -88,7 +90,7 @@ pub struct FilterChange {
     /// The number of distinct values of a filter that was built from values. `None` if the filter was folded or
     /// removed.
     pub distinct: Option<u64>,
-    /// The size of the old header and bitset in bytes; 0 if there was no filter.
+    /// The size of the old header and bitset in bytes; 0 if there was no filter or a malformed one.
     pub bytes_before: u64,
     /// The size of the new header and bitset in bytes; 0 if there is no filter.
     pub bytes_after: u64,
@@ -146,8 +148,8 @@ impl Rewrite {
     /// Writes the new file. The file appears whole or not at all: the bytes are written to a temporary file in the same
     /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. A
     /// file that is replaced passes on its permissions. A symbolic link to a file stays, and the file is replaced. If
-    /// the process is killed, the temporary file remains. Its name is `.NAME.PROCESS-NUMBER.tmp`, with the id of the
-    /// process and a number.
+    /// the process is killed before the renaming, the temporary file remains. The name of the temporary file is
+    /// `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and a number.
     ///
     /// Memory: the footer, buffers and, for one column chunk at a time, the pages that are decoded, the hashes of the
     /// values, and the filter. At most about 65,536 hashes are kept, or two for each distinct value if that is more.

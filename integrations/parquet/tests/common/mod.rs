@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of row groups of a golden file.
 pub(crate) const GROUPS: usize = 3;
-/// The number of distinct values of a column in each row group of a golden file.
+/// The number of distinct values of a column in each row group of a golden file. The column `tags.list.element` has
+/// twice as many.
 pub(crate) const DISTINCT: i64 = 40;
 
 pub(crate) fn golden(name: &str) -> Vec<u8> {

@@ -42,7 +42,7 @@ pub(crate) fn measure(subjects: &[Subject], keys: u64, repetitions: usize) {
     let subjects: Vec<&Subject> = subjects.iter().chain([&none]).collect();
     let databases: Vec<_> =
         subjects.iter().map(|subject| runtime.block_on(written(subject, keys))).collect();
-    // Gets random keys with numbers from `first` to `first + count`, and returns how many were found.
+    // Gets random keys with numbers from `first` to `first + count - 1`, and returns how many were found.
     let get = |db: &Db, first: u64, count: u64| {
         let mut found = 0;
         let mut state = first;

@@ -18,7 +18,7 @@ pub(crate) fn interleave(repetitions: usize, subjects: usize, mut measure: impl 
     }
 }
 
-/// A number with a comma after each group of three digits.
+/// A number with commas between its groups of three digits.
 pub(crate) fn thousands(number: u64) -> String {
     match number / 1_000 {
         0 => number.to_string(),
