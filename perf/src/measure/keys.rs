@@ -44,7 +44,13 @@ impl KeyStream {
 
     /// Returns `count` values that are not among the keys.
     pub(crate) fn absent(self, count: usize) -> Vec<u64> {
-        (0..count as u64).map(|index| self.at(ABSENT_FROM + index)).collect()
+        self.absent_from(0, count)
+    }
+
+    /// Returns the `count` absent values from index `start` on. With `start` above the number of keys, none of them is
+    /// among the probes of [`Workload::Zipf`] either.
+    pub(crate) fn absent_from(self, start: usize, count: usize) -> Vec<u64> {
+        (start..start + count).map(|index| self.at(ABSENT_FROM + index as u64)).collect()
     }
 
     /// Draws `count` probes by Zipf's law with exponent 1 from twice as many values as keys: the value of rank `r` is

@@ -42,10 +42,10 @@ struct Entry {
     size: String,
     /// A filter is made for each number of keys.
     keys: Vec<usize>,
-    #[serde(default = "every_operation")]
+    #[serde(default = "usual_operations")]
     operations: Vec<Operation>,
-    /// Whether the usual rival of the kind is measured too. A cuckoo filter has no rival here, because its rivals are
-    /// sized only by slots.
+    /// Whether the usual rival of the kind is measured too, if it can have this size: `qfilter` needs a false-positive
+    /// rate, and the rivals of cuckoo filters a number of slots, which no file gives.
     #[serde(default = "yes")]
     rivals: bool,
 }
@@ -65,7 +65,7 @@ enum Operation {
     Build,
 }
 
-fn every_operation() -> Vec<Operation> {
+fn usual_operations() -> Vec<Operation> {
     vec![Operation::Hit, Operation::Miss, Operation::Insert]
 }
 
@@ -124,8 +124,13 @@ impl Entry {
         );
         ensure!(!keys.is_empty() && !operations.is_empty(), "{filter}: no keys or no operations");
         let mut specs = vec![SubjectSpec::ours(kind, sizing)];
-        let usual =
-            Rival::of_kind(filter).first().filter(|_| *rivals && kind != FilterKind::Cuckoo);
+        let can_have_size = match kind {
+            FilterKind::Quotient | FilterKind::CacheLineQuotient => {
+                matches!(sizing, Sizing::Fpr(_))
+            }
+            kind => kind != FilterKind::Cuckoo,
+        };
+        let usual = Rival::of_kind(filter).first().filter(|_| *rivals && can_have_size);
         specs.extend(usual.map(|rival| SubjectSpec::rival(*rival, kind, sizing)));
         let point = |keys: &usize| {
             ensure!(
@@ -171,6 +176,14 @@ mod tests {
         }
         assert!(names[1].iter().all(|name| name.contains("/2e3/")));
         assert_eq!(names[2], ["build/1e3/bloom/10-bit/batch"]);
+    }
+
+    #[test]
+    fn a_quotient_filter_has_its_rival_only_if_it_is_sized_by_a_rate() {
+        for (size, specs) in [("fpr-1%", 2), ("12-bit", 1), ("1-MiB", 1)] {
+            let text = format!("[[case]]\nfilter = 'quotient'\nsize = '{size}'\nkeys = [1000]");
+            assert_eq!(Cases::parse(&text).unwrap().points[0].specs.len(), specs, "{size}");
+        }
     }
 
     #[test]

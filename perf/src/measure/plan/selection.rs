@@ -34,7 +34,7 @@ pub(crate) struct Selection {
     /// Measure filters with slots at these loads, in per cent, such as 75,85,95, and nothing else unless --keys is
     /// given or --filter contains "engine". Each load is measured at 2^20 and 2^24 slots, and with --full at 2^27 slots
     /// too.
-    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load)]
+    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load, conflicts_with = "threads")]
     pub(crate) load: Option<Vec<u32>>,
     /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured
     /// with one thread and with one per core.
