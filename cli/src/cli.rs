@@ -75,8 +75,9 @@ keys that may be in the filter (with --absent, the keys that are certainly absen
 line. The answers for the keys read so far do not wait for more keys, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
-A Bloom filter without counters can be halved as long as its number of units (words, blocks or cache lines) is even. For
-example, `trommel build --foldable-by 64` makes a filter that can be halved at least six times.";
+A Bloom filter without counters can be halved as long as its number of units (words, blocks or cache lines) is even and
+its false-positive rate stays at most RATE. For example, `trommel build --foldable-by 64` makes a filter whose number of
+units can be halved six times.";
 
 /// Parses a count such as `1000000`, `1_000_000` or `1e6`.
 fn count(text: &str) -> Result<usize, String> {
