@@ -18,9 +18,7 @@ fn hashes(hasher: &Hasher) -> Vec<KeyHash> {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, verb, kind, path] = &arguments[..] else {
-        return Err("expected three arguments: write or check, KIND, FILE".into());
-    };
+    let [_, verb, kind, path] = &arguments[..] else { return Err("three arguments".into()) };
     let kind: FilterKind = kind.parse()?;
     let mut filter = FilterSpec::new(kind).keys(2_000).fpr(0.01).seed(7).build()?;
     let hashes = hashes(&filter.hasher());
