@@ -35,7 +35,7 @@ pub(crate) enum Verb {
     Info(InfoArgs),
     /// Merge filters into one filter with the keys of all.
     Merge(MergeArgs),
-    /// Fold a filter to the smallest size with at most a given false-positive rate.
+    /// Halve a filter as often as a given false-positive rate allows.
     #[command(after_long_help = FOLD_HELP)]
     Fold(FoldArgs),
     /// Show, add and query the Bloom filters of a Parquet file.
