@@ -35,7 +35,7 @@ pub(crate) enum Verb {
     Info(InfoArgs),
     /// Merge filters into one filter with the keys of all.
     Merge(MergeArgs),
-    /// Fold a filter to the smallest size with at most a given false-positive rate.
+    /// Halve a filter as often as a given false-positive rate allows.
     #[command(after_long_help = FOLD_HELP)]
     Fold(FoldArgs),
     /// Show, add and query the Bloom filters of a Parquet file.
@@ -61,8 +61,8 @@ Keys:
 Number of keys:
   With --keys, inputs are read once. Without --keys, inputs that are all regular files of lines are read twice:
   the first time to count the lines. Other inputs are read once, and the hashes of their keys are kept, 8 bytes
-  each. Fewer than 16,777,216 hashes are kept in memory; from this number on, all hashes are kept in an unnamed
-  temporary file in TMPDIR. A repeated key counts each time.
+  each. If there are fewer than 16,777,216 hashes, they stay in memory; otherwise all of them are written to an
+  unnamed temporary file in the folder TMPDIR. A repeated key counts each time.
 
   If there are more keys than --keys, the false-positive rate of a Bloom filter rises. If the expected rate is then
   above --fpr, a warning gives it. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an
@@ -70,13 +70,14 @@ Number of keys:
   lines or is a csv or tsv input that cannot be read again.";
 
 const QUERY_HELP: &str = "\
-Keys are the arguments or, without arguments, the lines of standard input, as in `trommel build`. The keys that may be
-in the filter (with --absent, the keys that are certainly absent) are printed in their order, one per line. The answers
-for the keys read so far do not wait for more keys, so another program can send keys one by one.";
+Keys are the arguments or, without arguments, the lines of standard input, which `trommel build --help` describes. The
+keys that may be in the filter (with --absent, the keys that are certainly absent) are printed in input order, one per
+line. The answers for the keys read so far do not wait for more keys, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
-A Bloom filter without counters can be halved as long as its number of blocks is even. For example, `trommel build
---foldable-by 64` makes a filter that can be halved six times.";
+A Bloom filter without counters can be halved as long as its number of units (words, blocks or cache lines) is even and
+its false-positive rate stays at most RATE. For example, `trommel build --foldable-by 64` makes a filter whose number of
+units can be halved six times.";
 
 /// Parses a count such as `1000000`, `1_000_000` or `1e6`.
 fn count(text: &str) -> Result<usize, String> {
@@ -158,7 +159,8 @@ pub(crate) struct BuildArgs {
     /// The seed of the hash function.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Make the number of blocks a multiple of FACTOR, so that `trommel fold` can halve the filter.
+    /// Make the number of units (words, blocks or cache lines) a multiple of FACTOR, so that `trommel fold` can halve
+    /// the filter.
     #[arg(long, value_name = "FACTOR", default_value_t = 1)]
     pub(crate) foldable_by: u32,
     /// The number of threads that insert keys, besides one that reads and one that hashes. By default, one per core.

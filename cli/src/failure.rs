@@ -16,13 +16,14 @@ pub(crate) enum Failure {
     Spec { kind: FilterKind, error: SpecError },
     /// The filter has no room for a key.
     Full { name: String, at: Position, error: Full },
-    /// The file is not a filter, or is damaged.
+    /// The file is not a filter that this program can read: it is something else, damaged or of a later version, or its
+    /// keys were hashed with a secret key.
     Format { name: String, error: FormatError },
     /// Two filters cannot be merged.
     Merge { left: String, right: String, error: MergeError },
     /// A filter cannot be folded.
     Fold { name: String, error: FoldError },
-    /// The filter to fold has a false-positive rate above the requested one already.
+    /// The filter to fold already has a false-positive rate above the requested one.
     AboveRate { name: String, expected: f64, asked: f64 },
     /// A Parquet file could not be read, probed or rewritten.
     #[cfg(feature = "parquet")]

@@ -159,13 +159,23 @@ mod tests {
                 let fill = Fill::of(&FilterView::parse(&bytes).unwrap()).unwrap();
                 assert_eq!(fill.regions.len(), 64, "{kind}");
                 let mean = fill.regions.iter().sum::<f64>() / 64.0;
-                assert!((mean - fill.fraction).abs() < 0.02, "{kind}: {mean} {fill:?}");
+                assert!(
+                    (mean - fill.fraction).abs() < 0.02,
+                    "{kind}: the regions have the mean {mean}: {fill:?}"
+                );
                 let expected = filter.load_factor();
                 assert_eq!(fill.unit == Unit::Slots, expected.is_some(), "{kind}");
-                assert!(expected.is_none_or(|load| load == fill.fraction), "{kind}");
+                assert!(
+                    expected.is_none_or(|load| load == fill.fraction),
+                    "{kind}: the fill is not the load factor: {fill:?}"
+                );
                 // A Bloom filter is sized so that about half of its bits are set, or fewer if its blocks are small.
                 let is_near_half = (0.2..0.7).contains(&fill.fraction);
-                assert!(expected.is_some() || is_near_half, "{kind}: {}", fill.fraction);
+                assert!(
+                    expected.is_some() || is_near_half,
+                    "{kind}: {} of the bits are set",
+                    fill.fraction
+                );
             }
         }
     }
@@ -187,7 +197,10 @@ mod tests {
             let is_spread =
                 matches!(kind, FilterKind::Bloom | FilterKind::CountingBloom | FilterKind::Cuckoo);
             let is_second_half_empty = fill.regions[33..].iter().all(|region| *region == 0.0);
-            assert!(is_spread || is_second_half_empty, "{kind}: {fill:?}");
+            assert!(
+                is_spread || is_second_half_empty,
+                "{kind}: the second half of the table is not empty: {fill:?}"
+            );
         }
     }
 

@@ -111,7 +111,8 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
         if !is_taken && temporary.path().exists() {
             return Ok(temporary);
         }
-        // Another process removed the file as abandoned before it was locked here. Try again.
+        // Another process took the file for an abandoned one before it was locked here: it has removed the file, or is
+        // about to. Try again.
     }
 }
 

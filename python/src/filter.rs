@@ -245,8 +245,8 @@ impl PyFilter {
         removed.map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// The number of copies of a key in the filter, or a larger number. A quotient or cuckoo filter without
-    /// ``multiset`` stores a key once. A counting-bloom filter made in Python counts only up to 15.
+    /// The number of copies of a key in the filter, or a larger number, with two exceptions. A quotient or cuckoo
+    /// filter without ``multiset`` stores a key once. A counting-bloom filter made in Python counts only up to 15.
     ///
     /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
     /// >>> f.update(["anvil"] * 3)
@@ -268,8 +268,8 @@ impl PyFilter {
         })
     }
 
-    /// Adds all keys of another filter or view, which must have been made with the same kind, keys, fpr, seed and
-    /// multiset.
+    /// Adds all keys of another filter or view. Two filters match if they were made with the same kind, keys, fpr, seed
+    /// and multiset, unless they are cuckoo filters of which one has doubled its size more often.
     ///
     /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
     /// >>> tuesday.add("anvil")
@@ -382,7 +382,7 @@ impl PyFilter {
     /// Writes the frozen filter to a file. The file appears whole or not at all: a temporary file in the same folder is
     /// written and then renamed.
     ///
-    /// Raises OSError.
+    /// Raises OSError if the file cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         // The number makes the names different if several threads save to the same path at the same time.
         static SAVES: AtomicU64 = AtomicU64::new(0);
@@ -408,7 +408,8 @@ impl PyFilter {
 
     /// Reads a filter from a file that ``save`` or the command-line tool has written.
     ///
-    /// Raises OSError, or FormatError, a ValueError, if the file is not exactly one frozen filter.
+    /// Raises OSError if the file cannot be read, and FormatError, a ValueError, if the file is not exactly one frozen
+    /// filter.
     #[classmethod]
     fn load(_class: &Bound<'_, PyType>, py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| {

@@ -87,7 +87,7 @@ impl Input {
         })
     }
 
-    /// The size of a regular file; `None` for other inputs, which can be read only once.
+    /// The size of a regular file; `None` for other inputs, such as pipes, which might be readable only once.
     fn regular_bytes(&self) -> Option<u64> {
         let Self::File(path) = self else { return None };
         fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|file| file.len())
@@ -101,8 +101,8 @@ impl Input {
             return Err(Unreadable::Directory);
         }
         if file.is_file() {
-            // Does not open named pipes. If this check opened and closed a pipe, the pipe would have no reader for a
-            // moment, and SIGPIPE could end its writer.
+            // Only regular files are opened here. If this check opened and closed a named pipe, the pipe would have no
+            // reader for a moment, and SIGPIPE could end its writer.
             File::open(path).map_err(Unreadable::System)?;
         }
         Ok(())

@@ -77,7 +77,8 @@ impl Info {
     fn new(file: String, bytes: &[u8], view: &FilterView<'_>) -> Self {
         let hasher = view.hasher();
         let removes = view.count_hash(KeyHash::default()).is_ok();
-        // Tables of bits without counters can be intersected by AND, and folded by OR of their halves.
+        // Tables of bits without counters can be intersected by AND, and folded by OR of adjacent units (of adjacent
+        // bits in the standard filter).
         let folds = view.hash_count().is_some() && !removes;
         Self {
             file,

@@ -47,7 +47,7 @@ fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// Returns the bytes of a file. A device or a pipe may never end, so at most one byte more is read from it than the
+/// Returns the bytes of a file. A device or a pipe can be endless, so at most one byte more is read from it than the
 /// filter has by its header. The extra byte is there so that [`FilterView::parse`] refuses trailing bytes.
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;

@@ -18,10 +18,10 @@ fn every_kind_has_the_same_bytes_as_from_the_library() {
         folder.run(["build", "--kind", name, "--keys", "3e3", "-o", "sized", "words"]).silent();
         folder.feed(&text, ["build", "--kind", name, "-o", "fed"]).silent();
         for built in ["counted", "sized", "fed"] {
-            assert!(folder.read(built) == expected, "{kind}, {built}");
+            assert!(folder.read(built) == expected, "{kind}: the file {built} has other bytes");
         }
         let to_stdout = folder.run(["build", "--kind", name, "-o", "-", "words"]);
-        assert!(to_stdout.silent().stdout == expected, "{kind}");
+        assert!(to_stdout.silent().stdout == expected, "{kind}: standard output has other bytes");
     }
     assert_eq!(folder.names(), ["counted", "fed", "sized", "words"]);
 }
@@ -41,9 +41,9 @@ fn many_lines_give_the_bytes_of_the_library_with_one_or_two_threads() {
         for threads in ["1", "2"] {
             let options = ["build", "--kind", kind.name(), "--threads", threads];
             folder.run(options.iter().chain(&["-o", "filter", "words"])).silent();
-            assert!(folder.read("filter") == expected, "{kind}, {threads}");
+            assert!(folder.read("filter") == expected, "{kind}, {threads} threads: other bytes");
             folder.feed(&text, options.iter().chain(&["-o", "filter"])).silent();
-            assert!(folder.read("filter") == expected, "{kind}, {threads}");
+            assert!(folder.read("filter") == expected, "{kind}, {threads} threads: other bytes");
         }
     }
 }
@@ -57,7 +57,10 @@ fn the_library_finds_every_line_in_a_filter_of_the_command_line() {
         folder.run(["build", "--kind", kind.name(), "-o", "filter", "words"]).silent();
         let filter = AnyFilter::from_bytes(&folder.read("filter")).unwrap();
         assert_eq!(filter.kind(), *kind);
-        assert!(hashes_of_lines(&text, 0).iter().all(|hash| filter.contains_hash(*hash)), "{kind}");
+        assert!(
+            hashes_of_lines(&text, 0).iter().all(|hash| filter.contains_hash(*hash)),
+            "{kind}: a line is not found"
+        );
     }
 }
 

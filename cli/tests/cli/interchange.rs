@@ -113,34 +113,55 @@ fn rust_c_and_the_command_line_read_each_others_files() {
         let options = ["build", "--kind", kind.name(), "--fpr", &fpr, "--seed", &seed];
         folder.run(options.iter().chain(&["-o", "line.filter", "held"])).silent();
         let line = folder.read("line.filter");
-        assert!(rust == c, "{kind}");
+        assert!(rust == c, "{kind}: Rust and C write other bytes");
         // The bytes of a cuckoo filter depend on the order of its keys and on their division into batches.
-        assert!(rust == line || *kind == FilterKind::Cuckoo, "{kind}");
+        assert!(
+            rust == line || *kind == FilterKind::Cuckoo,
+            "{kind}: Rust and the command line write other bytes"
+        );
 
         for (writer, bytes) in [("rust", rust), ("c", c), ("line", line)] {
             let case = format!("{kind} written by {writer}");
             let view = FilterView::parse(&bytes).unwrap();
             let expected: Vec<&[u8]> =
                 all.iter().filter(|key| view.contains(**key)).copied().collect();
-            assert!(held.iter().all(|key| view.contains(*key)), "{case}");
-            assert!(expected.len() < all.len(), "{case}");
-            assert!(AnyFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes, "{case}");
+            assert!(held.iter().all(|key| view.contains(*key)), "{case}: a key is not in the view");
+            assert!(expected.len() < all.len(), "{case}: no absent key is reported as absent");
+            assert!(
+                AnyFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes,
+                "{case}: Rust writes other bytes than it read"
+            );
 
-            assert!(found_by_view_of_c(&bytes, &all) == expected, "{case}");
+            assert!(
+                found_by_view_of_c(&bytes, &all) == expected,
+                "{case}: a view of C gives other answers than one of Rust"
+            );
             let thawed = CFilter::thaw(&bytes);
-            assert!(thawed.freeze() == bytes, "{case}");
-            assert!(all.iter().all(|key| thawed.contains(key) == view.contains(*key)), "{case}");
+            assert!(thawed.freeze() == bytes, "{case}: C writes other bytes than it read");
+            assert!(
+                all.iter().all(|key| thawed.contains(key) == view.contains(*key)),
+                "{case}: a filter of C gives other answers than a view of Rust"
+            );
 
             folder.write("filter", &bytes);
             let asked = folder.feed(&text, ["query", "filter"]);
-            assert!(asked.silent().stdout == printed(&expected), "{case}");
+            assert!(
+                asked.silent().stdout == printed(&expected),
+                "{case}: the command line gives other answers than a view of Rust"
+            );
             // The command line has no verb that copies a filter, but a merge with an empty filter does.
             let empty = FilterSpec::new(*kind).keys(held.len()).fpr(FPR).seed(SEED);
             folder.write("empty", empty.build().unwrap().to_bytes());
             folder.run(["merge", "-o", "copy", "filter", "empty"]).silent();
             let copy = folder.read("copy");
-            assert!(copy == bytes || *kind == FilterKind::Cuckoo, "{case}");
-            assert!(found_by_view_of_c(&copy, &all) == expected, "{case}");
+            assert!(
+                copy == bytes || *kind == FilterKind::Cuckoo,
+                "{case}: the command line writes other bytes than it read"
+            );
+            assert!(
+                found_by_view_of_c(&copy, &all) == expected,
+                "{case}: the copy by the command line gives other answers"
+            );
         }
     }
 }

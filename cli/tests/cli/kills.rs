@@ -46,7 +46,10 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         if found == expected[old] {
             olds += 1;
         } else {
-            assert!(found == expected[new], "after {kill} kills, at {moment:?}");
+            assert!(
+                found == expected[new],
+                "kill {kill}, at {moment:?}: the file is neither the old filter nor the new one"
+            );
             (old, news) = (new, news + 1);
         }
         let temporary = |name: &String| name.starts_with(".trommel-");

@@ -28,14 +28,17 @@ fn merged_filters_equal_those_of_the_library() {
         for name in ["b.filter", "c.filter"] {
             expected.merge(&AnyFilter::from_bytes(&folder.read(name)).unwrap()).unwrap();
         }
-        assert!(folder.read("all") == expected.to_bytes(), "{kind}");
+        assert!(folder.read("all") == expected.to_bytes(), "{kind}: the union has other bytes");
         assert!(
             folder.feed(&lines(3_000), ["query", "all"]).silent().stdout == lines(3_000),
-            "{kind}"
+            "{kind}: a line is not in the union"
         );
         // The output may be one of the inputs.
         folder.run(["merge", "-o", "a.filter", "a.filter", "b.filter", "c.filter"]).silent();
-        assert!(folder.read("a.filter") == expected.to_bytes(), "{kind}");
+        assert!(
+            folder.read("a.filter") == expected.to_bytes(),
+            "{kind}: the union written to an input has other bytes"
+        );
     }
 }
 
@@ -103,10 +106,13 @@ fn folded_filters_equal_those_of_the_library() {
         let expected = expected.unwrap().to_bytes();
         assert!(expected.len() < folder.read("filter").len() / 8);
         folder.run(["fold", "--fpr", "0.01", "-o", "folded", "filter"]).silent();
-        assert!(folder.read("folded") == expected, "{kind}");
+        assert!(folder.read("folded") == expected, "{kind}: the folded filter has other bytes");
         assert!(folder.feed(&lines(2_000), ["query", "folded"]).silent().stdout == lines(2_000));
         folder.run(["fold", "--fpr", "0.01", "-o", "filter", "filter"]).silent();
-        assert!(folder.read("filter") == expected, "{kind}");
+        assert!(
+            folder.read("filter") == expected,
+            "{kind}: the filter folded in place has other bytes"
+        );
 
         let again = folder.run(["fold", "--fpr", "0.01", "-o", "again", "folded"]);
         assert_eq!(again.code, Some(0));

@@ -303,7 +303,10 @@ fn a_killed_add_leaves_the_old_file_or_the_new_one() {
         signal(&child, "KILL");
         child.wait().unwrap();
         let found = folder.read("file");
-        assert!(found == old || found == new, "after {kill} kills, at {moment:?}");
+        assert!(
+            found == old || found == new,
+            "kill {kill}, at {moment:?}: the file is neither the old one nor the new one"
+        );
         news += u64::from(found == new);
     }
     println!(

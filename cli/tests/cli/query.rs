@@ -21,9 +21,12 @@ fn query_gives_the_same_answers_as_the_library() {
             let printed = if filter.contains_hash(*hash) { &mut present } else { &mut absent };
             printed.extend_from_slice(line);
         }
-        assert!(folder.feed(&asked, ["query", "filter"]).silent().stdout == present, "{kind}");
+        assert!(
+            folder.feed(&asked, ["query", "filter"]).silent().stdout == present,
+            "{kind}: the library reports other keys as present"
+        );
         let run = folder.feed(&asked, ["query", "--absent", "--threads", "1", "filter"]);
-        assert!(run.silent().stdout == absent, "{kind}");
+        assert!(run.silent().stdout == absent, "{kind}: the library reports other keys as absent");
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct ParquetFile {
     pub(super) name: String,
     file: File,
     bytes: u64,
-    /// The magic number at the beginning, the footer and the tail: the file without its pages and filters.
+    /// The magic number at the beginning of the file, the footer and the tail, one after another.
     ends: Vec<u8>,
     metadata: ParquetMetaData,
 }
