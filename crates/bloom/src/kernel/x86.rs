@@ -240,3 +240,24 @@ pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     let all = _mm256_cmpeq_epi32(_mm256_and_si256(low, high), _mm256_set1_epi32(-1));
     _mm256_movemask_ps(_mm256_castsi256_ps(all)) as u8
 }
+
+/// The operand of an instruction with vectors of 32 bytes, which is aligned.
+#[repr(align(32))]
+pub(super) struct Operand<T>(pub(super) T);
+
+/// An assembly block for vectors of 32 bytes, which ends with `vzeroupper`. `xmm0` to `xmm3` are operands of the block;
+/// of the other registers, `vzeroupper` changes the upper halves.
+macro_rules! asm_on_vectors {
+    ($($line:literal,)+ options($($option:ident),*), $($operands:tt)+) => {
+        core::arch::asm!(
+            $($line,)+
+            "vzeroupper",
+            $($operands)+
+            lateout("xmm4") _, lateout("xmm5") _, lateout("xmm6") _, lateout("xmm7") _, lateout("xmm8") _,
+            lateout("xmm9") _, lateout("xmm10") _, lateout("xmm11") _, lateout("xmm12") _, lateout("xmm13") _,
+            lateout("xmm14") _, lateout("xmm15") _,
+            options(nostack, $($option),*),
+        )
+    };
+}
+pub(super) use asm_on_vectors;

@@ -9,7 +9,6 @@ use crate::kernel::{
 };
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;
-use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
@@ -37,18 +36,6 @@ fn masks(hash: u64) -> [__m256i; 2] {
     core::array::from_fn(|half| {
         let position = _mm256_and_si256(fields[half], _mm256_set1_epi64x(63));
         _mm256_sllv_epi64(_mm256_set1_epi64x(1), position)
-    })
-}
-
-/// Shifts each lane of a line so that the key's bit becomes the lane's sign.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn signs(line: [__m256i; 2], hash: u64) -> [__m256i; 2] {
-    let fields = fields(hash);
-    core::array::from_fn(|half| {
-        // A bit reaches the sign by a shift of 63 - position.
-        let distance = _mm256_andnot_si256(fields[half], _mm256_set1_epi64x(63));
-        _mm256_sllv_epi64(line[half], distance)
     })
 }
 
@@ -81,44 +68,10 @@ fn missing(line: [__m256i; 2], masks: [__m256i; 2]) -> __m256i {
     _mm256_or_si256(missing(0), missing(1))
 }
 
-/// Whether all bits of the masks are set in the line.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn covers(line: [__m256i; 2], masks: [__m256i; 2]) -> bool {
-    let missing = missing(line, masks);
-    _mm256_testz_si256(missing, missing) == 1
-}
-
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
     [_mm256_or_si256(line[0], masks[0]), _mm256_or_si256(line[1], masks[1])]
-}
-
-/// # Safety
-/// The caller must ensure that the table has the length that the geometry says.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
-    let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: the line's number is below `geometry.units`, and the caller promises that the table has `units` lines.
-    let line = unsafe { &*table.add(line * LINE_BYTES).cast() };
-    // In L2, this takes 0.8 of the time that it takes to make the masks and test them.
-    let [low, high] = signs(load(line), hash);
-    _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_and_si256(low, high))) == 0b1111
-}
-
-/// # Safety
-/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    let line = reduce(hash, geometry.units) as usize;
-    // SAFETY: as in `contains`, and the caller promises that the table is not borrowed elsewhere.
-    let line = unsafe { &mut *table.add(line * LINE_BYTES).cast() };
-    let (before, masks) = (load(line), masks(hash));
-    store(line, union(before, masks));
-    !covers(before, masks)
 }
 
 /// Writes, for each of eight hashes, the index of its line's first 64-bit word.

@@ -8,13 +8,9 @@
 
 use super::{field_starts, set_pattern};
 use crate::geometry::Geometry;
+use crate::kernel::x86::{Operand, asm_on_vectors};
 use crate::kernel::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
-use core::arch::asm;
 use trommel_base::range::reduce;
-
-/// The operand of a vector instruction: 32 bytes, aligned.
-#[repr(align(32))]
-struct Operand<T>(T);
 
 /// The field of a key's bit number `i` in a product is within one half of the product: those of bits 0 to 3 in the low
 /// half, the others in the high half. If all even lanes of a vector have the low half and all odd lanes the high half,
@@ -63,24 +59,23 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     // statics alone, and all vector registers that `vzeroupper` changes are named.
     unsafe {
         let word = table.cast::<u64>().add(word).read_unaligned();
-        asm!(
+        asm_on_vectors!(
             "vpbroadcastq ymm0, xmm0",
-            "vpsrlvd ymm0, ymm0, ymmword ptr [rip + {starts}]",     // a position in the low six bits of each lane
+            "vpsrlvd ymm0, ymm0, ymmword ptr [rip + {starts}]",    // a position in the low six bits of each lane
             "vpbroadcastq ymm1, xmm1",
-            "vpsrld ymm2, ymm0, 5",                                 // the highest bit of the position chooses
-            "vpermilps ymm1, ymm1, ymm2",                           // the half of the word that has the key's bit,
-            "vpandn ymm0, ymm0, ymmword ptr [rip + {thirty_one}]",  // and the others tell
-            "vpsllvd ymm1, ymm1, ymm0",                             // by how much the bit is shifted to the sign
+            "vpsrld ymm2, ymm0, 5",                                // the highest bit of the position chooses
+            "vpermilps ymm1, ymm1, ymm2",                          // the half of the word that has the key's bit,
+            "vpandn ymm0, ymm0, ymmword ptr [rip + {thirty_one}]", // and the other five tell
+            "vpsllvd ymm1, ymm1, ymm0",                            // how far the bit is from the sign of the lane
             "vmovmskps {set:e}, ymm1",
-            "vzeroupper",
+            options(pure, readonly, preserves_flags),
             starts = sym FIELD_STARTS_IN_LANES,
             thirty_one = sym THIRTY_ONE,
             set = lateout(reg) set,
-            inlateout("xmm0") pattern_positions(hash) => _, inlateout("xmm1") word => _, out("xmm2") _,
-            lateout("xmm3") _, lateout("xmm4") _, lateout("xmm5") _, lateout("xmm6") _, lateout("xmm7") _,
-            lateout("xmm8") _, lateout("xmm9") _, lateout("xmm10") _, lateout("xmm11") _, lateout("xmm12") _,
-            lateout("xmm13") _, lateout("xmm14") _, lateout("xmm15") _,
-            options(pure, readonly, nostack, preserves_flags),
+            inlateout("xmm0") pattern_positions(hash) => _,
+            inlateout("xmm1") word => _,
+            out("xmm2") _,
+            lateout("xmm3") _,
         );
     }
     !(set as u8) & needed_lanes(geometry.hashes) == 0
@@ -107,30 +102,29 @@ unsafe fn pattern(geometry: Geometry, hash: u64) -> u64 {
     // SAFETY: the caller promises that the machine has the instructions. They read the statics and a row of field
     // starts, which has 64 bytes, and all vector registers that `vzeroupper` changes are named.
     unsafe {
-        asm!(
+        asm_on_vectors!(
             "vpbroadcastq ymm0, xmm0",
-            "vpsrlvq ymm1, ymm0, ymmword ptr [{starts}]",       // a position in the low six bits of each lane
+            "vpsrlvq ymm1, ymm0, ymmword ptr [{starts}]",      // a position in the low six bits of each lane
             "vpsrlvq ymm0, ymm0, ymmword ptr [{starts} + 32]",
             "vmovdqa ymm2, ymmword ptr [rip + {sixty_three}]",
             "vmovdqa ymm3, ymmword ptr [rip + {one}]",
             "vpand ymm1, ymm1, ymm2",
             "vpand ymm0, ymm0, ymm2",
-            "vpsllvq ymm1, ymm3, ymm1",
+            "vpsllvq ymm1, ymm3, ymm1",                        // the bit at the position
             "vpsllvq ymm0, ymm3, ymm0",
-            "vpor ymm0, ymm0, ymm1",                            // and the or of all lanes
+            "vpor ymm0, ymm0, ymm1",                           // and the union of all lanes
             "vextracti128 xmm1, ymm0, 1",
             "vpor xmm0, xmm0, xmm1",
             "vpunpckhqdq xmm1, xmm0, xmm0",
             "vpor xmm0, xmm0, xmm1",
-            "vzeroupper",
+            options(pure, readonly, preserves_flags),
             starts = in(reg) field_starts(geometry.hashes).as_ptr(),
             one = sym ONE,
             sixty_three = sym SIXTY_THREE,
-            inlateout("xmm0") pattern_positions(hash) => pattern, out("xmm1") _, out("xmm2") _, out("xmm3") _,
-            lateout("xmm4") _, lateout("xmm5") _, lateout("xmm6") _, lateout("xmm7") _, lateout("xmm8") _,
-            lateout("xmm9") _, lateout("xmm10") _, lateout("xmm11") _, lateout("xmm12") _, lateout("xmm13") _,
-            lateout("xmm14") _, lateout("xmm15") _,
-            options(pure, readonly, nostack, preserves_flags),
+            inlateout("xmm0") pattern_positions(hash) => pattern,
+            out("xmm1") _,
+            out("xmm2") _,
+            out("xmm3") _,
         );
     }
     pattern
