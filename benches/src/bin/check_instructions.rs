@@ -7,9 +7,9 @@
 //!
 //! The counts come from the files that Gungraun has written to DIR or, without `--gungraun`, from a run of this program
 //! itself under Callgrind. Compares them with the committed counts in the file of `--limits` or, with `--update`,
-//! replaces that file. With `--history`, also appends the counts to a CSV file. TEXT names the compiler; the counts of
-//! another compiler are not compared. Exits with 3 on a regression, 2 on a wrong argument or any other error, 1 if the
-//! benches are not those in the committed file.
+//! replaces that file. With `--history`, also appends the counts to a CSV file. TEXT names the compiler; if
+//! the committed counts are those of another compiler, a higher count is no regression. Exits with 3 on a regression, 2
+//! on a wrong argument or any other error, 1 if the benches are not those in the committed file.
 
 use std::env;
 use std::error::Error;

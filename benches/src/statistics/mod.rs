@@ -25,7 +25,7 @@ pub struct Effort {
     pub rounds: u32,
     /// A count fails if it is further than this number of standard deviations from its expectation.
     pub sigmas: f64,
-    /// The only instruction set to use; `None` stands for all sets of the machine.
+    /// The only instruction set to use; `None` stands for all sets that the machine has.
     pub isa: Option<Isa>,
 }
 
@@ -92,7 +92,7 @@ impl Subject {
     }
 }
 
-/// A filter with more than 4096 slots accepts distinct keys at least up to this load.
+/// A filter with more than 4096 slots, of every kind that has slots, accepts distinct keys at least up to this load.
 const FULL: f64 = 0.95;
 
 /// The results of a run.
@@ -159,7 +159,7 @@ pub struct Counted {
 
 impl Counted {
     /// The distance of the count from its expectation in standard deviations. The variance is that of a binomial count,
-    /// plus that of the filter's own rate.
+    /// plus the variance that comes from the filter's own rate.
     #[must_use]
     pub fn deviations(&self) -> f64 {
         let mean = self.probes as f64 * self.expected;
