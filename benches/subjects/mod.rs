@@ -174,8 +174,8 @@ impl Pools {
     /// The pools for filters that were filled with `keys`.
     pub(crate) fn new(group: &mut Group, keys: &[KeyHash]) -> Self {
         let present = keys[..keys.len().min(POOL)].to_vec();
-        // Filters that cannot remove would fill up with new keys. They insert keys that they have already, which costs
-        // the same in a Bloom filter.
+        // Filters that cannot remove would fill up with new keys. So they insert keys that they have already, which
+        // costs the same in a Bloom filter.
         let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
         let new = if can_remove {
             // A set does not insert a key that it reports as present, and removing that key would remove another one.

@@ -1,5 +1,5 @@
 //! Runs the same operations on two filters of one kind, one in portable code and one on any instruction set. Their
-//! bytes must stay equal, all keys must be found, and no count of a key may be too low.
+//! bytes must stay equal, all keys must be found, and the count of a key must not be too low.
 
 use super::input::Input;
 use std::collections::BTreeMap;

@@ -24,8 +24,8 @@ use trommel_benches::gate::{
 };
 use trommel_callgrind::{Part, Simulated, command, counted};
 
-/// With this argument, the program runs the operations whose instructions are counted. It calls itself with this
-/// argument, under Callgrind.
+/// With this argument, the program runs the operations whose instructions are counted. Without `--gungraun`, the
+/// program starts itself with this argument under Callgrind.
 const RUN: &str = "--run-counted";
 
 #[derive(Debug, Default)]

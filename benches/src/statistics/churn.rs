@@ -53,7 +53,7 @@ struct Held {
     filter: AnyFilter,
     hashes: Vec<KeyHash>,
     multiset: bool,
-    /// The next key that was never inserted.
+    /// The lowest key that was not drawn yet. Keys are drawn in ascending order to be inserted.
     next: u64,
     /// The number of inserts that were refused.
     refused: u64,

@@ -152,8 +152,8 @@ pub struct Counted {
     pub probes: u64,
     /// The expected rate: `expected_fpr` of the filter.
     pub expected: f64,
-    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. It is 0 for all
-    /// kinds but cache-line quotient filters: only their `expected_fpr` is a mean over tables.
+    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. The quotient is 0
+    /// for all kinds but cache-line quotient filters: only their `expected_fpr` is a mean over tables.
     pub relative_spread: f64,
 }
 

@@ -4,9 +4,9 @@ use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread}
 use trommel::{AnyFilter, Filter, Insert};
 use trommel_testkit::stats::chi_square_critical;
 
-/// The number of keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. It is
-/// small enough that `expected_fpr` of a cuckoo filter counts the whole table: in tables of more than 2^20 slots, it
-/// counts only a part of the buckets.
+/// The number of keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. This
+/// number is small enough that `expected_fpr` of a cuckoo filter counts the whole table: in tables of more than 2^20
+/// slots, it counts only a part of the buckets.
 const KEYS: usize = 100_000;
 /// The number of keys of a filter without slots, divided by the number that it is planned for.
 const BLOOM_LOADS: [f64; 3] = [0.5, 1.0, 2.0];

@@ -55,7 +55,8 @@ use trommel_simd::Isa;
 pub struct CountingBloomFilter<S = Storage> {
     pub(crate) bits: BloomFilter<S>,
     pub(crate) counters: Counters<S>,
-    /// Whether the counters are known to agree with the bits and the overflow table; false in a trusted view.
+    /// Whether the counters are known to agree with the bits and the overflow table; false in a view that was
+    /// opened with [`CountingBloomFilter::parse_trusted`].
     is_checked: bool,
 }
 
@@ -481,8 +482,8 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.is_empty()
     }
 
-    /// Bytes of bits, counters and overflow table. An entry of the overflow table is counted as 16 bytes, as in the
-    /// container.
+    /// Bytes of bits, counters and overflow table. An entry of the overflow table is counted as 16 bytes, its size
+    /// in the frozen filter.
     fn memory_bytes(&self) -> usize {
         self.bits.memory_bytes() + self.counters.memory_bytes()
     }

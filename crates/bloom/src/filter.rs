@@ -171,7 +171,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// ```
     /// use trommel::{BloomFilter, SplitBlockBloom};
     /// assert_eq!(BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 7);
-    /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // always
+    /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // at any rate and size
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     #[must_use]
@@ -288,8 +288,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     }
 
     /// Computed from the bits that are set now, not from [`Filter::len`]. So the rate also holds after repeated
-    /// inserts, merges and folds. It assumes that the bits of an absent key are uniform and independent of each other.
-    /// Cost: one pass over the table.
+    /// inserts, merges and folds. The computation assumes that the bits of an absent key are uniform and independent of
+    /// each other. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))
     }

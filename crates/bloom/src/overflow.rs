@@ -1,4 +1,5 @@
-//! The overflow table: the counts that a counter of two bits cannot hold.
+//! The overflow table: the counts that a counter of two bits cannot hold. The *container* is the form of a filter as
+//! frozen bytes.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

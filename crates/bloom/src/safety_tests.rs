@@ -96,7 +96,7 @@ fn vector_kernels_refuse_a_table_of_another_length() {
     for isa in Isa::available().filter(|isa| *isa != Isa::Portable) {
         of_every_layout(|layout| {
             if layout.is_standard() && isa == Isa::Neon {
-                // This set runs the portable body, which reads and writes slices.
+                // On NEON, standard filters run the portable body, which reads and writes slices.
                 return;
             }
             let mut table = vec![0; UNITS * layout.unit_bytes()];

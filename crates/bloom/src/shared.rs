@@ -242,7 +242,7 @@ impl<L: Layout> Filter for SharedBloom<L> {
     }
 
     /// Computed from the set bits, as [`Filter::expected_fpr`] of [`Bloom`] is. Words are read one after the other,
-    /// while other threads may set bits. Cost: one pass over the table.
+    /// while other threads can set bits. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, self.words())
     }

@@ -1,5 +1,5 @@
 //! Filters that several threads insert into: they equal the filter of one thread byte for byte, and lookups never miss
-//! a key.
+//! an inserted key.
 #![cfg(target_has_atomic = "64")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,8 +2,8 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The size that is assumed if the processor does not report it. It is between the smallest and the largest L2 of usual
-/// cores, 256 KiB and 3 MiB.
+/// The size that is assumed if the processor reports no plausible size. The assumed size is between those of the
+/// smallest and the largest L2 of usual cores, 256 KiB and 3 MiB.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
 /// The sizes that are trusted. A smaller cache is probably no L2, and a larger one is probably shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;

@@ -88,7 +88,7 @@ impl Isa {
     pub const ALL: [Isa; 6] =
         [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather];
 
-    /// The name in kebab case, as [`Isa::active`] reads it.
+    /// The name in kebab case, as the environment variable `TROMMEL_ISA` gives it; see [`Isa::active`].
     ///
     /// ```
     /// use trommel::Isa;
@@ -223,7 +223,7 @@ const VARIABLE: &str = "TROMMEL_ISA";
 
 /// Bit of [`detected`]: detection has run.
 const HAS_RUN: u16 = 1;
-/// Bit of [`detected`]: gathers are fast. It is above the bits of the sets.
+/// Bit of [`detected`]: gathers are fast. This bit is above the bits of the sets.
 const FAST_GATHERS: u16 = 1 << 15;
 
 /// Sets are numbered from 1 on, in the order of [`Isa::ALL`]. A set that is missing in [`Isa::ALL`] would never be

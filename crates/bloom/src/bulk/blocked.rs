@@ -30,7 +30,7 @@ struct Pieces {
     count: usize,
     /// The distance between the first hashes of adjacent units, in a filter of a piece's size.
     step: u64,
-    /// The same distance in a filter of the size of the last piece, which may be shorter.
+    /// The same distance in a filter of the size of the last piece, which can be shorter.
     last_step: u64,
 }
 

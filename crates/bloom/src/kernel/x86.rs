@@ -42,8 +42,8 @@ pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
-    // Takes the even 32-bit lanes of both vectors. They come out interleaved by 128-bit halves, and are then put in
-    // order.
+    // Takes the even 32-bit lanes of both vectors. The lanes come out interleaved by 128-bit halves, and are then put
+    // in order.
     let pairs =
         _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(pairs))

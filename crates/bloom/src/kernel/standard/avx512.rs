@@ -157,9 +157,9 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         });
     }
 
-    /// Tests some bits of the `len` hashes at `list`. Writes an answer bit for each hash, and writes the hashes whose
-    /// bits are all set to `survivors`; returns the number of survivors. `list` and `survivors` may be the same
-    /// pointer, since the survivors written never overtake the hashes read.
+    /// Tests some bits of the `len` hashes at `list`. Writes an answer bit for each hash. The *survivors* are the
+    /// hashes whose tested bits are all set: writes them to `survivors`, and returns their number. `list` and
+    /// `survivors` can be the same pointer, since writing survivors never overtakes reading hashes.
     ///
     /// If `FIRST` is not 0, the pass tests the first `FIRST` bits instead of `bits`. The numbers of these bits are
     /// constants, so that bit 0 needs no multiplication. Without `FIRST`, the compiler left out this multiplication

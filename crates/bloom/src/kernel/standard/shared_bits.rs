@@ -32,7 +32,8 @@ impl<const ROOM: usize> Notes<ROOM> {
     #[inline(always)]
     fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
         let missing = bits & !load(&table[word]);
-        // `len` is always below `ROOM`; the remainder is cheaper than a bounds check.
+        // `len` is below `ROOM`, which is the largest number of notes of a group; the remainder is cheaper than a
+        // bounds check.
         self.0[len % ROOM] = (word, missing);
         len + usize::from(missing != 0)
     }
