@@ -99,10 +99,11 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Ok(())
     }
 
-    /// Never fails. Takes 8.5 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the key
-    /// sets. The limit is the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4
-    /// GiB, it is a quarter of the table. The memory never exceeds `bulk.scratch_bytes`. Without enough memory, or with
-    /// too few keys per piece of the table, keys are inserted without grouping.
+    /// Never fails. Takes about 9 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the
+    /// key sets; up to twice as much if the table has few pieces. The limit is the size of the table, but at least 256
+    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. The memory never exceeds
+    /// `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table, keys are inserted
+    /// without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
