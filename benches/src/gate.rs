@@ -220,7 +220,7 @@ mod tests {
         let lines = compare(&limits.unwrap(), &[count("new", "portable", 1)], &["portable"]);
         let seen: Vec<(&str, Verdict)> =
             lines.iter().map(|line| (&*line.bench, line.verdict)).collect();
-        // The bench for AVX2 is not reported, since this machine lacks AVX2.
+        // The bench for AVX2 is not reported, since the instruction sets passed to `compare` lack AVX2.
         assert_eq!(seen, [("new", Verdict::New), ("gone", Verdict::Gone)]);
     }
 

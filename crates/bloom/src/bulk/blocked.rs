@@ -1,8 +1,8 @@
 //! Large batches for layouts that confine a key's bits to one unit: each piece of the table is a filter of its own.
 //!
 //! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by
-//! one that a filter of the piece's size maps to the same unit and the same bits. Then the kernels of whole filters
-//! work on the pieces, which fit into the cache.
+//! one that a filter of the piece's size maps to the same unit of the piece and the same bits. Then the kernels of
+//! whole filters work on the pieces, which fit into the cache.
 
 use super::{MOST_PIECES, Table, in_chunks};
 use crate::filter::Bloom;

@@ -81,8 +81,8 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
 }
 
 /// The number of bits that a lookup of one key tests before it branches. If the lookup branched after every bit, each
-/// absent key would cost a mispredicted branch, since in a full filter about half of its bits are set. Three bits are
-/// rarely all set, and the lookup waits for their cache lines at the same time.
+/// absent key would cost a mispredicted branch, since in a full filter each of its bits is set about half of the time.
+/// Three bits are rarely all set, and the lookup waits for their cache lines at the same time.
 const BITS_A_BRANCH: u32 = 3;
 /// In tables of more bits than this (1 MiB, the size of many L2 caches), the first branch comes after two bits: a third
 /// cache line for every key costs more than the branch. Times in ns per absent key on a Zen 4 core, in tables of 12.5
