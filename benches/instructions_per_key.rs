@@ -1,5 +1,7 @@
 //! How many instructions per key do our filters take in batches, and the filters of other crates with one call per key?
 //!
+//! Also in our filters, removals and the lookups of `FilterView` have one call per key.
+//!
 //! Runs the operations of `single_keys` twice on each filter. The second time, calls `getpid` before and after each
 //! operation, so that a program that emulates this one can count the instructions between the two calls.
 //! `scripts/count-aarch64` does so. Writes a line for each operation, in the order of the calls:
@@ -9,9 +11,9 @@
 //! ```
 //!
 //! `group` is the number of a group of filters that are compared with each other, and `role` is `rival` or `ours`.
-//! `keys` is 0 for an operation that the filter lacks.
+//! `keys` is the number of keys that the operation gets, or 0 if the filter lacks the operation.
 //!
-//! With names as arguments, only groups that have a filter of such a name are counted. The filters are those of
+//! With names as arguments, only groups that have a filter of one of these names are counted. The filters are those of
 //! `subjects`, for 1e5 keys or with 2^17 slots, which fit into an L2 cache, and for 1e7 keys or with 2^24 slots, which
 //! do not.
 

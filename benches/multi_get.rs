@@ -26,7 +26,7 @@ const KINDS: [FilterKind; 7] = [
     FilterKind::CacheLineQuotient,
     FilterKind::Cuckoo,
 ];
-/// Bits per key of filter blocks: every kind in [`KINDS`] has blocks with this number.
+/// Bits per key of filter blocks. Every kind in [`KINDS`] has filter blocks with this number of bits per key.
 const BLOCK_BITS_PER_KEY: f64 = 12.0;
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -45,7 +45,7 @@ fn measure<P>(
     many: impl Fn(&[P], &mut Bitmap),
 ) {
     let keys = hashes(1, KEYS);
-    // Each way has its own absent keys, so that it does not find in cache what the other way has loaded.
+    // Each way has its own absent keys, so that their lookups do not find in cache what the other way has loaded.
     let absent = hashes(2, 2 * rounds);
     let mut times = [Vec::new(), Vec::new()];
     let mut found = Bitmap::new(0);
@@ -70,7 +70,11 @@ fn measure<P>(
             times[way].push(start.elapsed().as_nanos() as f64 / FILTERS as f64);
             assert!(found.get(owner), "{name} does not find a key");
             for (i, probe) in probes.iter().enumerate() {
-                assert_eq!(found.get(i), one(probe), "{name}: answer {i} differs");
+                assert_eq!(
+                    found.get(i),
+                    one(probe),
+                    "{name}: answer {i} differs from a single lookup"
+                );
             }
         }
     }

@@ -1,7 +1,8 @@
 //! What does it cost to open a frozen filter: as a view of its bytes, and as a copy?
 //!
-//! Both read every byte once for the checksum, and a second time to check the tables of counting, quotient and cuckoo
-//! filters: for example, they compare the bits of a counting filter with its counters.
+//! Both read every byte once for the checksum, and the tables of counting, quotient and cuckoo filters a second time to
+//! check them: for example, the bits of a counting filter are compared with its counters. The copy then reads every
+//! byte once more.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

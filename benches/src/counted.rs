@@ -11,7 +11,7 @@ pub const KEYS: usize = 8192;
 /// The instruction sets for which instructions are counted. Valgrind does not support AVX-512.
 pub const ISAS: [Isa; 2] = [Isa::Portable, Isa::Avx2];
 
-/// An operation.
+/// An operation whose instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// One batch of lookups, present and absent keys in alternation.
@@ -66,7 +66,7 @@ impl Op {
     /// Runs the operation. The caller counts its instructions.
     ///
     /// # Panics
-    /// If the filter is full, which a filter made for these keys is not.
+    /// If the filter is full. The filter that [`Op::prepare`] makes is not full when all its keys are inserted once.
     #[inline(always)]
     pub fn run(self, on: &mut Prepared) {
         let Prepared { filter, hashes, found, hits } = on;
@@ -108,7 +108,7 @@ pub fn all() -> impl Iterator<Item = (Op, FilterKind, Isa)> {
         .flat_map(move |op| FilterKind::ALL.iter().flat_map(move |kind| cases(op, *kind)))
 }
 
-/// The name of a bench: `contains_batch/split-block-bloom`.
+/// The name of a bench, for example `contains_batch/split-block-bloom`.
 #[must_use]
 pub fn bench_name(op: Op, kind: FilterKind) -> String {
     format!("{op}/{kind}")

@@ -1,13 +1,13 @@
 //! Compares counted instructions with the committed counts, and tells which benches take more instructions, take fewer,
-//! are new, or are missing. Also writes the CSV file of committed counts, and rows of a CSV file of earlier counts, the
-//! history.
+//! are new, or are missing. Also makes the text of the CSV file of committed counts, and rows of a CSV file of earlier
+//! counts, the history.
 
 use std::fmt::Write as _;
 
 /// The counts of one bench on one instruction set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// The bench: `contains_batch/split-block-bloom`.
+    /// The name of the bench, for example `contains_batch/split-block-bloom`.
     pub bench: String,
     /// The instruction set.
     pub isa: String,
@@ -32,11 +32,11 @@ const COMPILER: &str = "# ";
 const HEADER: &str = "bench,isa,instructions";
 
 impl Limits {
-    /// Reads the committed file.
+    /// Reads the text of the committed file.
     ///
     /// # Errors
     ///
-    /// A text that describes the first line that [`Limits::write`] would not have written.
+    /// A text that describes the first line that does not have the form of a line of [`Limits::write`].
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let compiler = lines.next().and_then(|line| line.strip_prefix(COMPILER));
@@ -220,7 +220,7 @@ mod tests {
         let lines = compare(&limits.unwrap(), &[count("new", "portable", 1)], &["portable"]);
         let seen: Vec<(&str, Verdict)> =
             lines.iter().map(|line| (&*line.bench, line.verdict)).collect();
-        // The bench for AVX2 is not reported, since this machine lacks AVX2.
+        // The bench for AVX2 is not reported, since the instruction sets passed to `compare` lack AVX2.
         assert_eq!(seen, [("new", Verdict::New), ("gone", Verdict::Gone)]);
     }
 

@@ -7,8 +7,8 @@
 //! | `insert_batch` | what does a batch of inserts cost, by kind and instruction set, in L2? |
 //! | `single_vs_batch` | from how many keys on is a batch faster than single lookups? |
 //! | `single_keys` | what does a call with one key cost, compared with other crates? |
-//! | `instructions_per_key` | how many instructions does a key take, compared with other crates? |
-//! | `multi_get` | what does looking one key up in many filters cost, one after the other and together? |
+//! | `instructions_per_key` | how many instructions does an operation take per key, compared with other crates? |
+//! | `multi_get` | what does looking one key up in many filters cost, one after the other and by one call? |
 //! | `hash_batch` | what does hashing a column of integers cost? |
 //! | `hash_columns` | what does hashing a column of integers or strings cost, as a batch and one by one? |
 //! | `open_frozen` | what does it cost to open a frozen filter, as a view and as a copy? |
@@ -28,7 +28,7 @@ use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert,
 /// The number of keys of a filter whose table, without counters, fits into 1 MiB at a false-positive rate of 1 %, for
 /// every kind.
 pub const KEYS_IN_L2: usize = 500_000;
-/// The expected false-positive rate of the filters.
+/// The false-positive rate that the filters are built for. Some kinds have a lower one.
 pub const FPR: f64 = 0.01;
 
 /// Returns `count` hashes. It is nearly certain that another seed gives none of these hashes.
@@ -52,7 +52,7 @@ pub fn empty(kind: FilterKind, isa: Isa, keys: usize) -> AnyFilter {
     }
 }
 
-/// A filter of the keys.
+/// A filter that holds `keys`.
 ///
 /// # Panics
 /// If the machine lacks the instruction set, or the filter is full.
@@ -77,9 +77,13 @@ pub fn verify(filter: &AnyFilter, keys: &[KeyHash], absent: &[KeyHash]) {
     assert_eq!(found.count_ones(), keys.len(), "{what} does not find a key");
     filter.contains_batch(absent, &mut found);
     for (i, hash) in absent.iter().enumerate() {
-        assert_eq!(found.get(i), filter.contains_hash(*hash), "{what}: batch and single differ");
+        assert_eq!(
+            found.get(i),
+            filter.contains_hash(*hash),
+            "{what}: batch and single differ at {i}"
+        );
     }
-    // Six standard deviations of a binomial count, plus one key for chance if few are expected.
+    // Six standard deviations of a binomial count, plus one key, which matters only if few are expected.
     let expected = filter.expected_fpr() * absent.len() as f64;
     let bound = expected + 6.0 * expected.sqrt() + 1.0;
     let reported = found.count_ones() as f64;

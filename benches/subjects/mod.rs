@@ -1,7 +1,8 @@
 //! Our filters and those of the other crates behind one trait, in the groups in which the benches compare them.
 //!
-//! Bloom filters have a false-positive rate of 1 %, and their rivals have the same number of bytes. Filters with slots
-//! have a load of 90 %, and store remainders (quotient) or fingerprints (cuckoo) of 8 bits.
+//! Our Bloom filters have a false-positive rate of 1 %. Their rivals have the same number of bytes, rounded down to
+//! whole blocks in `sbbf-rs-safe`. Filters with slots have a load of 90 %, and store remainders (quotient) or
+//! fingerprints (cuckoo) of 8 bits.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -15,7 +16,8 @@ use trommel_benches::{FPR, hashes};
 pub(crate) const CHUNK: usize = 4096;
 /// The most keys that lookups choose from: too many for a branch predictor to learn.
 pub(crate) const POOL: usize = 1 << 20;
-/// The most absent keys of a chunk that a filter may report as present: 5 %. At most 3 % are expected of any filter.
+/// The most absent keys of a chunk that a filter is allowed to report as present: 5 %. At most 3 % are expected of any
+/// filter.
 const MAX_REPORTED: usize = CHUNK / 20;
 /// The operations, in the order in which [`run_operations`] runs them.
 pub(crate) const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
@@ -79,7 +81,7 @@ macro_rules! slot_subjects {
 }
 slot_subjects!(QuotientFilter, CacheLineQuotient, CuckooFilter);
 
-/// A filter that gets the keys of a round as one batch. Removals have no batches.
+/// A filter that gets the keys of an operation as one batch. Removals have no batches, and still have one call per key.
 struct Batched<F> {
     filter: F,
     found: RefCell<Bitmap>,
@@ -123,7 +125,7 @@ subject!(subms_cuckoo_filter::CuckooFilter, |filter, hash|
     remove filter.delete_bytes(&hash.raw().to_le_bytes()));
 
 /// The hasher for crates that hash both keys and fingerprints with the hasher of the caller. A key is a `u64` that is a
-/// hash already, and is returned as it is; a fingerprint is hashed by a multiplication.
+/// hash already, and its hash is the same number. A fingerprint is hashed by a multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyOrFingerprint(u64);
 
@@ -172,8 +174,8 @@ impl Pools {
     /// The pools for filters that were filled with `keys`.
     pub(crate) fn new(group: &mut Group, keys: &[KeyHash]) -> Self {
         let present = keys[..keys.len().min(POOL)].to_vec();
-        // Filters that cannot remove would fill up with new keys. They insert keys that they have already, which costs
-        // the same in a Bloom filter.
+        // Filters that cannot remove would fill up with new keys. So they insert keys that they have already, which
+        // costs the same in a Bloom filter.
         let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
         let new = if can_remove {
             // A set does not insert a key that it reports as present, and removing that key would remove another one.
@@ -217,7 +219,7 @@ pub(crate) fn run_operations<T>(
         measure(&mut || reported = black_box(&*subject).count_keys(black_box(absent))),
         measure(&mut || found = black_box(&*subject).count_keys(black_box(present))),
     ];
-    assert!(reported <= MAX_REPORTED, "{name} reports {reported} of {CHUNK} absent keys");
+    assert!(reported <= MAX_REPORTED, "{name} finds {reported} of {CHUNK} absent keys");
     assert_eq!(found, CHUNK, "{name} does not find a key");
     let insert = measure(&mut || inserts = black_box(&mut *subject).insert_keys(black_box(new)));
     let remove = measure(&mut || removed = black_box(&mut *subject).remove_keys(black_box(new)));
@@ -229,7 +231,7 @@ pub(crate) fn run_operations<T>(
     [absent, present, inserts.then_some(insert), removed.map(|_| remove)]
 }
 
-/// Copies the bytes to an address that is a multiple of 64, as a mapped file is. The memory is never freed.
+/// Copies the bytes to an address that is a multiple of 64, like that of a mapped file. The memory is never freed.
 fn aligned(bytes: &[u8]) -> &'static [u8] {
     let buffer: &'static mut [u8] = vec![0; bytes.len() + 64].leak();
     let start = buffer.as_ptr().align_offset(64);
@@ -242,7 +244,7 @@ fn filled(mut filter: impl Subject + 'static, keys: &[KeyHash]) -> Box<dyn Subje
     Box::new(filter)
 }
 
-/// One of our filters with the keys. If `batches` is true, it gets the keys of a round in one call.
+/// One of our filters with the keys. If `batches` is true, the filter gets the keys of an operation in one call.
 fn ours<F>(filter: F, keys: &[KeyHash], batches: bool) -> Box<dyn Subject>
 where
     F: Filter + Insert + Subject + 'static,

@@ -13,7 +13,10 @@ fn few_probes_and_rounds_pass() {
     let text = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "the program failed: {messages}");
-    assert!(text.ends_with(" passed, 0 failed\n"), "another last line: {text}");
+    assert!(
+        text.ends_with(" passed, 0 failed\n"),
+        "the last line is not \"N passed, 0 failed\": {text}"
+    );
     for kind in trommel::FilterKind::ALL {
         assert!(
             text.lines().any(|line| line.starts_with(&format!("{kind},"))),

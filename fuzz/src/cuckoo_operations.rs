@@ -56,7 +56,7 @@ fn pair(geometry: &Geometry, hash: KeyHash) -> Pair {
 
 struct Run {
     filter: CuckooFilter,
-    /// The keys that must be found, each with its number of copies. In a set, this number is 1.
+    /// The hashes of the keys that must be found, each with its number of copies. In a set, this number is 1.
     keys: BTreeMap<u64, u64>,
     /// An upper bound on the number of stored fingerprints of each [`Pair`]; exact for a multiset.
     fingerprints: BTreeMap<Pair, u64>,
@@ -69,7 +69,8 @@ impl Run {
         pair(&self.filter.geometry(), hash)
     }
 
-    /// Chooses a hash: one of 256, the sum of `base` and a shifted byte, the hash of a key in the filter, or any hash.
+    /// Chooses a hash: one of 256 hashes, the sum of `base` and a shifted byte, the hash of a key in the filter, or any
+    /// hash.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         KeyHash::from_raw(match kind % 4 {
@@ -185,8 +186,8 @@ impl Run {
         }
     }
 
-    /// Inserts a batch. Then all of its keys must be found. If the batch fails, all keys before the one that failed
-    /// must be found.
+    /// Inserts a batch. Afterwards all keys of the batch must be found, or if the batch fails, all keys before the one
+    /// that failed.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let len = self.filter.len();
@@ -196,8 +197,8 @@ impl Run {
             assert_eq!(full.len, self.filter.len());
         }
         for hash in &hashes[..inserted] {
-            // If a set finds the fingerprint of another key, it inserts nothing. So the numbers of fingerprints are
-            // upper bounds.
+            // If a set finds the same fingerprint of another key, it inserts nothing, but this test counts the
+            // fingerprint. So the numbers of fingerprints are upper bounds.
             let new = self.filter.is_multiset() || !self.keys.contains_key(&hash.raw());
             self.note(*hash, new);
         }
@@ -230,8 +231,8 @@ impl Run {
         assert!(self.filter.remove_hash(hash), "a key that is held is not found");
         assert_eq!(self.filter.len(), len - 1);
         for left in [
-            self.keys.get_mut(&hash.raw()).expect("counted before"),
-            self.fingerprints.get_mut(&pair).expect("counted before"),
+            self.keys.get_mut(&hash.raw()).expect("a held key was not counted"),
+            self.fingerprints.get_mut(&pair).expect("its fingerprint was not counted"),
         ] {
             *left -= 1;
         }
@@ -261,7 +262,8 @@ impl Run {
         self.check();
     }
 
-    /// Merges a filter of the same geometry that has some of the same keys. A merge that fails must change nothing.
+    /// Merges another filter, which starts as an empty copy of this one and gets some keys. A merge that fails must
+    /// change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();
@@ -298,7 +300,7 @@ impl Run {
     /// Freezes the filter and reads it back.
     fn thaw(&mut self) {
         let bytes = self.filter.to_bytes();
-        self.filter = CuckooFilter::from_bytes(&bytes).expect("bytes that we froze");
+        self.filter = CuckooFilter::from_bytes(&bytes).expect("our own bytes are refused");
         assert!(self.filter.to_bytes() == bytes);
         self.check();
     }
@@ -309,7 +311,7 @@ impl Run {
         let len = self.filter.len() as u64;
         assert!(if self.filter.is_multiset() { len == held } else { len <= held });
         let bytes = self.filter.to_bytes();
-        let view = CuckooFilter::parse(&bytes).expect("bytes that we froze");
+        let view = CuckooFilter::parse(&bytes).expect("our own bytes are refused");
         let keys: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
         let (mut found, mut viewed) = (Bitmap::new(0), Bitmap::new(0));
         self.filter.contains_batch(&keys, &mut found);

@@ -1,4 +1,4 @@
-//! Checks that bytes from an untrusted source are either refused, or give a filter that behaves like any other.
+//! Checks that bytes from an untrusted source are either refused, or give a filter that behaves like any other filter.
 //!
 //! The first byte of an input selects one of three uses of the other bytes:
 //!
@@ -46,8 +46,9 @@ fn repaired(data: &[u8]) -> Vec<u8> {
 }
 
 /// A frozen quotient filter with few slots. The first bytes of `data` choose its options, the number of keys for which
-/// it is sized, and the number of keys that its header states. The rest, cut or extended by zeros to the right length,
-/// is its table. So the bytes are a valid filter, except perhaps for the table and the number in the header.
+/// it is sized, and the number of keys that its header states. The other bytes of `data`, cut or extended by zeros to
+/// the right length, are its table. So the bytes are a valid filter, except perhaps for the table and the number in the
+/// header.
 fn with_table(data: &[u8]) -> Vec<u8> {
     let mut input = Input(data);
     let flags = input.byte();
@@ -65,7 +66,7 @@ fn with_table(data: &[u8]) -> Vec<u8> {
         other => panic!("a quotient filter was asked for, but this is {}", other.kind()),
     }
     let bytes = filter.to_bytes();
-    let parsed = container::parse(&bytes).expect("bytes that we froze");
+    let parsed = container::parse(&bytes).expect("our own bytes are refused");
     let len = u64::from(input.short());
     let mut payload = input.0.to_vec();
     payload.resize(parsed.payload().len(), 0);
@@ -142,12 +143,12 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
         Err(full) => full.inserted,
     };
     assert_eq!(answers(&filter, &hashes[..inserted]).count_ones(), inserted);
-    AnyFilter::from_bytes(&filter.to_bytes()).expect("bytes that we froze");
+    AnyFilter::from_bytes(&filter.to_bytes()).expect("our own bytes are refused");
 }
 
-/// Uses a quotient filter further. Lists its fingerprints, removes them from a copy and inserts them again. Inserts keys
-/// into a second copy, which can become full. Merges the second copy into the first, in which there can be too little
-/// room. Resizes further copies.
+/// Uses a quotient filter further. Lists its fingerprints, removes them from a copy and inserts them again. Inserts
+/// keys into a second copy, which can become full. Merges the second copy into the first, in which there can be too
+/// little room. Resizes further copies.
 fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     let geometry = filter.geometry();
     let fingerprints: Vec<u64> = filter.fingerprints().collect();
@@ -174,7 +175,7 @@ fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
         let is_inserted = full.insert_hash(hash).is_ok();
         assert!(!is_inserted || full.contains_hash(hash));
     }
-    Quotient::<L>::from_bytes(&full.to_bytes()).expect("bytes that we froze");
+    Quotient::<L>::from_bytes(&full.to_bytes()).expect("our own bytes are refused");
     let before = emptied.to_bytes();
     if emptied.merge(&full).is_err() {
         assert!(emptied.to_bytes() == before);
@@ -183,7 +184,7 @@ fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
         let mut resized = filter.clone();
         if resize(&mut resized).is_ok() {
             assert!(resized.fingerprints().eq(fingerprints.iter().copied()));
-            Quotient::<L>::from_bytes(&resized.to_bytes()).expect("bytes that we froze");
+            Quotient::<L>::from_bytes(&resized.to_bytes()).expect("our own bytes are refused");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads numbers from the bytes of an input. After the last byte, every number is read as if zeros followed.
+//! Reads numbers from the bytes of an input. Numbers are read as if zeros followed the last byte.
 
 /// The bytes of an input that are not read yet.
 #[derive(Debug)]

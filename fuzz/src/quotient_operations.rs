@@ -49,14 +49,15 @@ struct Run<L: Layout> {
     filter: Quotient<L>,
     /// The number of copies of each fingerprint.
     held: BTreeMap<u64, u64>,
-    /// Fingerprints at or a little above this number are chosen often.
+    /// Fingerprints at this number or up to `255 << 15` above it are chosen often.
     base: u64,
 }
 
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // If the fingerprints have too few bits for a filter that grows at this load, the filter does not grow.
+        // If the fingerprints have too few bits for a filter that grows at this load, the filter is built without
+        // growth.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -170,7 +171,8 @@ impl<L: Layout> Run<L> {
                 assert_eq!((full.inserted, full.len), (0, self.filter.len()));
                 match full.why {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
-                    // A filter that must grow cannot grow if a cluster at its end would not fit into the larger table.
+                    // A filter that must grow cannot do so if the cluster at the end of its table would not fit into
+                    // the larger table.
                     WhyFull::Slots => {
                         assert!(
                             !self.fits(f) || self.cannot_grow(),
@@ -192,8 +194,8 @@ impl<L: Layout> Run<L> {
         must_grow && matches!(self.filter.clone().grow(), Err(ResizeError::TooSmall { .. }))
     }
 
-    /// Whether the table has a slot for one more copy of a fingerprint. Runs are laid out one behind another, and none
-    /// begins before its home slot.
+    /// Whether the table has a slot for one more copy of a fingerprint. A run holds the fingerprints of one home slot.
+    /// Runs are laid out one behind another, and no run begins before its home slot.
     fn fits(&self, f: u64) -> bool {
         let geometry = self.filter.geometry();
         let mut held = self.held.clone();
@@ -225,7 +227,7 @@ impl<L: Layout> Run<L> {
         assert_eq!(self.filter.count_hash(hash), held.saturating_sub(1));
     }
 
-    /// Compares batched lookups, single lookups and counts with the number of copies.
+    /// Compares batched lookups, single lookups and counts with the numbers of copies in `held`.
     fn ask(&mut self, input: &mut Input<'_>) {
         let mut hashes = self.hashes(input);
         hashes.extend(self.held.keys().take(300).map(|f| self.hash_of(*f)));
@@ -267,8 +269,8 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// Merges a filter of this size, or of twice this size, that has some of the same fingerprints. A merge that fails
-    /// must change nothing.
+    /// Merges a filter of the same size or of twice the size, which can have some of the same fingerprints. A merge
+    /// that fails must change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();
@@ -305,19 +307,19 @@ impl<L: Layout> Run<L> {
     /// Freezes the filter and reads it back.
     fn thaw(&mut self) {
         let bytes = self.filter.to_bytes();
-        let thawed = Quotient::<L>::from_bytes(&bytes).expect("bytes that we froze");
+        let thawed = Quotient::<L>::from_bytes(&bytes).expect("our own bytes are refused");
         assert!(thawed.to_bytes() == bytes);
         self.check();
         self.filter = thawed;
     }
 
-    /// Checks all fingerprints of the filter, and those of a view of its bytes.
+    /// Compares all fingerprints of the filter, and those of a view of its bytes, with `held`.
     fn check(&self) {
         assert_eq!(self.filter.len() as u64, self.held.values().sum::<u64>());
         let expected = self.held.iter().flat_map(|(f, n)| std::iter::repeat_n(*f, *n as usize));
         assert!(self.filter.fingerprints().eq(expected));
         let bytes = self.filter.to_bytes();
-        let view = Quotient::<L, &[u8]>::parse(&bytes).expect("bytes that we froze");
+        let view = Quotient::<L, &[u8]>::parse(&bytes).expect("our own bytes are refused");
         assert!(view.fingerprints().eq(self.filter.fingerprints()));
     }
 }

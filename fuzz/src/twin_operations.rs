@@ -1,5 +1,5 @@
 //! Runs the same operations on two filters of one kind, one in portable code and one on any instruction set. Their
-//! bytes must stay equal, all keys must be found, and no count of a key may be too low.
+//! bytes must stay equal, all keys must be found, and the count of a key must not be too low.
 
 use super::input::Input;
 use std::collections::BTreeMap;
@@ -57,8 +57,8 @@ struct Twins {
 }
 
 impl Twins {
-    /// Does the same to both filters, and returns the result. Panics unless both give the same result and then have the
-    /// same bytes.
+    /// Calls `change` with both filters, and returns the result. Panics unless both calls give the same result and the
+    /// filters then have the same bytes.
     fn both<R: PartialEq + std::fmt::Debug>(
         &mut self,
         mut change: impl FnMut(&mut AnyFilter) -> R,
@@ -86,9 +86,9 @@ struct Run {
     spec: FilterSpec,
     isa: Isa,
     twins: Twins,
-    /// Whether copies of a key are counted, so that keys can be removed.
+    /// Whether the filters count the copies of a key, so that keys can be removed.
     counts_copies: bool,
-    /// The keys that must be found, each with the number of copies that were inserted and not removed.
+    /// The hashes of the keys that must be found, each with the number of copies that were inserted and not removed.
     keys: BTreeMap<u64, u64>,
     operations: u64,
 }
@@ -153,7 +153,10 @@ impl Run {
             Ok(_) => self.note(&[hash]),
             Err(full) => {
                 assert_eq!(full.inserted, 0);
-                assert!(self.twins.portable.to_bytes() == before, "{full} changed the filter");
+                assert!(
+                    self.twins.portable.to_bytes() == before,
+                    "a refused insert changed the filter: {full}"
+                );
             }
         }
     }
@@ -192,7 +195,7 @@ impl Run {
         }
     }
 
-    /// Merges a filter of some keys into both filters. If that fails, both must be as before.
+    /// Merges a filter of some keys into both filters. If the merge fails, both must be as before.
     fn merge(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut others = self.spec.isa(Isa::Portable).build().expect("built before, as `portable`");
@@ -202,19 +205,22 @@ impl Run {
         match self.twins.both(|filter| filter.merge(&others)) {
             Ok(()) => self.note(&hashes[..inserted]),
             Err(error) => {
-                assert!(self.twins.portable.to_bytes() == before, "{error} changed the filter");
+                assert!(
+                    self.twins.portable.to_bytes() == before,
+                    "a refused merge changed the filter: {error}"
+                );
             }
         }
     }
 
-    /// Freezes the filter and reads it back, as a view and as an owned filter.
+    /// Freezes the filter that is not portable, and reads it back as a view and as an owned filter.
     fn thaw(&mut self) {
         let bytes = self.twins.other.to_bytes();
-        let view = FilterView::parse(&bytes).expect("our own bytes");
+        let view = FilterView::parse(&bytes).expect("our own bytes are refused");
         for key in self.keys.keys() {
             assert!(view.contains_hash(KeyHash::from_raw(*key)), "a key is not found in a view");
         }
-        let thawed = AnyFilter::from_bytes(&bytes).expect("our own bytes");
+        let thawed = AnyFilter::from_bytes(&bytes).expect("our own bytes are refused");
         assert!(thawed.to_bytes() == bytes);
     }
 
@@ -228,9 +234,13 @@ impl Run {
         let hashes: Vec<KeyHash> = self.keys.keys().map(|key| KeyHash::from_raw(*key)).collect();
         self.operations += hashes.len() as u64;
         let mut block = portable.build(&hashes);
-        assert!(other.build(&hashes) == block, "{} builds other bytes", other.name());
+        assert!(
+            other.build(&hashes) == block,
+            "{}: the block differs by instruction set",
+            other.name()
+        );
         assert_eq!(other.verify(&block), Ok(()));
-        assert!(hashes.iter().all(|hash| other.may_match(&block, *hash)), "a key is not found");
+        assert!(hashes.iter().all(|hash| other.may_match(&block, *hash)), "a block lacks a key");
         let at = usize::from(input.short()) % block.len().max(1);
         if let Some(byte) = block.get_mut(at) {
             *byte ^= 1 << (input.byte() % 8);
@@ -272,7 +282,7 @@ impl Run {
         self.operations += hashes.len() as u64;
         let mut found = Bitmap::new(0);
         self.twins.other.contains_batch(&hashes, &mut found);
-        assert_eq!(found.count_ones(), hashes.len(), "a key is not found");
+        assert_eq!(found.count_ones(), hashes.len(), "a batch does not find a key");
         if self.counts_copies {
             for (key, copies) in &self.keys {
                 let count = self.twins.other.count_hash(KeyHash::from_raw(*key));

@@ -7,9 +7,9 @@
 //!
 //! The counts come from the files that Gungraun has written to DIR or, without `--gungraun`, from a run of this program
 //! itself under Callgrind. Compares them with the committed counts in the file of `--limits` or, with `--update`,
-//! replaces that file. With `--history`, also appends the counts to a CSV file. TEXT names the compiler; the counts of
-//! another compiler are not compared. Exits with 3 on a regression, 2 on a wrong argument or any other error, 1 if the
-//! benches are not those in the committed file.
+//! replaces that file. With `--history`, also appends the counts to a CSV file. TEXT names the compiler; if
+//! the committed counts are those of another compiler, a higher count is no regression. Exits with 3 on a regression, 2
+//! on a wrong argument or any other error, 1 if the benches are not those in the committed file.
 
 use std::env;
 use std::error::Error;
@@ -24,8 +24,8 @@ use trommel_benches::gate::{
 };
 use trommel_callgrind::{Part, Simulated, command, counted};
 
-/// With this argument, the program runs the operations whose instructions are counted. It calls itself with this
-/// argument, under Callgrind.
+/// With this argument, the program runs the operations whose instructions are counted. Without `--gungraun`, the
+/// program starts itself with this argument under Callgrind.
 const RUN: &str = "--run-counted";
 
 #[derive(Debug, Default)]

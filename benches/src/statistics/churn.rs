@@ -18,12 +18,13 @@ const REPLACED: usize = 16;
 const GUARANTEED: f64 = super::FULL;
 
 /// The columns of the CSV file. `keys` is the number of keys in the filter. In all `rounds` rounds together, `replaced`
-/// keys were replaced. `refused` counts the inserts that failed, and `lost` the keys that were not found or could not
-/// be removed. `hits` is the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and
-/// `deviations` the distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a
-/// filter of the same keys without removals. For a cuckoo filter, `bound` is the false-positive rate that it approaches
-/// if its keys are replaced again and again. For other kinds, `bound` equals `fresh`. `full` is the load at which the
-/// first insert is refused after the rounds, and `fresh_full` that load of the filter without removals.
+/// keys were removed, and other keys inserted in their place. `refused` counts the inserts that failed, and `lost` the
+/// keys that were not found or could not be removed. `hits` is the number of false positives of `probes` lookups,
+/// `expected` the filter's `expected_fpr`, and `deviations` the distance of `hits` from its expectation in standard
+/// deviations. `fresh` is the `expected_fpr` of a filter of the same keys without removals. For a cuckoo filter,
+/// `bound` is the false-positive rate that it approaches if its keys are replaced again and again. For other kinds,
+/// `bound` equals `fresh`. `full` is the load at which the first insert is refused after the rounds, and `fresh_full`
+/// that load of the filter without removals.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
@@ -52,7 +53,7 @@ struct Held {
     filter: AnyFilter,
     hashes: Vec<KeyHash>,
     multiset: bool,
-    /// The next key that was never inserted.
+    /// The lowest key that was not drawn yet. Keys are drawn in ascending order to be inserted.
     next: u64,
     /// The number of inserts that were refused.
     refused: u64,
@@ -135,9 +136,9 @@ impl Held {
 /// every lookup searches two buckets.
 ///
 /// A multiset has the rate [`fpr_with`](CuckooFilter::fpr_with) of its keys, the equation by which filters are sized. A
-/// set stores no fingerprint that a lookup of its key finds already. So a lookup compares its fingerprint with
-/// stored fingerprints that all differ. Their number is 8 times the load on average. The rate is this number, times the
-/// probability that the fingerprint of an absent key equals a given one of them.
+/// set stores no fingerprint that a lookup of its key finds already. So a lookup compares the fingerprint of its key
+/// with stored fingerprints that all differ. Their number is 8 times the load on average. The rate is this number,
+/// times the probability that the fingerprint of an absent key equals a given stored one.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {
@@ -149,8 +150,8 @@ fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> 
 }
 
 /// Returns the relative standard deviation of the rate of a cuckoo filter with `keys` fingerprints; 0 for other kinds.
-/// A fingerprint of 0 is stored as 1. So an absent key has the fingerprint 1 with twice the probability of any other,
-/// and a stored 1 is found twice as often. The number of stored ones is binomial.
+/// A fingerprint of 0 is stored as 1. So an absent key has the fingerprint 1 with twice the probability of any other
+/// fingerprint, and a stored 1 is found twice as often. The number of stored fingerprints of 1 is binomial.
 fn spread_of_ones(subject: Subject, keys: usize) -> f64 {
     match (subject.kind, subject.bits) {
         (FilterKind::Cuckoo, Some(bits)) => (2.0 * (-f64::from(bits)).exp2() / keys as f64).sqrt(),

@@ -25,7 +25,7 @@ pub struct Effort {
     pub rounds: u32,
     /// A count fails if it is further than this number of standard deviations from its expectation.
     pub sigmas: f64,
-    /// The only instruction set to use; `None` stands for all sets of the machine.
+    /// The only instruction set to use; `None` stands for all sets that the machine has.
     pub isa: Option<Isa>,
 }
 
@@ -92,7 +92,7 @@ impl Subject {
     }
 }
 
-/// A filter with more than 4096 slots accepts distinct keys at least up to this load.
+/// A filter with more than 4096 slots, of every kind that has slots, accepts distinct keys at least up to this load.
 const FULL: f64 = 0.95;
 
 /// The results of a run.
@@ -152,14 +152,14 @@ pub struct Counted {
     pub probes: u64,
     /// The expected rate: `expected_fpr` of the filter.
     pub expected: f64,
-    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. It is 0 for all
-    /// kinds but cache-line quotient filters: only their `expected_fpr` is a mean over tables.
+    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. The quotient is 0
+    /// for all kinds but cache-line quotient filters: only their `expected_fpr` is a mean over tables.
     pub relative_spread: f64,
 }
 
 impl Counted {
     /// The distance of the count from its expectation in standard deviations. The variance is that of a binomial count,
-    /// plus that of the filter's own rate.
+    /// plus the variance that comes from the filter's own rate.
     #[must_use]
     pub fn deviations(&self) -> f64 {
         let mean = self.probes as f64 * self.expected;

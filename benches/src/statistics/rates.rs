@@ -4,9 +4,9 @@ use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread}
 use trommel::{AnyFilter, Filter, Insert};
 use trommel_testkit::stats::chi_square_critical;
 
-/// The number of keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. It is
-/// small enough that `expected_fpr` of a cuckoo filter counts the whole table: in tables of more than a million slots,
-/// it counts only every n-th bucket.
+/// The number of keys that fill a filter with slots to 95 %, or for which a filter without slots is planned. This
+/// number is small enough that `expected_fpr` of a cuckoo filter counts the whole table: in tables of more than 2^20
+/// slots, it counts only a part of the buckets.
 const KEYS: usize = 100_000;
 /// The number of keys of a filter without slots, divided by the number that it is planned for.
 const BLOOM_LOADS: [f64; 3] = [0.5, 1.0, 2.0];
@@ -20,8 +20,8 @@ pub const COLUMNS: &str = "kind,bits,load,isa,keys,probes,hits,expected,spread,d
 /// Measures every case. Reports each filter to `progress` when it is done.
 ///
 /// # Errors
-/// The text of the library's error, if a filter cannot be made or filled. A text that names the kind, if the same keys
-/// give different bytes on two instruction sets.
+/// A text that names the kind: the library's error if a filter cannot be made or filled, or a text that says that the
+/// same keys give different bytes on two instruction sets.
 pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, String> {
     let mut outcome = Outcome::new(COLUMNS);
     let (mut squares, mut counts) = (0.0, 0);
@@ -64,7 +64,7 @@ pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, S
             }
         }
         let same = hits.iter().all(|count| *count == hits[0]);
-        outcome.claim(same, || format!("{}: instruction sets differ: {hits:?}", subject.kind));
+        outcome.claim(same, || format!("{}: hits per instruction set: {hits:?}", subject.kind));
     }
     let critical = chi_square_critical(counts, effort.sigmas);
     outcome.claim(squares <= critical, || {

@@ -1,7 +1,7 @@
 //! Inserts that cannot fail.
 //!
-//! A Bloom filter is never full: more keys than planned only raise its false-positive rate. So the methods here return
-//! no error. Code that is generic over kinds calls [`Insert`](trommel_base::Insert) and
+//! A Bloom filter is never full: it accepts more keys than planned, at a higher false-positive rate. So the methods
+//! here return no error. Code that is generic over kinds calls [`Insert`](trommel_base::Insert) and
 //! [`InsertShared`](trommel_base::InsertShared) instead, whose errors never occur for a Bloom filter.
 
 use crate::counting::CountingBloomFilter;
@@ -34,7 +34,7 @@ macro_rules! infallible_inserts {
     ([$($generics:tt)*] $filter:ty, $example:literal, &$($mutable:ident)?) => {
         impl<$($generics)*> $filter {
             /// Inserts a key; returns true if that changed a bit or, in a [`CountingBloomFilter`], a counter. Never
-            /// fails: more keys than planned only raise the false-positive rate.
+            /// fails: a filter with more keys than planned only has a higher false-positive rate.
             ///
             /// Cost: the cache lines of the key's bits; in a [`CountingBloomFilter`] also those of the key's counters,
             /// and in a `SharedBloom` also that of the number of inserts.

@@ -55,7 +55,8 @@ impl<L: Layout> BlockTable for Bloom<L> {
     }
 }
 
-/// Whether the layout allows keys that set `hashes` bits, and a table of this length. The table may contain any bytes.
+/// Whether the layout allows keys that set `hashes` bits, and a table of this length. The bytes of the table do not
+/// matter.
 #[inline(always)]
 fn is_table<L: Layout>(hashes: u8, table: &[u8]) -> bool {
     L::HASHES.contains(&hashes.into())

@@ -216,8 +216,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     }
 
     /// Decrements the counter at a position; true if it becomes zero. A stuck counter does not change. Neither does a
-    /// counter at zero, which a removal meets only if this removal or an earlier one was of a key that the filter did
-    /// not hold.
+    /// counter at zero. A removal finds a counter at zero only if this removal or an earlier one was of a key that the
+    /// filter did not hold.
     pub(crate) fn decrement(&mut self, position: u64) -> bool {
         let ceiling = self.width.ceiling();
         match (self.cell(position), self.width) {
@@ -248,12 +248,12 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
-    /// Splits the counters into pieces of `2^positions_log2` positions; `positions_log2` must be at least 3. Each piece
-    /// gets its part of the overflow table. The whole table's overflow table is empty until
-    /// [`Counters::join_overflows`] restores it.
+    /// Splits the counters into pieces of `2^positions_log2` positions; the last piece can have fewer. The caller must
+    /// ensure that `positions_log2` is at least 3. Each piece gets its part of the overflow table. After this call,
+    /// `self.overflow` is empty until [`Counters::join_overflows`] restores it.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if there is no memory for the list of pieces. Nothing was changed.
+    /// [`OutOfMemory`] if there is no memory for the list of pieces. The counters are then unchanged.
     pub(crate) fn pieces(
         &mut self,
         positions_log2: u32,
@@ -273,7 +273,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         Ok(pieces)
     }
 
-    /// Restores the overflow table from those of all pieces.
+    /// Restores the overflow table of the whole table from the overflow tables of all pieces, in their order.
     pub(crate) fn join_overflows(
         &mut self,
         overflows: Vec<BTreeMap<u64, u64>>,

@@ -16,7 +16,8 @@ use trommel_base::{
 use trommel_simd::Isa;
 
 /// A standard Bloom filter with a counter for every bit. The bit is set exactly if the counter is above zero. So
-/// lookups read only bits, as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the counters.
+/// lookups read only bits, and are as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the
+/// counters.
 ///
 /// Memory: 5 bits per position with [`CounterWidth::Four`]; 3 bits with [`CounterWidth::Two`], and 16 frozen bytes
 /// (somewhat more in memory) for each counter above 2. If as many distinct keys are inserted as planned, at a
@@ -31,8 +32,9 @@ use trommel_simd::Isa;
 ///   allocate the nodes of this table, of less than 300 bytes each. In a filter that was read from bytes, the first
 ///   change of the table allocates all its nodes. If the system refuses this memory, the program ends.
 ///
-/// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If it
-/// does, by a false positive, the removal decrements counters of other keys, and lookups can then miss these keys.
+/// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If the
+/// lookup finds the key, by a false positive, the removal decrements counters of other keys, and lookups can then miss
+/// these keys.
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
 /// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone, and half
@@ -53,7 +55,8 @@ use trommel_simd::Isa;
 pub struct CountingBloomFilter<S = Storage> {
     pub(crate) bits: BloomFilter<S>,
     pub(crate) counters: Counters<S>,
-    /// Whether the counters are known to agree with the bits; false in a trusted view.
+    /// Whether the counters are known to agree with the bits and the overflow table; false in a view that was
+    /// opened with [`CountingBloomFilter::parse_trusted`].
     is_checked: bool,
 }
 
@@ -68,8 +71,9 @@ impl CountingBloomFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, or if the
-    /// memory is refused.
+    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
+    /// if the memory is refused, or if the instruction set that the environment variable `TROMMEL_ISA` names cannot be
+    /// used.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
@@ -99,7 +103,7 @@ impl CountingBloomFilter {
         self.bits.backing()
     }
 
-    /// Removes all keys and keeps the memory.
+    /// Removes all keys, and keeps the memory of bits and counters. The memory of an overflow table is freed.
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter};
@@ -205,7 +209,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.geometry()
     }
 
-    /// How many counters a key increments.
+    /// The number of increments per key. Two increments of one key can be of the same counter.
     #[must_use]
     pub fn hash_count(&self) -> u32 {
         self.bits.hash_count()
@@ -339,8 +343,8 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     }
 
     /// Like [`CountingBloomFilter::parse`], for bytes that were verified before. Does not compute the checksum of the
-    /// payload, and does not compare the counters with the bits; lookups read only bits. Still checks the overflow
-    /// table of compact counters. See [`container::parse_trusted`].
+    /// payload, and does not compare the counters with the bits, since lookups read only bits. Still checks that the
+    /// entries of an overflow table are sorted and in range. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter};
@@ -460,11 +464,12 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.hasher()
     }
 
-    /// Inserts minus removals, but never below 0: the number of copies held if only inserted copies were removed.
+    /// Inserts minus removals, but never below 0: the number of copies held if only inserted copies were removed. A
+    /// merge adds the `len` of the other filter.
     ///
     /// A removal is refused if a lookup does not find the key. All other removals are counted: also the removal of a
-    /// false positive, and that of a key whose four-bit counters stick. Lookups find such a key however often it is
-    /// removed. So after such a removal `len` may be less than the number of copies held.
+    /// false positive, and that of a key whose four-bit counters are all stuck. Lookups find a key with stuck counters
+    /// however often it is removed. So after such removals, `len` can be less than the number of copies held.
     fn len(&self) -> usize {
         self.bits.len()
     }
@@ -477,8 +482,8 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.is_empty()
     }
 
-    /// Bytes of bits, counters and overflow table. An entry of the overflow table is counted as 16 bytes, as in the
-    /// container.
+    /// Bytes of bits, counters and overflow table. An entry of the overflow table is counted as 16 bytes, its size
+    /// in the frozen filter.
     fn memory_bytes(&self) -> usize {
         self.bits.memory_bytes() + self.counters.memory_bytes()
     }
@@ -504,7 +509,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
         for position in positions(self.geometry(), hash.raw()) {
             changed |= self.counters.increment(position);
         }
-        // If this sets a bit, the bit's counter was zero, so `changed` is already true.
+        // If the next line sets a bit, the bit's counter was zero, so `changed` is already true.
         self.bits.add_hash(hash);
         changed
     }
@@ -567,7 +572,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Remove for CountingBloomFilter<S> {
 }
 
 impl<S: AsRef<[u8]>> Count for CountingBloomFilter<S> {
-    /// The smallest of the key's counters. With counters of four bits, 15 means 15 or more.
+    /// The smallest of the key's counts. With counters of four bits, 15 means 15 or more.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         let counts =
             positions(self.geometry(), hash.raw()).map(|position| self.counters.count(position));

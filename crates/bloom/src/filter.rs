@@ -49,8 +49,9 @@ impl<L: Layout> Bloom<L> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, or if the
-    /// memory is refused.
+    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
+    /// if the memory is refused, or if the instruction set that the environment variable `TROMMEL_ISA` names cannot be
+    /// used.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
@@ -60,13 +61,13 @@ impl<L: Layout> Bloom<L> {
     /// ```
     /// use trommel::{CacheLineBloom, Filter, SplitBlockBloom};
     /// let filter = SplitBlockBloom::builder().keys(1000).fpr(0.005).seed(42).build()?;
-    /// // The lowest rate that 50,000 keys can have in 100,000 bytes.
+    /// // The lowest false-positive rate that 50,000 keys can have in 100,000 bytes.
     /// let filter = CacheLineBloom::builder().keys(50_000).memory_bytes(100_000).build()?;
     /// assert_eq!(filter.memory_bytes(), 99_968); // whole cache lines of 64 bytes
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
-    /// An option that only another kind of filter has does not compile:
+    /// An option that this kind of filter lacks does not compile:
     ///
     /// ```compile_fail
     /// use trommel::SplitBlockBloom;
@@ -165,12 +166,12 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         self.geometry
     }
 
-    /// The number of bits that each key sets.
+    /// The number of bits that each key sets. In the standard and register layouts, some of these bits can coincide.
     ///
     /// ```
     /// use trommel::{BloomFilter, SplitBlockBloom};
     /// assert_eq!(BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 7);
-    /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // always
+    /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // at any rate and size
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     #[must_use]
@@ -268,9 +269,9 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
-    /// True if [`Filter::len`] is 0 and no bit is set. Bits may be set although `len` is 0: in the bits of a counting
-    /// filter whose counters stuck, in frozen bytes whose header says so, in a view of a Parquet bitset, or after
-    /// [`Bloom::intersect`] with such a filter.
+    /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0: in the bits of a counting
+    /// filter whose counters stuck, in frozen bytes whose header states a `len` of 0, in a view of a Parquet bitset,
+    /// and after [`Bloom::intersect`] with such a filter.
     ///
     /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {
@@ -286,8 +287,9 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         L::unit(self.geometry, 0).is_some()
     }
 
-    /// Computed from the bits that are set now, not from [`Filter::len`]. So it is exact for uniform hashes, even after
-    /// repeated inserts, merges and folds. Cost: one pass over the table.
+    /// Computed from the bits that are set now, not from [`Filter::len`]. So the rate also holds after repeated
+    /// inserts, merges and folds. The computation assumes that the bits of an absent key are uniform and independent of
+    /// each other. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))
     }

@@ -29,7 +29,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// ```
     ///
     /// # Errors
-    /// Never. The method of other kinds returns errors.
+    /// Never. The methods of other kinds can return errors.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         Ok(())
     }
@@ -66,7 +66,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         HEADER_BYTES + self.table.as_ref().len()
     }
 
-    /// Writes the frozen filter without copying the table.
+    /// Writes the frozen filter to `to`, without copying the table in memory.
     ///
     /// ```
     /// use trommel::BloomFilter;

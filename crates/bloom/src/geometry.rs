@@ -6,6 +6,6 @@
 pub struct Geometry {
     /// The number of units of the table, at least 1.
     pub units: u64,
-    /// The number of bits that a key sets. In the standard and register layouts, some of these bits may coincide.
+    /// The number of bits that a key sets. In the standard and register layouts, some of these bits can coincide.
     pub hashes: u32,
 }

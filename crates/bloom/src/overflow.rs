@@ -1,4 +1,5 @@
-//! The overflow table: the counts that a counter of two bits cannot hold.
+//! The overflow table: the counts that a counter of two bits cannot hold. The *container* is the form of a filter as
+//! frozen bytes.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -106,8 +107,9 @@ impl<S: AsRef<[u8]>> Overflow<S> {
         }
     }
 
-    /// A copy of the table that owns its memory. The copy has the entries as bytes, since [`Storage`] can report that
-    /// the system refuses memory, and a map cannot. The first change of the copy makes a map of them.
+    /// A copy of the overflow table that owns its memory. The copy has the entries as bytes, since [`Storage`] can
+    /// report that the system refuses memory, and a map cannot. The first change of the copy makes a map of these
+    /// entries.
     pub(crate) fn to_owned_table(&self) -> Result<Overflow<Storage>, OutOfMemory> {
         if self.len() == 0 {
             return Ok(Overflow::default());
@@ -134,7 +136,7 @@ impl<S: AsRef<[u8]>> Overflow<S> {
         }
         match self {
             Self::Map(map) => map,
-            Self::Frozen(_) => unreachable!("the entries were copied into a map above"),
+            Self::Frozen(_) => unreachable!("the frozen entries were not copied into a map"),
         }
     }
 }

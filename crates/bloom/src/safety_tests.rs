@@ -1,8 +1,8 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks,
-//! and these tests must then fail.
+//! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
+//! a time, and a test must then fail.
 //!
-//! A call that should be refused gets hashes of 0 only, whose unit is the first. So without a check, its accesses stay
-//! within the table.
+//! A call that should be refused gets hashes of 0 only, whose bits are in the first unit. So even without the check,
+//! the call accesses no unit that the table lacks.
 
 use crate::geometry::Geometry;
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
@@ -50,7 +50,7 @@ impl<L> Default for Of<L> {
     }
 }
 
-/// Each function that makes a call returns whether the call was refused.
+/// Each method that makes a call returns whether the call panicked.
 impl<L: Layout> Checked for Of<L> {
     fn unit_bytes(&self) -> usize {
         L::UNIT_BYTES
@@ -96,7 +96,7 @@ fn vector_kernels_refuse_a_table_of_another_length() {
     for isa in Isa::available().filter(|isa| *isa != Isa::Portable) {
         of_every_layout(|layout| {
             if layout.is_standard() && isa == Isa::Neon {
-                // This set runs the portable body, which reads and writes slices.
+                // On NEON, standard filters run the portable body, which reads and writes slices.
                 return;
             }
             let mut table = vec![0; UNITS * layout.unit_bytes()];
@@ -197,14 +197,15 @@ fn a_block_refuses_a_set_that_the_machine_lacks() {
     }
 }
 
-/// Hashes from all over the table, and the largest.
+/// Hashes whose units are spread over the table, and the largest and the smallest hash.
 fn spread_hashes() -> vec::Vec<KeyHash> {
     let hash = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
     (1..1_000).map(hash).chain([u64::MAX, 0]).map(KeyHash::from_raw).collect()
 }
 
-/// Inserts keys into a table of `units` units, and returns the table and the memory behind it. That memory is as large
-/// again, so that a block with twice the right number is in it.
+/// Inserts keys into a table of `units` units, and returns the table and the memory behind it. The memory behind the
+/// table is 64 bytes larger than the table. So a kernel that wrongly doubles the index of a block still writes to this
+/// memory.
 fn inserted<L: Layout>(isa: Isa, units: usize, in_a_batch: bool) -> vec::Vec<u8> {
     let len = units * L::UNIT_BYTES;
     let mut memory = vec![0; 2 * len + 64];

@@ -24,8 +24,9 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
-    /// Adds all keys of another filter, owned or viewed, by a bitwise or. The result is bit for bit the filter of the
-    /// union of the keys. [`Filter::len`](trommel_base::Filter::len) becomes the sum of both numbers.
+    /// Adds all keys of another filter, owned or viewed, by a bitwise or. The table becomes bit for bit that of a
+    /// filter with the keys of both. [`Filter::len`](trommel_base::Filter::len) becomes the sum of its values in both
+    /// filters.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -48,10 +49,11 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
         Ok(())
     }
 
-    /// Keeps the keys that both filters may hold, by a bitwise and. Every key that is in both is still found. The
-    /// false-positive rate is at least that of a filter built from the intersection, and at most that of each of the
-    /// two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of both numbers. If these count
-    /// all keys of their filters, it is an upper bound for the number of keys that are in both.
+    /// Keeps the bits that are set in both filters, by a bitwise and. Every key that is in both filters is still found.
+    /// The false-positive rate is at least that of a filter built from the intersection, and at most that of each of
+    /// the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of its values in both
+    /// filters. If these values count all keys of their filters, the smaller one is an upper bound for the number of
+    /// keys that are in both.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -84,9 +86,9 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Merge for Bloom<L, S> {
 }
 
 impl<L: Layout> Bloom<L> {
-    /// A filter with the same keys and `1 / factor` of the size. It is bit for bit the filter that would have been
-    /// built at that size with the same number of hashes. If the number of keys is unknown, build a large filter and
-    /// fold it when all keys are in; see [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
+    /// A filter with the same keys and `1 / factor` of the size. The result is bit for bit the filter that would have
+    /// been built at that size with the same number of hashes. If the number of keys is unknown, build a large filter
+    /// and fold it when all keys are in; see [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
     /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result is its false-positive rate.
     ///
     /// ```
@@ -103,7 +105,7 @@ impl<L: Layout> Bloom<L> {
     /// ```
     ///
     /// # Errors
-    /// [`FoldError`] if the number of units is not a multiple of `factor`, or memory is refused.
+    /// [`FoldError`] if `factor` is 0, if the number of units is not a multiple of `factor`, or if memory is refused.
     pub fn fold(&self, factor: u32) -> Result<Self, FoldError> {
         let Geometry { units, hashes } = self.geometry;
         let not_divisible = FoldError::NotDivisible { units, factor: u64::from(factor) };
@@ -155,7 +157,8 @@ impl<L: Layout> Bloom<L> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
-    /// Adds the counters of another filter, owned or viewed. The result holds all copies of the keys of both filters.
+    /// Adds the counters of another filter, owned or viewed. The result holds all copies of the keys of both filters;
+    /// counters of four bits stick at 15, as after inserts.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};

@@ -15,11 +15,12 @@ use trommel_simd::Isa;
 ///
 /// [`Bloom::into_shared`] makes it from a [`Bloom`], in the same memory, and [`SharedBloom::into_filter`] turns it
 /// back; both cost nothing. The filter that comes back is byte for byte the one that [`Insert`](trommel_base::Insert)
-/// makes from the same keys, in whatever order.
+/// makes from the same keys, in whatever order they were inserted.
 ///
-/// Lookups may run during inserts, but read the table word by word: only the ordinary filter has vector kernels, so
-/// turn the shared filter back after the last insert. A lookup that runs during an insert may or may not find the key.
-/// A lookup that is ordered after the insert, by a join, a lock, a channel or anything else, finds it.
+/// Lookups are allowed during inserts, but they read the table word by word. Only an ordinary filter can read its
+/// table in vectors, so turn the shared filter back after the last insert. A lookup that runs during an insert can find
+/// the key or miss it. A lookup that is ordered after the insert, by a join, a lock, a channel or anything else, finds
+/// the key.
 ///
 /// ```
 /// use trommel::{Filter, InsertShared, SplitBlockBloom};
@@ -55,10 +56,10 @@ pub struct SharedBloom<L: Layout> {
 
 /// The number of inserts since the filter was shared, on cache lines of its own. A thread that counts its inserts takes
 /// the cache line of this number away from all other cores. If the table's address and size were on the same cache
-/// line, the cores would lose these too. The type takes 128 bytes, since processors fetch cache lines in pairs.
+/// line, the cores would lose these too. The type takes 128 bytes, since some processors fetch cache lines in pairs.
 ///
-/// Relaxed ordering is enough: a sum does not depend on the order of the additions, and nothing reads other memory
-/// depending on it.
+/// Relaxed ordering is enough: a sum does not depend on the order of the additions, and no code reads other memory
+/// depending on this sum.
 #[repr(align(128))]
 struct Inserted(AtomicU64);
 
@@ -135,7 +136,7 @@ impl<L: Layout> SharedBloom<L> {
         self.geometry
     }
 
-    /// The number of bits that each key sets.
+    /// The number of bits that each key sets. In the standard and register layouts, some of these bits can coincide.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -174,10 +175,10 @@ impl<L: Layout> SharedBloom<L> {
         L::estimate_len(self.geometry, layout::count_ones(self.words()))
     }
 
-    /// Inserts the keys into an empty filter of the same shape. `None` if there are fewer keys than the table has
-    /// words, or if memory is refused. With at least as many keys as words, it is mostly faster to set bits
-    /// without atomics and to unite the tables word by word, and the second table takes no more memory than the
-    /// caller's hashes.
+    /// Inserts the keys into a new filter of the same shape, and returns this filter. `None` if there are fewer keys
+    /// than the table has words, or if memory is refused. With at least as many keys as words, it is mostly faster to
+    /// set bits without atomics and to unite the tables word by word, and the second table takes no more memory than
+    /// the caller's hashes.
     ///
     /// Times in ns per key for inserts made directly and in this way, into a filter for a million keys at a
     /// false-positive rate of 1 %, on two cores of Zen 4:
@@ -225,8 +226,8 @@ impl<L: Layout> Filter for SharedBloom<L> {
         self.hasher
     }
 
-    /// The number of inserts so far; a repeated key counts each time. A batch is counted when it begins; inserts
-    /// that run during this call may or may not be counted.
+    /// The number of inserts so far; a repeated key counts each time. A batch is counted when it begins. Inserts
+    /// that run during this call can be counted or not.
     fn len(&self) -> usize {
         usize::try_from(self.count()).unwrap_or(usize::MAX)
     }
@@ -241,7 +242,7 @@ impl<L: Layout> Filter for SharedBloom<L> {
     }
 
     /// Computed from the set bits, as [`Filter::expected_fpr`] of [`Bloom`] is. Words are read one after the other,
-    /// while other threads may set bits. Cost: one pass over the table.
+    /// while other threads can set bits. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, self.words())
     }
@@ -273,7 +274,8 @@ impl<L: Layout> SharedBloom<L> {
     /// Cost: a batch with at least as many keys as the table has words goes into a second table first, without atomic
     /// operations; then each word of the filter takes at most one atomic OR. The second table is as large as the
     /// filter's, no larger than the hashes, and freed when the call ends. In a smaller batch, each key takes one atomic
-    /// OR for each of its words that lacks a bit, and so it does in a large batch if the memory is refused.
+    /// OR for each of its words that lacks a bit, or in the standard layout for each of its bits that is clear. A large
+    /// batch takes the same atomic operations if the memory is refused.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

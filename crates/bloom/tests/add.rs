@@ -1,5 +1,5 @@
-//! The inserts that cannot fail give the same filters as those of the traits, and equal filters have equal frozen
-//! bytes.
+//! The inserts that cannot fail (`add` and others) give the same filters as the inserts of the traits, and equal
+//! filters have equal frozen bytes.
 
 use trommel_base::{Filter, Insert, InsertShared};
 use trommel_bloom::{

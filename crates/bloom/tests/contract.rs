@@ -1,4 +1,5 @@
-//! Runs the contract tests, which all filters must pass, for every Bloom filter on every instruction set.
+//! Runs the contract tests, which all filters must pass, for every Bloom filter on every instruction set of this
+//! machine.
 
 use trommel_base::sizing::{blocked_fpr, split_fpr, standard_fpr};
 use trommel_base::{FoldError, FormatError, FromSpec, Incompatible, Spec, SpecError};

@@ -37,7 +37,7 @@ fn name(id: i64) -> String {
     format!("customer-{id:x}")
 }
 
-/// The path of a file that only this test uses.
+/// The path of a temporary file that only the test `test` of this process uses.
 fn path(test: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}.parquet", std::process::id()))
 }
@@ -114,7 +114,7 @@ fn ours_of(bytes: usize) -> SplitBlockBloom {
     filter
 }
 
-/// Asserts that both filters give the same answers for all values, one by one and in a batch.
+/// Asserts that our filter gives the answers of Parquet's filter for all values, one by one and in a batch.
 fn assert_same_answers<V: AsBytes>(
     ours: &SplitBlockBloom<impl AsRef<[u8]>>,
     theirs: &Sbbf,
@@ -127,8 +127,12 @@ fn assert_same_answers<V: AsBytes>(
     ours.contains_batch(&hashes, &mut found);
     for (i, value) in values.iter().enumerate() {
         let expected = theirs.check(value);
-        assert_eq!(found.get(i), expected, "value {i} in a batch");
-        assert_eq!(ours.contains_hash(hashes[i]), expected, "value {i}");
+        assert_eq!(found.get(i), expected, "value {i} of a batch: ours is left, theirs is right");
+        assert_eq!(
+            ours.contains_hash(hashes[i]),
+            expected,
+            "value {i}: ours is left, theirs is right"
+        );
     }
 }
 

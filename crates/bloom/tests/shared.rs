@@ -1,5 +1,5 @@
 //! Filters that several threads insert into: they equal the filter of one thread byte for byte, and lookups never miss
-//! a key.
+//! an inserted key.
 #![cfg(target_has_atomic = "64")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,7 +55,7 @@ fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
                 plain.insert_batch(batch).unwrap();
                 shared.insert_batch(batch).unwrap();
             }
-            // The second insert of a key changes nothing.
+            // The second insert of a key sets no bit.
             assert_eq!(
                 shared.insert_hash(KeyHash::from_raw(0)),
                 plain.insert_hash(KeyHash::from_raw(0))
@@ -113,8 +113,9 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
     for_all!(check);
 }
 
-/// Four threads insert keys, half of which the next thread inserts too. Meanwhile, two threads look up keys that are
-/// known to be inserted. The check runs with batches of fewer keys than the table has words, and with batches of more.
+/// Four threads insert keys. Two threads with adjacent numbers have half of their keys in common. Meanwhile, two more
+/// threads look up keys that are known to be inserted. The check runs with batches of fewer keys than the table has
+/// words, and with batches of more.
 #[test]
 fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
     const SHARE: u64 = 8_192;
@@ -219,7 +220,7 @@ fn counts_continue_from_the_filters_len_and_saturate() {
     let filter: Bloom<SplitBlock> = shared.into();
     assert!(filter.len() == 2 && filter.contains("before") && filter.contains("after"));
 
-    // Doubles the count until it saturates. Frozen bytes may have such a count, too.
+    // Doubles the count until it saturates. Frozen bytes can have such a count, too.
     let mut saturated = filter.clone();
     for _ in 0..64 {
         let copy = saturated.clone();

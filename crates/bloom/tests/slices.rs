@@ -14,7 +14,7 @@ fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
     keys.map(|key| KeyHash::from_raw(trommel_testkit::streams::mix(key))).collect()
 }
 
-/// Threads that keep scratch memory, which may contain any bytes.
+/// Threads that keep scratch memory. The kept memory can contain any bytes.
 struct Keeper {
     threads: ScopedThreads,
     memory: Mutex<Vec<Storage>>,

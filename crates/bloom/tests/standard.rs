@@ -19,8 +19,8 @@ fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
     found.count_ones() as u64
 }
 
-/// Measures the textbook's table of false-positive rates: `m/n` bits per key and `k` hashes give `(1 − e^(−kn/m))^k`,
-/// within three standard deviations of a binomial count.
+/// Measures a table of false-positive rates that textbooks print: with `m/n` bits per key and `k` hashes, the rate is
+/// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
 ///
 /// All probes of one filter share the chance deviation of its fill. So there are many filters, each probed with fewer
 /// keys than it holds, and these deviations average out.
@@ -35,7 +35,10 @@ fn the_textbook_table_is_reproduced() {
         assert_eq!(empty.hash_count(), hashes, "the best k for {bits_per_key} bits per key");
         let k = f64::from(hashes);
         let exact = (1.0 - (-k / bits_per_key as f64).exp()).powf(k);
-        assert!((exact / printed - 1.0).abs() < 0.005, "{exact} is printed as {printed}");
+        assert!(
+            (exact / printed - 1.0).abs() < 0.005,
+            "the rate {exact} is not the printed {printed}"
+        );
 
         let mut hits = 0;
         for round in 0..filters {
@@ -50,8 +53,8 @@ fn the_textbook_table_is_reproduced() {
 }
 
 /// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. Each filter's fraction is within four standard
-/// deviations. The deviation is computed for independent bits. It is an upper bound, since the bits depend on each
-/// other negatively. The mean of all filters is within four standard deviations of a mean.
+/// deviations. The deviation is computed for independent bits. This deviation is an upper bound, since the bits are
+/// negatively correlated. The mean of all filters is within four standard deviations of a mean.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;
@@ -75,7 +78,10 @@ fn clear_bits_concentrate_around_their_expectation() {
         }
         let mean = sum / FILTERS as f64;
         let bound = 4.0 * deviation / (FILTERS as f64).sqrt();
-        assert!((mean - p0).abs() < bound, "mean {mean}, expected {p0} within {bound}");
+        assert!(
+            (mean - p0).abs() < bound,
+            "the mean share of clear bits is {mean}, expected {p0} within {bound}"
+        );
     }
 }
 
@@ -94,7 +100,10 @@ fn bits_are_spread_evenly_over_the_table() {
     let mean = counts.iter().sum::<u64>() as f64 / PARTS as f64;
     let statistic = chi_square(&counts, &[mean; PARTS]);
     let critical = chi_square_critical(PARTS as u64 - 1, 3.0);
-    assert!(statistic < critical, "{statistic} exceeds {critical}: {counts:?}");
+    assert!(
+        statistic < critical,
+        "chi-square of the set bits per part is {statistic}, above {critical}: {counts:?}"
+    );
 }
 
 /// The estimate of distinct keys from `N` set bits of `m`: 0 if `N < k`, 1 if `N = k`, `m/k` if
@@ -118,7 +127,7 @@ fn the_estimate_of_distinct_keys_follows_the_paper_at_its_edges_and_between() {
             as_many += 1;
         }
     }
-    assert!(fewer > 10 && as_many > 10, "an edge was hardly met: {fewer} and {as_many}");
+    assert!(fewer > 10 && as_many > 10, "{fewer} keys set fewer than k bits, {as_many} set k");
 
     let mut filter = empty;
     for hash in distinct(4, 0..2000) {
@@ -141,17 +150,17 @@ fn published_sizes_are_reproduced() {
     let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01).unwrap();
     let bits_per_key = filter.memory_bytes() as f64 * 8.0 / 1e6;
     assert!((bits_per_key - 9.59).abs() < 0.02, "{bits_per_key} bits per key");
-    // On systems that allocate lazily, memory that is never written costs nothing. Elsewhere the allocation may fail
-    // with an error, and the size is not checked.
+    // On systems that allocate lazily, memory that is never written costs nothing. Elsewhere the allocation can fail
+    // with an error, and then the size is not checked.
     if let Ok(filter) = BloomFilter::builder().keys(1_000_000_000).fpr(0.02).build() {
         let bits = filter.memory_bytes() as f64 * 8.0;
         assert!((bits / 8.14e9 - 1.0).abs() < 0.01, "{bits} bits");
     }
 }
 
-/// Batches of the standard filter are looked up in chunks and passes. Their answers equal those of single lookups: for
-/// lengths at the edges of chunks, for several proportions of present and absent keys, in tables in cache and beyond,
-/// and for several numbers of hashes.
+/// Batches of lookups in the standard filter run in chunks and passes, unless they are short. Their answers equal those
+/// of single lookups: for lengths at the edges of chunks, for several proportions of present and absent keys, in tables
+/// in cache and beyond, and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     const SIZES: [(u64, f64); 6] =

@@ -47,7 +47,7 @@ impl fmt::Display for Cache {
     }
 }
 
-/// The two levels of data cache that are simulated.
+/// The two levels of cache that are simulated for data. The last level also holds instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caches {
     /// The first level.

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
-    /// Only instructions. Such a run takes a third of the time of a run that simulates caches.
+    /// Only instructions. Such a run takes about a third of the time of a run that simulates caches.
     Instructions,
     /// Instructions, and the misses of these caches and of a branch predictor.
     Caches(Caches),
@@ -31,7 +31,8 @@ pub fn command(program: &OsStr, out: &Path, simulated: &Simulated) -> Command {
     command.arg(to_file);
     if let Simulated::Caches(Caches { d1, ll }) = simulated {
         command.args(["--cache-sim=yes", "--branch-sim=yes"]);
-        // The cache for instructions is as large as the one for data: programs of a few loops do not miss it.
+        // The cache for instructions gets the size of the one for data. Its size hardly matters, since the few loops of
+        // a counted section fit into a much smaller cache.
         command.args([format!("--I1={d1}"), format!("--D1={d1}"), format!("--LL={ll}")]);
     }
     command.arg(program);

@@ -1,17 +1,18 @@
 //! Counts events in marked sections of a program under [Callgrind]: instructions, and the misses of
-//! simulated caches and of a simulated branch predictor. Counts of the same program on the same input are
-//! the same on a busy machine as on a quiet one.
+//! simulated caches and of a simulated branch predictor. Nothing is timed, so a program that takes the same steps
+//! has the same counts on a busy machine as on a quiet one.
 //!
-//! A program passes the code to be counted to [`counted`]; each such call is a section. Another program, or the program
-//! itself, runs it under Callgrind by [`command`]. [`Part::sections`] then reads the counts of the sections from the
-//! file that Callgrind wrote, in the order in which the sections ran.
+//! A program passes the code to be counted to [`counted`]; each call of [`counted`] is a section. [`command`] makes the
+//! command that runs this program under Callgrind; another program can start the command, or the same program.
+//! [`Part::sections`] then reads the counts of the sections from the text of the file that Callgrind wrote, in the
+//! order in which the sections ran.
 //!
-//! Code outside of sections, such as filling a filter, is not counted. But it is simulated, so it warms the
-//! caches for the next section.
+//! Code outside of sections, such as filling a filter, is not counted. But if caches are simulated, this code runs
+//! through them, so it warms the caches for the next section.
 //!
-//! The simulated processor has two levels of cache, with least-recently-used replacement. It has no hardware
-//! prefetcher, and ignores prefetch instructions. Valgrind does not support AVX-512, so a program sees a machine
-//! without it.
+//! The simulated processor has two levels of cache, with least-recently-used replacement. The processor has no
+//! hardware prefetcher, and ignores prefetch instructions. Valgrind does not support AVX-512, so a program sees a
+//! machine without it.
 //!
 //! [Callgrind]: https://valgrind.org/docs/manual/cl-manual.html
 

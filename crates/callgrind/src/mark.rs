@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-/// Patterns for the names of the two functions below, in any module and with any mangling.
+/// Patterns for the names of the two private functions below, in any module and with any mangling.
 pub(crate) const SECTION: &str = "*trommel_counted_section*";
 pub(crate) const END: &str = "*trommel_section_ended*";
 
@@ -16,7 +16,7 @@ pub fn counted<T>(section: impl FnOnce() -> T) -> T {
     trommel_section_ended();
     match value {
         Some(value) => value,
-        None => unreachable!("the section was run"),
+        None => unreachable!("the section was not run"),
     }
 }
 
@@ -28,7 +28,7 @@ fn trommel_counted_section(section: &mut dyn FnMut()) {
     black_box(());
 }
 
-/// When this function is called, Callgrind writes its counts to the file and resets them to zero.
+/// When this function is called, Callgrind writes its counts to its output file and resets the counts to zero.
 #[inline(never)]
 fn trommel_section_ended() {
     black_box(());

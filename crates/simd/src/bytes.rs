@@ -3,7 +3,7 @@
 /// Packs up to 64 bytes of 0 or 1 into the bits of a word. The first byte becomes the lowest bit.
 ///
 /// One multiplication gathers eight bytes in the highest byte of the product. Callers first write one byte per key or
-/// per slot, since compilers can vectorise such a loop, and then pack the bytes with this function.
+/// per slot in a loop, which compilers can vectorise, and then pack the bytes with this function.
 ///
 /// ```
 /// assert_eq!(trommel_simd::bits_of(&[1, 0, 0, 1]), 0b1001);

@@ -2,15 +2,15 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The size that is assumed if the processor does not report it. It is between the smallest and the largest L2 of usual
-/// cores, 256 KiB and 3 MiB.
+/// The size that is assumed if the processor reports no plausible size. The assumed size is between those of the
+/// smallest and the largest L2 of usual cores, 256 KiB and 3 MiB.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
 /// The sizes that are trusted. A smaller cache is probably no L2, and a larger one is probably shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
-/// The size in bytes of a core's second-level cache, as an x86-64 processor reports it. It is 1 MiB if the processor
-/// reports no plausible size, and on all other architectures: on aarch64, for example, programs may not read the
-/// registers that describe the caches. Detected once; later calls cost one load.
+/// The size in bytes of a core's second-level cache, as an x86-64 processor reports it. The result is 1 MiB if the
+/// processor reports no plausible size, and on all other architectures: on aarch64, for example, programs have no
+/// access to the registers that describe the caches. Detected once; later calls cost one load.
 ///
 /// ```
 /// let bytes = trommel_simd::l2_bytes();
@@ -38,7 +38,7 @@ fn detect() -> Option<usize> {
     const UNIFIED: u32 = 3;
     for leaf in LEAVES {
         // The first leaf of a range (0 or 0x8000_0000) gives the number of the last leaf of that range. If asked for a
-        // leaf beyond the last, CPUID returns the values of a different leaf.
+        // leaf beyond the last, some processors return the values of a different leaf.
         if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
             continue;
         }
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(l2_bytes(), first);
     }
 
-    /// Linux reads the same leaves as `detect`, and corrects values that are wrong.
+    /// Linux reads the same leaves as `detect`, so both must find the same size.
     #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
     #[test]
     fn the_detected_size_is_the_one_that_linux_reports() {

@@ -4,7 +4,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU16, Ordering};
 
-/// An instruction set that a kernel can be written for. The sets are ordered from the least to the most capable.
+/// An instruction set that a kernel can be written for. The sets of an architecture are ordered from the least to the
+/// most capable. `Portable` is the lowest on every architecture.
 ///
 /// A new filter uses [`Isa::active`] unless its builder names another set. The sets differ only in speed: all of them
 /// give the same answers.
@@ -32,8 +33,8 @@ pub enum Isa {
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
     /// The instructions of [`Isa::Avx512`], with gathers in some kernels of Bloom and cuckoo filters. This set is
-    /// [`Isa::best`] on Sapphire Rapids and other processors with FP16. On Zen 4 a gather takes longer than one load
-    /// per lane, and earlier Intel cores can slow a gather down to prevent data leaks.
+    /// [`Isa::best`] on Sapphire Rapids and other processors that have it and AVX512-FP16. On Zen 4 a gather takes
+    /// longer than one load per lane. Earlier Intel cores can slow a gather down to prevent data leaks.
     Avx512Gather = 6,
 }
 
@@ -41,11 +42,11 @@ pub enum Isa {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IsaError {
-    /// The machine has no such instruction set.
+    /// The instruction set is not available: [`Isa::is_available`] returns false.
     Unavailable {
         /// The set asked for.
         asked: Isa,
-        /// The fastest set that the machine has: [`Isa::best`].
+        /// The fastest set that is available: [`Isa::best`].
         best: Isa,
     },
     /// The name is none of `portable`, `avx2`, `avx512-core`, `avx512`, `avx512-gather` and `neon`.
@@ -87,7 +88,7 @@ impl Isa {
     pub const ALL: [Isa; 6] =
         [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather];
 
-    /// The name in kebab case, as [`Isa::active`] reads it.
+    /// The name in kebab case, as the environment variable `TROMMEL_ISA` gives it; see [`Isa::active`].
     ///
     /// ```
     /// use trommel::Isa;
@@ -153,7 +154,7 @@ impl Isa {
     /// ```
     ///
     /// # Errors
-    /// [`IsaError::Unavailable`] if the machine does not have it.
+    /// [`IsaError::Unavailable`] if the machine does not have the set, as [`Isa::is_available`] tells.
     pub fn require(self) -> Result<Isa, IsaError> {
         if self.is_available() {
             Ok(self)
@@ -222,11 +223,11 @@ const VARIABLE: &str = "TROMMEL_ISA";
 
 /// Bit of [`detected`]: detection has run.
 const HAS_RUN: u16 = 1;
-/// Bit of [`detected`]: gathers are fast. It is above the bits of the sets.
+/// Bit of [`detected`]: gathers are fast. This bit is above the bits of the sets.
 const FAST_GATHERS: u16 = 1 << 15;
 
-/// Sets are numbered from 1 on, in the order of [`Isa::ALL`]. A set that is missing there would never be detected, and
-/// its tests would be skipped.
+/// Sets are numbered from 1 on, in the order of [`Isa::ALL`]. A set that is missing in [`Isa::ALL`] would never be
+/// detected, and its tests would be skipped.
 const _: () = {
     let mut i = 0;
     while i < Isa::ALL.len() {
@@ -237,7 +238,7 @@ const _: () = {
     assert!(FAST_GATHERS > 1 << Isa::ALL.len());
 };
 
-/// The capabilities of this machine: bit `isa as u8` for every available set, and the two flags above.
+/// The capabilities of this machine: bit `isa as u8` for every available set, and [`HAS_RUN`] and [`FAST_GATHERS`].
 fn detected() -> u16 {
     static DETECTED: AtomicU16 = AtomicU16::new(0);
     let known = DETECTED.load(Ordering::Relaxed);
@@ -253,9 +254,9 @@ fn detected() -> u16 {
     bits
 }
 
-/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses these; FP16 stands for fast gathers, for
-/// which processors have no flag. Sapphire Rapids, where gathers were measured to be faster, has FP16; Zen 4, where
-/// they are slower, has not.
+/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses these instructions. FP16 stands for fast
+/// gathers, for which processors have no flag. Sapphire Rapids, where gathers were measured to be faster, has FP16; Zen
+/// 4, where they are slower, has not.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_fp16() -> bool {
     crate::kernel::cpuid(7, 0).edx >> 23 & 1 == 1
@@ -362,7 +363,7 @@ mod tests {
                 Err(other) => panic!("unexpected {other}"),
             }
         }
-        // No machine has both families.
+        // No machine has both NEON and AVX2.
         assert!(!(Isa::Neon.is_available() && Isa::Avx2.is_available()));
     }
 

@@ -1,11 +1,12 @@
 //! The capabilities of the machine, and nothing about filters.
 //!
 //! - [`Isa`]: the instruction sets that the kernels of Trommel, the inner loops of its filters, are written for. On
-//!   x86-64 with the feature `std`, the best one is detected at run time, otherwise when the program is compiled. A
-//!   filter's builder or, with the feature `std`, the environment variable `TROMMEL_ISA` can force another.
+//!   x86-64 with the feature `std`, the best one is detected at run time. In all other cases, it is the best one that
+//!   the target of the compilation guarantees. A filter's builder or, with the feature `std`, the environment variable
+//!   `TROMMEL_ISA` can choose another available set.
 //! - [`prefetch()`]: asks the processor to load a cache line ahead of its use.
-//! - [`l2_bytes`]: the size of a core's second-level cache. Together with the size of a table, it decides whether the
-//!   batch pipeline of the filters prefetches.
+//! - [`l2_bytes`]: the size of a core's second-level cache. The batch pipeline of the filters compares the size of a
+//!   table with this size to decide whether to prefetch.
 //! - [`rank`] and [`select`]: rank and select on one 64-bit word, as succinct data structures use them. Both are
 //!   portable. [`RankSelect`] uses BMI2 on [`Isa::Avx2`] and the sets above it.
 //! - [`bits_of`]: packs answers of one byte each into the bits of a word.

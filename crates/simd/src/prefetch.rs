@@ -3,7 +3,7 @@
 /// The levels of cache into which a prefetched cache line is loaded.
 ///
 /// The best hint depends on the machine and on the size of the table that is read; `trommel-perf roofline` measures
-/// which hint is best.
+/// random reads with each hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Into every level of cache.

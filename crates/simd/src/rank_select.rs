@@ -19,8 +19,8 @@ pub fn rank(word: u64, index: u32) -> u32 {
 ///
 /// One multiplication counts the ones up to the end of each byte, one comparison of all bytes finds the byte that
 /// contains the `n`-th one, and a table of 2 KiB gives its position in that byte. Source: Vigna, "Broadword
-/// implementation of rank/select queries", WEA 2008, algorithm 2. [`RankSelect`] does the same with one `pdep` and one
-/// `tzcnt` if the instruction set has BMI2.
+/// implementation of rank/select queries", WEA 2008, algorithm 2. On an instruction set with BMI2, [`RankSelect`] does
+/// the same with one `pdep` and one `tzcnt`.
 ///
 /// ```
 /// assert_eq!(trommel_simd::select(0b1011, 0), 0);
@@ -36,8 +36,8 @@ pub fn select(word: u64, n: u32) -> u32 {
     let bytes = (nibbles + (nibbles >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     // Byte i of `ones` is the number of ones in the bytes 0 to i of the word, at most 64.
     let ones = bytes.wrapping_mul(EACH);
-    // The high bit of byte i is set if the bytes 0 to i of the word have at most `n` ones. The `n`-th one is after
-    // these bytes. No byte of the difference borrows from the next.
+    // The high bit of byte i is set if the bytes 0 to i of the word have at most `n` ones. The `n`-th one, if
+    // there is one, is after these bytes. No byte of the difference borrows from the next.
     let n = u64::from(n.min(64));
     let before = ((n * EACH) | (0x80 * EACH)).wrapping_sub(ones) & (0x80 * EACH);
     let shift = ((before >> 7).wrapping_mul(EACH) >> 53 & 0x38) as u32;
@@ -85,7 +85,7 @@ impl RankSelect {
     /// The functions for an instruction set.
     ///
     /// # Errors
-    /// [`IsaError::Unavailable`] if the machine lacks it.
+    /// [`IsaError::Unavailable`] if the machine lacks the instruction set.
     pub fn for_isa(isa: Isa) -> Result<Self, IsaError> {
         match isa.require()? {
             #[cfg(target_arch = "x86_64")]

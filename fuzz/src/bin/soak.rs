@@ -4,9 +4,9 @@
 //! Every worker is a process that runs one round: [`INPUTS`] inputs of one target. The number of the round initialises
 //! the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent
 //! process counts what its workers report, and writes `soak.json` after every round. If that file exists at the start,
-//! it adds to its counts, and goes on with the next numbers. The last line of the output begins with
-//! `N passed, N failed`. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is 2 on a
-//! wrong argument.
+//! the parent adds to the counts of the file, and goes on with the next numbers. The last line of the output begins
+//! with `N passed, N failed`. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is 2
+//! on a wrong argument.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ fn round(target: &Target, number: u64) {
     println!("{operations} {bytes}");
 }
 
-/// What was tried so far: the contents of `soak.json`.
+/// The counts of what was tried so far: the contents of `soak.json`.
 #[derive(Default, Serialize, Deserialize)]
 struct Record {
     /// The commits that were tried, the latest last.
@@ -103,7 +103,7 @@ struct Record {
     targets: BTreeMap<String, Tried>,
 }
 
-/// What a target was tried with.
+/// The counts of one target.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Tried {
     rounds: u64,
@@ -113,7 +113,7 @@ struct Tried {
     /// The sum of what the fuzz function returned for these inputs: operations; for `twin_operations`, keys that
     /// operations used; for `hostile_bytes`, inputs that are not empty.
     operations: u64,
-    /// The total length of these inputs.
+    /// The total length of these inputs in bytes.
     bytes: u64,
 }
 
@@ -176,7 +176,7 @@ impl Worker {
 }
 
 /// Runs rounds for a number of hours, with `workers_wanted` workers at a time, and counts them in the file `out`.
-/// Returns whether no round has failed, counting the rounds of earlier runs.
+/// Returns true if no round has failed, neither now nor in the earlier runs that the file counts.
 fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> {
     let mut record = Record::read(out)?;
     let commit = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
@@ -236,7 +236,7 @@ fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>
     }
 }
 
-/// Returns a number of workers, from 1 to 1024.
+/// Parses a number of workers. `None` unless it is from 1 to 1024.
 fn parse_workers(text: &str) -> Option<usize> {
     text.parse().ok().filter(|workers| (1..=1024).contains(workers))
 }

@@ -1,8 +1,8 @@
 //! Large batches for layouts that confine a key's bits to one unit: each piece of the table is a filter of its own.
 //!
 //! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by
-//! one that a filter of the piece's size maps to the same unit and the same bits. Then the kernels of whole filters
-//! work on the pieces, which fit into the cache.
+//! one that a filter of the piece's size maps to the same unit of the piece and the same bits. Then the kernels of
+//! whole filters work on the pieces, which fit into the cache.
 
 use super::{MOST_PIECES, Table, in_chunks};
 use crate::filter::Bloom;
@@ -13,7 +13,8 @@ use trommel_base::storage::{LINE_BYTES, collected};
 use trommel_base::{Bulk, KeyHash, Workers};
 use trommel_simd::prefetch;
 
-/// The size of a piece in bytes. A table that would have more than [`MOST_PIECES`] such pieces has larger pieces.
+/// The size of a piece of the table in bytes. A table that would have more than [`MOST_PIECES`] such pieces has larger
+/// pieces.
 const PIECE_BYTES: usize = 128 << 10;
 
 /// The low half of a hash, from which the blocked layouts compute the key's bits. The key's unit follows from the high
@@ -29,7 +30,7 @@ struct Pieces {
     count: usize,
     /// The distance between the first hashes of adjacent units, in a filter of a piece's size.
     step: u64,
-    /// The same distance in a filter of the size of the last piece, which may be shorter.
+    /// The same distance in a filter of the size of the last piece, which can be shorter.
     last_step: u64,
 }
 
@@ -46,8 +47,8 @@ impl Pieces {
     /// The piece of a hash, and the hash that replaces it within the piece.
     ///
     /// For unit `u` of a piece of `n` units, the new hash is `u · ⌈2^64 / n⌉`, rounded up to a multiple of 2^32, plus
-    /// the low half of the old hash. It exceeds `u · 2^64 / n` by less than `2^33 + u`, so it reduces to `u` as long
-    /// as `n < 2^30`.
+    /// the low half of the old hash. The new hash exceeds `u · 2^64 / n` by less than `2^33 + u`, so it reduces to `u`
+    /// as long as `n < 2^30`.
     #[inline(always)]
     fn split<L: Layout>(&self, hash: u64) -> (usize, u64) {
         let unit = L::unit(self.geometry, hash).unwrap_or(0);
@@ -112,7 +113,7 @@ impl PiecePrefetch {
 }
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short or the batch has too few keys.
+/// short or the batch has too few keys per piece for grouping to pay.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
@@ -161,14 +162,15 @@ mod tests {
             .collect()
     }
 
-    /// Checks that `split` keeps each hash's unit, and its low half, from which the pattern is computed.
+    /// Checks that `split` keeps the unit of each hash, and its low half, from which the key's bits in the unit are
+    /// computed.
     fn check<L: Layout>(units: u64) {
         let geometry = Geometry { units, hashes: 8 };
         let pieces = Pieces::of::<L>(geometry);
         assert!(pieces.count <= MOST_PIECES);
         let piece_units = 1u64 << pieces.units_log2;
         let mut hashes = hashes();
-        // Hashes around the first one of each of the units at the ends of pieces.
+        // For units at the ends of pieces, hashes around the first hash of the unit.
         let last_piece = (pieces.count as u64 - 1) * piece_units;
         for unit in [0, 1, piece_units - 1, piece_units, last_piece, units - 1] {
             let first = ((u128::from(unit.min(units - 1)) << 64) / u128::from(units)) as u64;

@@ -7,8 +7,8 @@ use crate::counters::Counters;
 use trommel_base::storage::room_for;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The number of positions of a piece: 128 KiB of four-bit counters, and 32 KiB of bits. A table that would have more
-/// than [`MOST_PIECES`](super::MOST_PIECES) such pieces has larger pieces.
+/// The number of positions of a piece of the table: 128 KiB of four-bit counters, and 32 KiB of bits. A table that
+/// would have more than [`MOST_PIECES`](super::MOST_PIECES) such pieces has larger pieces.
 const PIECE_POSITIONS: u64 = 1 << 18;
 
 impl InsertBulk for CountingBloomFilter {
@@ -17,9 +17,10 @@ impl InsertBulk for CountingBloomFilter {
         Some(2 * self.hash_count())
     }
 
-    /// Never fails. Takes 4.5 bytes of scratch memory for each counter of each key. The limit is the size of the bit
-    /// table, but at least 256 MiB and at most 1 GiB; for a bit table of more than 4 GiB, it is a quarter of that
-    /// table. It never exceeds `bulk.scratch_bytes`. Without enough memory, keys are inserted without grouping.
+    /// Never fails. Takes about 4.5 bytes of scratch memory for each counter of each key, or up to twice as much if the
+    /// table has few pieces. The limit is the size of the bit table, but at least 256 MiB and at most 1 GiB; for a bit
+    /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`. Without
+    /// enough memory, or with too few keys per piece of the table, keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -32,7 +33,7 @@ impl InsertBulk for CountingBloomFilter {
 }
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short, the batch has too few keys, or the bit table is larger than 2 TiB.
+/// short, the batch has too few keys per piece for grouping to pay, or the bit table is larger than 2 TiB.
 fn insert<W: Workers>(
     filter: &mut CountingBloomFilter,
     hashes: &[KeyHash],

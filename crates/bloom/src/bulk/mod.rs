@@ -1,14 +1,14 @@
 //! Inserts of large batches, one piece of the table after another.
 //!
 //! A large batch has many keys for each cache line of the table. If the table is much larger than the caches, each of
-//! these keys costs a cache miss. So keys are first grouped by the *piece* of the table that they belong to
-//! ([`trommel_base::partition`]). Then one thread fills each piece, without atomics, while the piece is in L2. Bits
-//! are only ever set, so the order of the keys does not change the table.
+//! these keys costs at least one cache miss. So keys are first grouped by the *piece* of the table that they belong to
+//! ([`trommel_base::partition`]). Then each piece is filled by a single thread, without atomics, while the piece is in
+//! L2. Bits are only ever set, so the order of the keys does not change the table.
 //!
 //! For smaller tables, several threads insert slices of the batch ([`slices`]).
 //!
-//! Layouts that confine a key's bits to one unit group whole keys ([`blocked`]); the others group single bit positions
-//! ([`positions`]).
+//! Layouts that confine a key's bits to one unit group whole keys ([`blocked`]). The standard layout groups single bit
+//! positions ([`positions`]), and so does the counting filter ([`counting`]).
 
 mod blocked;
 mod counting;
@@ -21,8 +21,8 @@ use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, parti
 use trommel_base::storage::OutOfMemory;
 use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
 
-/// The largest number of pieces of a table. With more, the buffers (*runs*) in which the partition collects records
-/// before it writes them out would not fit L2.
+/// The largest number of pieces of a table. With more pieces, the buffers (*runs*) in which the partition collects
+/// records before it writes them out would not fit into L2.
 const MOST_PIECES: usize = 4096;
 
 /// Upper bound on the bytes that each piece takes in the threads' lists of work items.
@@ -37,8 +37,9 @@ struct Table {
 }
 
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
-/// Returns the number of keys that this was done for, which are the first keys of the batch. These are all keys unless
-/// memory is short or the batch has too few keys. If `fill` returns an error, it must have changed nothing.
+/// Returns the number of keys of all chunks that `fill` accepted, which are the first keys of the batch. These are all
+/// keys unless memory is short or the batch has too few keys per piece for grouping to pay. The caller must ensure that
+/// a call of `fill` that returns an error changes nothing.
 fn in_chunks<R, I, W>(
     bulk: Bulk<'_, W>,
     hashes: &[KeyHash],
@@ -98,10 +99,11 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Ok(())
     }
 
-    /// Never fails. Takes 8.5 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the key
-    /// sets. The limit is the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4
-    /// GiB, it is a quarter of the table. It never exceeds `bulk.scratch_bytes`. Without enough memory, keys are
-    /// inserted without grouping.
+    /// Never fails. Takes about 9 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the
+    /// key sets; up to twice as much if the table has few pieces. The limit is the size of the table, but at least 256
+    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. The memory never exceeds
+    /// `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table, keys are inserted
+    /// without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

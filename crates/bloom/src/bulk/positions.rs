@@ -8,7 +8,8 @@ use crate::layout::Layout;
 use trommel_base::storage::collected;
 use trommel_base::{Bulk, KeyHash, Workers};
 
-/// The number of positions of a piece. A table that would have more than [`MOST_PIECES`] such pieces has larger pieces.
+/// The number of positions of a piece of the table. A table that would have more than [`MOST_PIECES`] such pieces has
+/// larger pieces.
 const PIECE_POSITIONS: u64 = 1 << 20;
 /// The number of positions of a word; a table is a whole number of words.
 const WORD_POSITIONS: u64 = 64;
@@ -46,7 +47,7 @@ impl Pieces {
 }
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short, the batch has too few keys, or the table is larger than 2 TiB.
+/// short, the batch has too few keys per piece for grouping to pay, or the table is larger than 2 TiB.
 pub(crate) fn insert<L: Layout, W: Workers>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],

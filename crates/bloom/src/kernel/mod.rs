@@ -32,15 +32,15 @@ use trommel_simd::Isa;
 /// ten keys (on Sapphire Rapids, in split blocks in L1, a batch of eight keys takes 4.9 ns per key with the pipeline
 /// and 2.3 ns without).
 const SHORTEST_BATCH: usize = 16;
-/// The same number for a table in L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up one by one
-/// took 0.55 to 0.75 times as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long in a table
-/// of 60 MB.
+/// The same limit for a table that fits into L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up
+/// one by one took 0.55 to 0.75 times as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long
+/// in a table of 60 MB.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
 ///
 /// Code that calls the pointers must ensure that the machine has the instruction set, that the table has the length
-/// that the geometry says, and that there is an answer word for every 64 hashes.
+/// that the geometry says, and that there is an answer word for every 64 hashes, the last of which can be fewer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchKernels {
     contains: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
@@ -75,7 +75,8 @@ impl<B: SingleKey> Kernels<B> {
         unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 
-    /// Writes bit `i` of `found` for hash `i`. `found` must be zero, and have one word for every 64 hashes.
+    /// Writes the answer for hash `i` to bit `i` of `found`. `found` must be zero, and have one word for every 64
+    /// hashes and one for the rest.
     #[inline]
     pub(crate) fn contains_batch(
         &self,

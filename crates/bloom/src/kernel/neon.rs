@@ -12,11 +12,11 @@ pub(super) const EVERY_OTHER: u64 = {
     position * (1 | 1 << (2 * PATTERN_STEP) | 1 << (4 * PATTERN_STEP) | 1 << (6 * PATTERN_STEP))
 };
 
-/// The batch loop: takes the whole groups of a batch to `probe`, with their numbers. If the table is not in cache, the
-/// blocks of a group are prefetched before. The caller handles the last keys of the batch, which do not fill a group.
+/// The batch loop: calls `probe` with each whole group of a batch and the group's number. If `F` prefetches, the blocks
+/// of a group are prefetched before. The caller handles the last keys of the batch, which do not fill a group.
 ///
-/// Computing where a block begins takes two instructions. So this is done twice, once to prefetch the block and once to
-/// probe it. Rejected: a ring that keeps the result, as on x86 (four more instructions per key).
+/// Computing where a block begins takes only two instructions. So the loop computes it twice, once to prefetch the
+/// block and once to probe it. Rejected: a ring that keeps the result, as on x86 (four more instructions per key).
 ///
 /// # Panics
 /// If the length of the table is not the geometry's. The unchecked accesses of the kernels rely on this check.
@@ -124,7 +124,8 @@ impl Fields {
     }
 }
 
-/// For bytes as [`Fields::positions`] returns them, which of eight bytes of the table each position is in.
+/// For bytes as [`Fields::positions`] returns them, the byte that each position is in, of the eight bytes of its 64-bit
+/// word of the table.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {
@@ -144,8 +145,8 @@ pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
     vqtbl2q_u8(table, vandq_u8(positions, vdupq_n_u8(0b1_1100)))
 }
 
-/// The answers of eight keys, two in each vector: a key's bit is set if all eight bytes of the key are all ones. Each
-/// byte must be all ones or zero.
+/// The answers of eight keys, two in each vector: a key's bit is set if all eight bytes of the key are all ones. The
+/// caller must ensure that each byte is all ones or zero.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn all_set(keys: [uint8x16_t; 4]) -> u8 {
@@ -154,7 +155,7 @@ pub(super) fn all_set(keys: [uint8x16_t; 4]) -> u8 {
     packed(vget_low_u8(vpminq_u8(halves, halves)))
 }
 
-/// One bit for each of eight bytes, each of which is all ones or zero.
+/// One bit for each of eight bytes. The caller must ensure that each byte is all ones or zero.
 #[inline]
 #[target_feature(enable = "neon")]
 fn packed(bytes: uint8x8_t) -> u8 {
@@ -162,8 +163,8 @@ fn packed(bytes: uint8x8_t) -> u8 {
     vaddv_u8(vand_u8(bytes, bits))
 }
 
-/// The answers of eight keys. `missing` has, for each key, the bits that its block lacks; an answer bit is set if there
-/// are none.
+/// The answers of eight keys. `missing` has, for each key, the bits of the key that its block lacks. An answer bit is
+/// set if the key's block lacks none.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn none_missing(missing: [uint32x4_t; 8]) -> u8 {

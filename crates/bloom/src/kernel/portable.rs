@@ -1,5 +1,6 @@
-//! The batch loops of the blocked layouts over a portable body. With the portable instruction set, they process whole
-//! batches. With the other sets, they process the last keys of a batch, which do not fill a group or an answer word.
+//! The batch loops of the blocked layouts over a portable body. They process whole batches on an instruction set for
+//! which a layout has no vector kernels. The vector kernels call functions of this module for the last keys of a batch,
+//! which do not fill a group or an answer word.
 
 use super::mask::Mask;
 use crate::geometry::Geometry;
@@ -68,7 +69,7 @@ pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash
 /// The number of keys in a group.
 pub(super) const GROUP: usize = 8;
 
-/// Writes where the blocks of a group's keys begin, in words of 64 bits.
+/// Returns where the blocks of a group's keys begin, in words of 64 bits.
 #[inline(always)]
 pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
@@ -88,7 +89,7 @@ pub(super) fn contains_batch<B: Body>(
     contains_rest::<B>(geometry, table, hashes, found);
 }
 
-/// Does not use `run_groups`, which the vector kernels share: through that function, portable lookups take 6 % more
+/// Does not use `run_groups`, which the x86 vector kernels share: through `run_groups`, portable lookups take 6 % more
 /// instructions, and inserts up to 13 % more.
 #[inline(always)]
 fn contains_pipelined<B: Body, F: Fetch>(

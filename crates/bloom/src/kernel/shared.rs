@@ -2,18 +2,18 @@
 //!
 //! # Why relaxed is enough
 //!
-//! While a table is shared, bits are set and never cleared, and an answer depends on nothing but bits.
+//! While a table is shared, bits are set and never cleared, and an answer depends only on bits.
 //!
 //! - *No bit is lost.* `fetch_or` reads and writes its word in one step, whatever its ordering: of two
 //!   inserts into one word, the later in the word's modification order has the bits of the earlier.
-//! - *A lookup that comes after an insert finds its key.* The join, lock, channel or flag that orders them makes the
-//!   insert happen before the lookup. A load, even a relaxed one, never reads a value of its word that is older than a
-//!   write that happened before the load (coherence). Every later value has the bits.
-//! - *An insert may skip a bit that is set already.* A lookup that comes after the insert also comes after the insert's
+//! - *A lookup that comes after an insert finds the inserted key.* The join, lock, channel or flag that orders the two
+//!   makes the insert happen before the lookup. A load, even a relaxed one, never reads a value of its word that is
+//!   older than a write that happened before the load (coherence). Every later value has the bits.
+//! - *An insert can skip a bit that is set already.* A lookup that comes after the insert also comes after the insert's
 //!   read of that bit, so it reads the same value of the word or a later one (coherence again).
-//! - *A lookup at the same time as an insert* may see some bits of a key and not others. It then reports the key as
-//!   absent, which is allowed because it was not ordered after the insert. It publishes nothing and reads no other
-//!   memory because of the bits, so a bit need not make other writes visible.
+//! - *A lookup at the same time as an insert* can see some bits of a key and not others. The lookup then reports the
+//!   key as absent, which is allowed because the lookup was not ordered after the insert. The lookup publishes nothing
+//!   and reads no other memory because of the bits, so a bit need not make other writes visible.
 //!
 //! # Cost
 //!
@@ -58,7 +58,7 @@ impl SharedKernels {
         unsafe { (self.contains)(geometry, table, hash.raw()) }
     }
 
-    /// Writes bit `i` of `found` for hash `i`. `found` must be zero, and have a bit for every hash.
+    /// Writes the answer for hash `i` to bit `i` of `found`. `found` must be zero, and have a bit for every hash.
     #[inline]
     pub(crate) fn contains_batch(
         &self,
@@ -78,7 +78,7 @@ impl SharedKernels {
     }
 
     /// True if this insert set a bit. If several inserts set the same bit at once, only one of them returns true for
-    /// it.
+    /// this bit.
     #[inline(always)]
     pub(crate) fn insert(&self, geometry: Geometry, table: &[AtomicU64], hash: KeyHash) -> bool {
         // SAFETY: as in `contains`.

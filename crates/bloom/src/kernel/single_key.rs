@@ -13,7 +13,7 @@ use trommel_simd::Isa;
 
 /// The lookup and the insert of one key, for every instruction set.
 pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
-    /// Whether the table may hold the key of a hash.
+    /// Whether all bits of the key of a hash are set in the table.
     ///
     /// # Safety
     /// The caller must ensure that the machine has the instruction set, and that the table has the length that the
@@ -23,7 +23,7 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     /// Inserts the key of a hash; true if that changed the table.
     ///
     /// # Safety
-    /// The duties for [`SingleKey::contains`], and the caller must ensure that the table is not borrowed elsewhere.
+    /// The caller must ensure what [`SingleKey::contains`] requires, and that the table is not borrowed elsewhere.
     unsafe fn insert(isa: Isa, geometry: Geometry, table: *mut u8, hash: u64) -> bool;
 }
 

@@ -32,10 +32,10 @@ const WORD_BITS: u64 = 64;
 /// The multiplier of the positions' sequence: `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i`
 /// is `x_i · bits >> 64`.
 ///
-/// Rejected: double hashing (`x_i = h + i · step`). It has two degrees of freedom, so that in a small table whole
-/// progressions coincide: with 100 keys at 24 bits per key and 17 hashes, the measured false-positive rate was 9.4
-/// times the predicted one, with 1000 keys at 19 bits per key 1.12 times. With the multiplier, the measured rate of
-/// both tables is 1.00 times the predicted one.
+/// Rejected: double hashing (`x_i = h + i · step`). Double hashing has only two degrees of freedom, so that in a small
+/// table whole progressions coincide: with 100 keys at 24 bits per key and 17 hashes, the measured false-positive rate
+/// was 9.4 times the predicted one, with 1000 keys at 19 bits per key 1.12 times. With the multiplier, the measured
+/// rate of both tables is 1.00 times the predicted one.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
 /// pseudorandom number generators" (2022), table for 64 bits.
@@ -80,9 +80,9 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
     table[(position / 8) as usize] &= !(1 << (position % 8));
 }
 
-/// The number of bits that a lookup of one key tests before it branches. If it branched after every bit, each absent
-/// key would cost a mispredicted branch, since each of its bits is set half of the time. Three bits are rarely all set,
-/// and the lookup waits for their cache lines at the same time.
+/// The number of bits that a lookup of one key tests before it branches. If the lookup branched after every bit, each
+/// absent key would cost a mispredicted branch, since in a full filter each of its bits is set about half of the time.
+/// Three bits are rarely all set, and the lookup waits for their cache lines at the same time.
 const BITS_A_BRANCH: u32 = 3;
 /// In tables of more bits than this (1 MiB, the size of many L2 caches), the first branch comes after two bits: a third
 /// cache line for every key costs more than the branch. Times in ns per absent key on a Zen 4 core, in tables of 12.5
@@ -166,7 +166,7 @@ fn contains_batch_bits(
     with_fetch!(window, F => table.contains::<F>(hashes, found, window));
 }
 
-/// Answers the last keys of a batch, one at a time; `first` is the index of the first of these keys.
+/// Answers the last keys of a batch, one at a time; `first` is the index in the batch of the first of these keys.
 #[inline(always)]
 fn contains_rest(
     geometry: Geometry,
@@ -187,7 +187,8 @@ fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: 
 
 #[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    // A key fetches `k` cache lines, so a shorter distance suffices to keep as many in flight.
+    // A key fetches `k` cache lines, so a shorter distance keeps as many lines in flight as a key of one line does with
+    // a longer distance.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }

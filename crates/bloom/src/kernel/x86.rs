@@ -3,16 +3,17 @@
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
-/// The size of the largest table in which lookups in blocks smaller than a cache line process several keys per register
-/// with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. Times in ns per key
-/// on Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8 MB, 5.7 and 5.1
-/// at 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9 and 11.3 at 1
-/// GB. Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
+/// The size in bytes of the largest table in which batches of lookups in blocks smaller than a cache line process
+/// several keys per register with AVX-512. In larger tables the AVX2 loops are faster, although they have more
+/// instructions. Times in ns per key on Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB,
+/// 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and
+/// 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. Lookups in blocks of a whole cache line have a higher limit, in
+/// `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
-/// The units of eight hashes, `h · units >> 64`, which are below `units`. Each lane of `units` has the number of units,
-/// which must fit 32 bits. Two 32 × 32 products suffice, and their sum is exact: the high product plus the high half of
-/// the low product cannot overflow 64 bits.
+/// The unit of each of eight hashes `h`: `h · units >> 64`, which is below `units`. Each lane of `units` must have the
+/// number of units, and the caller must ensure that this number fits into 32 bits. Two 32 × 32 products suffice, and
+/// their sum is exact: the high product plus the high half of the low product cannot overflow 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
@@ -41,8 +42,8 @@ pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
-    // Takes the even 32-bit lanes of both vectors. They come out interleaved by 128-bit halves, and are then put in
-    // order.
+    // Takes the even 32-bit lanes of both vectors. The lanes come out interleaved by 128-bit halves, and are then put
+    // in order.
     let pairs =
         _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(pairs))
@@ -100,8 +101,9 @@ pub(super) fn store_places(to: &mut [u32; 8], indices: __m256i) {
 
 /// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
 ///
-/// A byte is stored per key, or eight per vector, and one compare turns 64 of them into an answer word. The compare
-/// comes 32 keys after the last of these stores, so that its load does not wait for them.
+/// A byte is stored per key, or eight bytes per vector, and one compare turns 64 bytes into an answer word. The compare
+/// comes 32 keys after the last store to these bytes, so that the load of the compare does not wait for the stores.
+/// Only at the end of a batch, [`AnswerBytes::finish`] does not wait for more keys.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct AnswerBytes([[u8; 64]; 2]);
@@ -119,8 +121,8 @@ impl AnswerBytes {
         &mut groups[group % 16]
     }
 
-    /// Must be called before each group is probed. In the middle of each answer word, writes the previous answer word
-    /// to `found`.
+    /// Must be called before each group is probed. In the middle of each answer word but the first, writes the previous
+    /// answer word to `found`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
@@ -129,8 +131,8 @@ impl AnswerBytes {
         }
     }
 
-    /// Must be called after all groups are probed. Writes the last two answer words; `keys` is the number of keys of
-    /// all groups.
+    /// Must be called after all groups are probed. Writes the last answer word and the one before it, if there are two.
+    /// `keys` is the number of keys of all groups.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn finish(&self, keys: usize, found: &mut [u64]) {

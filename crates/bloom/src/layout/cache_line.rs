@@ -12,11 +12,11 @@ use trommel_simd::Isa;
 
 /// Cache lines of 512 bits in eight lanes of 64; a key sets one bit in each lane of one cache line. With the same
 /// number of bits per key, the false-positive rate is lower than that of split blocks, and a lookup still reads one
-/// cache line.
+/// cache line (two in a view whose bytes are not aligned to 64 bytes).
 ///
-/// Bits: `line = h · lines >> 64`. `g` is the 64-bit product of the low 32 bits of `h` and an odd 32-bit constant. In
-/// lane `i` the key sets bit number `(g >> (8 + 6i)) & 63`. The line comes from the hash's high bits, and the bits in
-/// the line come from its low half, so they are independent.
+/// Bits of a hash `h`: `line = h · lines >> 64`. `g` is the 64-bit product of the low 32 bits of `h` and an odd 32-bit
+/// constant. In lane `i` the key sets bit number `(g >> (8 + 6i)) & 63`. The line comes from the hash's high bits, and
+/// the bits in the line come from its low half, so they are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
 /// the lanes of the split-block filter.

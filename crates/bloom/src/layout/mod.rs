@@ -1,4 +1,5 @@
-//! Layouts: where the bits of a key go, which is how one Bloom filter differs from another.
+//! Layouts: where in the table the bits of a key are. Bloom filters without counters are one type, generic over
+//! the layout.
 
 mod cache_line;
 mod register;
@@ -32,9 +33,9 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     const KIND: FilterKind;
     /// Bytes of a unit: the word, block or cache line that holds all bits of a key, or a word of the standard filter.
     const UNIT_BYTES: usize;
-    /// The most units that a table may have.
+    /// The most units that a table can have.
     const MAX_UNITS: u64;
-    /// The numbers of bits that a key may set.
+    /// The numbers of bits that a key can set in filters of this layout.
     const HASHES: RangeInclusive<u32>;
     /// The length of a table in the block form is a multiple of this number of bytes.
     #[doc(hidden)]
@@ -59,7 +60,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// ```
     fn keys_per_unit(hashes: u32, fpr: f64) -> Option<f64>;
 
-    /// The numbers of hashes worth trying for a false-positive rate.
+    /// The numbers of hashes worth trying for a false-positive rate. The number of hashes is the number of bits that a
+    /// key sets.
     ///
     /// ```
     /// use trommel::bloom::{Layout, SplitBlock};
@@ -87,7 +89,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     }
 
     /// The unit that holds all bits of a hash. It is computed from the high bits of the hash, and the bits within the
-    /// unit from the low half. `None` in the standard layout, whose bits may be anywhere.
+    /// unit from the low half. `None` in the standard layout, in which the bits of a key can be anywhere.
     #[doc(hidden)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64>;
 
@@ -101,8 +103,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
-    /// The exact false-positive rate of a table with these words of 64 bits. In a blocked layout, it is the mean over
-    /// the units of the table.
+    /// The false-positive rate of a table with these words of 64 bits, if the bits of an absent key are uniform and
+    /// independent of each other. In a blocked layout, the rate is the mean over the units of the table.
     #[doc(hidden)]
     fn fpr_of_table(geometry: Geometry, words: impl Iterator<Item = u64>) -> f64;
 
@@ -110,8 +112,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn estimate_len(geometry: Geometry, ones: u64) -> f64;
 
-    /// Merges `factor` adjacent units of a table into each unit of a smaller one. `to` must have only zero bytes, and
-    /// `from` must be `factor ≥ 1` times as long as `to`.
+    /// Merges each `factor` adjacent units of `from` into one unit of `to`. The caller must ensure that `to` has only
+    /// zero bytes, and that `from` is `factor ≥ 1` times as long as `to`.
     #[doc(hidden)]
     fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
         for (large, small) in
@@ -123,8 +125,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         }
     }
 
-    /// Inserts keys into a table in the block form, which must have only zero bytes and a length that the layout
-    /// allows.
+    /// Inserts keys into a table in the block form. The caller must ensure that the table has only zero bytes and a
+    /// length that the layout allows.
     #[doc(hidden)]
     fn fill_block(isa: Isa, hashes_per_key: u8, hashes: &[KeyHash], table: &mut [u8]) {
         assert!(isa.is_available());
@@ -132,7 +134,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         Self::kernels(isa).insert_batch(geometry, table, hashes);
     }
 
-    /// Whether a table in the block form may hold a key. The table must have a length that the layout allows.
+    /// Whether all bits of a key are set in a table in the block form. The caller must ensure that the table has a
+    /// length that the layout allows.
     #[doc(hidden)]
     #[inline(always)]
     fn block_contains(isa: Isa, hashes_per_key: u8, table: &[u8], hash: KeyHash) -> bool {
@@ -148,18 +151,18 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         Self::prefetch(block_geometry::<Self>(hashes_per_key, table), table, hash.raw());
     }
 
-    /// The functions of this layout for one instruction set, which the machine must have.
+    /// The functions of this layout for one instruction set. The caller must ensure that the machine has the set.
     #[doc(hidden)]
     fn kernels(isa: Isa) -> Kernels<Self::Body>;
 
-    /// The functions of this layout for a table that threads share, for one instruction set, which the machine must
-    /// have.
+    /// The functions of this layout for a table that threads share, for one instruction set. The caller must ensure
+    /// that the machine has the set.
     #[cfg(target_has_atomic = "64")]
     #[doc(hidden)]
     fn shared_kernels(isa: Isa) -> SharedKernels;
 }
 
-/// The geometry of a table in the block form, which must be a whole number of units.
+/// The geometry of a table in the block form. Panics unless the table is a whole number of units.
 #[inline(always)]
 fn block_geometry<L: Layout>(hashes_per_key: u8, table: &[u8]) -> Geometry {
     // The single-key kernels access the table unchecked; this assertion makes that sound for filter blocks, and the one
@@ -176,8 +179,8 @@ mod sealed {
     impl Sealed for super::CacheLine {}
 }
 
-/// The geometry of the table for a spec: the smallest table for a false-positive rate, or the largest in a number of
-/// bytes.
+/// The geometry of the table for a spec: the smallest table that reaches a false-positive rate, or the largest that
+/// fits into a number of bytes.
 pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     let multiple = u64::from(spec.foldable_by);
     if multiple == 0 {
@@ -221,8 +224,9 @@ fn geometry_for_fpr<L: Layout>(
 
 /// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
 ///
-/// A number of hashes whose rate at the best load so far exceeds `fpr` reaches `fpr` only at a lower load. So the rate
-/// at the best load so far is evaluated first, which mostly saves the search for the load of this number of hashes.
+/// If a number of hashes has a rate above `fpr` at the best load so far, it reaches `fpr` only at a lower load. So the
+/// function first evaluates the rate at the best load so far. This mostly saves the search for the load of this number
+/// of hashes.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {

@@ -12,8 +12,9 @@ use trommel_simd::Isa;
 
 /// Blocks of 256 bits in eight lanes of 32; a key sets one bit in each lane of one block.
 ///
-/// Bits: `block = (h >> 32) · blocks >> 32`; the bit of lane `i` is `((low 32 bits of h) · salt_i mod 2^32) >> 27`,
-/// with the eight odd salts of Parquet's specification. The table is bit for bit that of Parquet's split-block filter.
+/// Bits of a hash `h`: `block = (h >> 32) · blocks >> 32`; the bit of lane `i` is
+/// `((low 32 bits of h) · salt_i mod 2^32) >> 27`, with the eight odd salts of Parquet's specification. The table is
+/// bit for bit that of Parquet's split-block filter.
 ///
 /// Source: Apache Parquet format, "Parquet Bloom filter"; after Putze, Sanders and Singler (2009).
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +28,8 @@ impl Layout for SplitBlock {
     const KIND: FilterKind = FilterKind::SplitBlockBloom;
     const UNIT_BYTES: usize = 32;
     // Parquet computes the block from 32 bits of the hash. With about 2^27 blocks (4 GiB), some blocks get 3 % more
-    // keys than others, which raises the false-positive rate by less than 1 % of its value. With more blocks it would
-    // rise further.
+    // keys than others, which raises the false-positive rate by less than 1 % of its value. With more blocks the
+    // false-positive rate would rise further.
     const MAX_UNITS: u64 = 1 << 27;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 

@@ -11,11 +11,11 @@ use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache lines per lookup
-/// (if half of the bits are set, two bits on average decide that a key is absent).
+/// (if half of the bits are set, a lookup of an absent key needs two bits on average).
 ///
-/// Bits: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64` in a table of `m` bits.
-/// Rejected: double hashing, whose false-positive rate in a small table can be nine times the predicted one. A unit is
-/// a word of 64 bits.
+/// Bits of a hash `h`: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64` in a table of
+/// `m` bits. Rejected: double hashing, whose false-positive rate in a small table can be nine times the predicted one.
+/// A unit of the table is a word of 64 bits.
 ///
 /// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970).
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use crate::Hint;
 
 /// Asks the processor to load the cache line at `address` into the levels of cache that `hint` names, for reading.
 ///
-/// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any effect. Does nothing
-/// on architectures other than x86-64 and aarch64.
+/// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any effect except on its
+/// speed. Does nothing on architectures other than x86-64 and aarch64.
 ///
 /// Cost: one instruction. Processors limit the number of cache lines that are on their way to a core: on Sapphire
 /// Rapids, for example, 16 to L1 and 48 to L2.

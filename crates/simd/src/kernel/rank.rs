@@ -1,4 +1,4 @@
-//! Rank in plain Rust. It is compiled twice: for the target's baseline, and for BMI2 by `x86.rs`.
+//! Rank in plain Rust. It is compiled for the target's baseline and, on x86-64, a second time for BMI2 by `x86.rs`.
 
 /// The number of ones of `word` below position `index`; all of them for an index of 64 and more.
 #[inline(always)]

@@ -14,8 +14,8 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// The bit positions of a key, one in the low six bits of each lane, for the low and the high half of a line. The bits
-/// above belong to later positions.
+/// The bit positions of a key, one in the low six bits of each lane, for the low and the high half of a line. The
+/// higher bits of a lane belong to later positions.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn fields(hash: u64) -> [__m256i; 2] {
@@ -28,7 +28,7 @@ fn fields(hash: u64) -> [__m256i; 2] {
     [half(0), half(4)]
 }
 
-/// One bit in each lane.
+/// The key's bit in each lane, for the low and the high half of a line.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn masks(hash: u64) -> [__m256i; 2] {
@@ -60,7 +60,7 @@ fn store(line: &mut [u8; LINE_BYTES], [low, high]: [__m256i; 2]) {
     }
 }
 
-/// The bits of the masks that are clear in the line, of both halves in one vector.
+/// The bits of the masks that are clear in the line. The bits of both halves are united in one vector by OR.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn missing(line: [__m256i; 2], masks: [__m256i; 2]) -> __m256i {

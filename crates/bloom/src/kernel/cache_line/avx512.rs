@@ -26,12 +26,12 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// Lookups in tables of more bytes than this use the AVX2 loop, which is faster there. Times in ns per key on Sapphire
-/// Rapids with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3 and 11.2 at 1
-/// GB.
+/// Batches of lookups in tables of more bytes than this use the AVX2 loop, which is faster there. Times in ns per key
+/// on Sapphire Rapids with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3
+/// and 11.2 at 1 GB.
 const LOOKUPS_MAX_BYTES: usize = 32 << 20;
 
-/// For each lane, the first bit of its field in a product.
+/// For each lane, the lowest bit of the lane's position in a product of [`pattern_positions`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn starts() -> __m512i {
@@ -48,8 +48,8 @@ fn starts() -> __m512i {
     )
 }
 
-/// One bit in each lane, from the product that holds a key's positions. A rotate takes its count modulo 64, so the bits
-/// of the product above a field need no masking.
+/// One bit in each lane, from a product of [`pattern_positions`], which holds a key's positions. A rotate takes its
+/// count modulo 64, so the bits of the product above a position need no masking.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn mask(product: u64) -> __m512i {

@@ -1,5 +1,6 @@
-//! The shared bodies, compiled twice: for the target's baseline, and for AVX2, which the sets above it use too. Only
-//! the masks are computed in vectors: words that other threads may change are read one by one.
+//! The shared bodies, compiled for the target's baseline and, on x86-64, a second time for AVX2. The instruction sets
+//! above AVX2 use the functions for AVX2. Only the masks are computed in vectors: words that other threads can change
+//! are read one by one.
 
 use super::{SharedBody, SharedKernels};
 use trommel_simd::Isa;

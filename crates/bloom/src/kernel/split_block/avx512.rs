@@ -2,8 +2,8 @@
 //!
 //! Time relative to the AVX2 loops, at 12 bits per key. On a Cascade Lake core, lookups take 0.63 to 0.70 in filters of
 //! up to 1e5 keys and 0.84 to 0.93 at 1e6; inserts take 0.88 to 0.97 up to 1e5 keys and 1 beyond. On a Zen 4 core,
-//! lookups take 0.8 up to 1e5 keys, and 0.7 at 1e6. Lookups in tables of more than [`x86::WIDE_LOOKUPS_MAX_BYTES`] use
-//! the AVX2 loop.
+//! lookups take 0.8 up to 1e5 keys, and 0.7 at 1e6. Batches of lookups in tables of more than
+//! [`x86::WIDE_LOOKUPS_MAX_BYTES`] bytes use the AVX2 loop.
 //!
 //! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, not worth another set of
 //! functions). Rejected for a filter in L2 of Sapphire Rapids: one key per vector lane with early exit (0.43 to 0.96 G

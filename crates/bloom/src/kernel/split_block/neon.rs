@@ -36,7 +36,7 @@ unsafe fn load(block: *const u8) -> [uint32x4_t; 2] {
 /// The byte of the table at which a hash's block begins.
 #[inline(always)]
 fn block(geometry: Geometry, hash: u64) -> usize {
-    // The same number as that of `SplitBlockBody::block`, with one multiplication and no shift.
+    // `reduce` computes the number that `SplitBlockBody::block` returns, with one multiplication and no shift.
     reduce(hash & !0xFFFF_FFFF, geometry.units) as usize * BLOCK_BYTES
 }
 

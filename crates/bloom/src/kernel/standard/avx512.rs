@@ -1,10 +1,10 @@
-//! Lookups in the standard filter with AVX-512: passes over a chunk of the batch, one pass per bit.
+//! Lookups in the standard filter with AVX-512: passes over a chunk of the batch, most of which test one bit.
 //!
-//! A pass tests one bit of eight keys at a time, and compresses the hashes of the keys whose bit is set into a dense
-//! list for the next pass. If half of the table's bits are set, half of the absent keys survive each pass. If more than
-//! three quarters of the keys survive a pass, the next pass tests all remaining bits. Each pass writes one answer bit
-//! for each hash of its list. At the end, from the last pass to the first, `pdep` spreads the answers of each pass over
-//! the survivors of the pass before.
+//! A pass tests a bit of eight keys at a time, and compresses the hashes of the keys whose bit is set into a dense list
+//! for the next pass. If half of the table's bits are set, half of the absent keys survive a pass over one bit. If more
+//! than three quarters of the keys survive a pass, the next pass tests all remaining bits. Each pass writes one answer
+//! bit for each hash of its list. At the end, from the last pass to the first, `pdep` spreads the answers of each pass
+//! over the survivors of the pass before.
 //!
 //! If the table is in cache, the first pass tests two bits. Rejected for such tables: testing eight survivors at a time
 //! until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB on Sapphire
@@ -39,7 +39,7 @@ const DENSE_DISTANCE_KEYS: usize = 32;
 /// The state of a chunk between its passes.
 #[repr(align(64))]
 struct Chunk {
-    /// The hashes that survived so far, without gaps, with room for the eight lanes that a store may write beyond the
+    /// The hashes that survived so far, without gaps, with room for the eight lanes that a store can write beyond the
     /// last.
     survivors: [u64; CHUNK + GROUP],
     /// For each pass, its answers, one bit for each hash of its list, and a word that is always zero.
@@ -76,9 +76,9 @@ pub(super) fn contains_batch<const GATHERS: bool>(
     found: &mut [u64],
 ) {
     const { Lines::FITS };
-    // From 2^32 bits on, a position cannot be computed from two 32-bit products; and a filter of half a gigabyte waits
-    // for memory, however the addresses are computed. In a short batch, setting up the lists of a chunk costs as much
-    // as some two hundred keys (on Sapphire Rapids, 11 ns per key against 6, in batches of 64 keys).
+    // From 2^32 bits on, a position cannot be computed from two 32-bit products. Lookups in such a table of half a
+    // gigabyte wait for memory, however the positions are computed. In a short batch, setting up the lists of a chunk
+    // costs as much as some two hundred keys (on Sapphire Rapids, 11 ns per key against 6, in batches of 64 keys).
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
@@ -95,7 +95,7 @@ pub(super) fn contains_batch<const GATHERS: bool>(
     }
 }
 
-/// A table of fewer than 2^32 bits, whose length is that of the geometry.
+/// A table of fewer than 2^32 bits. `contains_batch` asserts that its length is that of the geometry.
 struct Table<'a, const GATHERS: bool> {
     geometry: Geometry,
     words: &'a [u8],
@@ -157,12 +157,13 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         });
     }
 
-    /// Tests some bits of the `len` hashes at `list`. Writes an answer bit for each hash, and writes the hashes whose
-    /// bits are all set to `survivors`; returns the number of survivors. `list` and `survivors` may be the same
-    /// pointer, since the survivors written never overtake the hashes read.
+    /// Tests some bits of the `len` hashes at `list`. Writes an answer bit for each hash. The *survivors* are the
+    /// hashes whose tested bits are all set: writes them to `survivors`, and returns their number. `list` and
+    /// `survivors` can be the same pointer, since writing survivors never overtakes reading hashes.
     ///
-    /// If `FIRST` is not 0, the pass tests the first `FIRST` bits instead of `bits`. They are constants then, so that
-    /// bit 0 needs no multiplication; without `FIRST`, the compiler achieved this only with link-time optimisation.
+    /// If `FIRST` is not 0, the pass tests the first `FIRST` bits instead of `bits`. The numbers of these bits are
+    /// constants, so that bit 0 needs no multiplication. Without `FIRST`, the compiler left out this multiplication
+    /// only with link-time optimisation.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn pass<F: Fetch, const FIRST: u32>(

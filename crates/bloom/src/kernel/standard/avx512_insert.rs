@@ -14,9 +14,9 @@ use trommel_base::batch::{Fetch, LEAD_KEYS, Window, run_stages};
 use trommel_base::sizing::MAX_HASHES;
 use trommel_base::with_fetch;
 
-/// The number of keys in a group, which fill a vector of 32-bit lanes.
+/// The number of keys in a group. The keys of a group fill a vector of 32-bit lanes.
 const GROUP: usize = 16;
-/// The prefetch distance in keys, each of which fetches up to 32 cache lines.
+/// The prefetch distance in keys. Each key fetches up to 32 cache lines.
 const DISTANCE_KEYS: usize = 32;
 /// The number of bits in a half-word.
 const HALF_BITS: u32 = 32;

@@ -1,4 +1,4 @@
-//! The block form of the standard filter, whose table may have any number of bytes.
+//! The block form of the standard filter, whose table can have any number of bytes but 0.
 //!
 //! A table of 18 keys has some twenty bytes, so rounding it up to whole words would lengthen it noticeably. Positions
 //! are computed as in the other kernels, for a table of `8 · bytes` bits.
@@ -13,8 +13,8 @@ fn bits_of(table: &[u8]) -> u64 {
     table.len() as u64 * 8
 }
 
-/// Whether all bits of a key are set in a table, which must not be empty. Branches after every third bit, as the
-/// kernels of whole words do in tables of up to 1 MiB.
+/// Whether all bits of a key are set in a table. The caller must ensure that the table is not empty. Branches after
+/// every third bit, as the kernels of whole words do in tables of up to 1 MiB.
 #[inline(always)]
 pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     let mut all = 1;
@@ -36,9 +36,10 @@ pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
     }
 }
 
-/// Sets the bits of many keys in a table, which must not be empty.
+/// Sets the bits of many keys in a table. The caller must ensure that the table is not empty.
 pub(crate) fn insert_batch(table: &mut [u8], count: u32, hashes: &[KeyHash]) {
-    // A key fetches `count` cache lines, so a shorter distance suffices to keep as many in flight.
+    // A key fetches `count` cache lines, so a shorter distance keeps as many lines in flight as a key of one line does
+    // with a longer distance.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(table, count, hashes, window));
 }

@@ -1,5 +1,5 @@
-//! Lookups of a batch in passes. Each pass tests two bits of every key that is left, or one bit in a table beyond L2,
-//! where a cache line that is not needed costs more than a pass.
+//! Lookups of a batch in passes. Most passes test two bits of every key that is left, or one bit in a table that does
+//! not fit into L2. In such a table, a cache line that is not needed costs more than a pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
 //! keys are looked up one by one, each lookup costs a mispredicted branch and the loads behind it. A pass has no branch
@@ -17,7 +17,7 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::range::reduce;
 use trommel_simd::bits_of;
 
-/// The number of keys in a chunk, whose lists stay in L1.
+/// The number of keys in a chunk of a batch. The lists of a chunk stay in L1.
 const CHUNK: usize = 256;
 /// Batches of fewer keys than this are looked up one by one.
 pub(super) const SHORTEST_BATCH: usize = 32;
@@ -31,7 +31,8 @@ pub(super) struct Table<B> {
     pub(super) geometry: Geometry,
     /// The address of the table.
     pub(super) start: *const u8,
-    /// Returns a number whose lowest bit is the table's bit at a position, which must be below the number of bits.
+    /// Returns a number whose lowest bit is the table's bit at a position. The position must be below the number of
+    /// bits of the table.
     pub(super) bit: B,
 }
 
@@ -44,7 +45,8 @@ struct Left {
 }
 
 impl<B: Fn(u64) -> u64> Table<B> {
-    /// Writes the answer for key `i` to bit `i` of `found`, which must have a word for every 64 keys.
+    /// Writes the answer for key `i` to bit `i` of `found`. `found` must have a word for every 64 keys and one for the
+    /// rest.
     #[inline(always)]
     pub(super) fn contains<F: Fetch>(&self, hashes: &[u64], found: &mut [u64], window: Window) {
         let mut left = Left { next: [0; CHUNK], indices: [0; CHUNK] };

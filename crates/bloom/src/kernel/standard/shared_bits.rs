@@ -11,7 +11,8 @@ use trommel_base::with_fetch;
 
 pub(super) struct SharedBits;
 
-/// The words that lack bits of a group's keys. All such words are noted first, and then changed.
+/// Notes of the words that lack bits of a group's keys, and of these bits. All such words are noted first, and then
+/// changed.
 ///
 /// Whether a word lacks a bit cannot be predicted, so there is no branch on it: a note is always written, and the next
 /// one overwrites it unless bits were missing. Moreover, loads without an atomic operation between them wait for their
@@ -31,7 +32,8 @@ impl<const ROOM: usize> Notes<ROOM> {
     #[inline(always)]
     fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
         let missing = bits & !load(&table[word]);
-        // `len` is always below `ROOM`; the remainder is cheaper than a bounds check.
+        // `len` is below `ROOM`, which is the largest number of notes of a group; the remainder is cheaper than a
+        // bounds check.
         self.0[len % ROOM] = (word, missing);
         len + usize::from(missing != 0)
     }
@@ -114,7 +116,8 @@ impl SharedBody for SharedBits {
 
     #[inline(always)]
     fn insert_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64]) {
-        // A key fetches `k` cache lines, so a shorter distance suffices to keep as many in flight.
+        // A key fetches `k` cache lines, so a shorter distance keeps as many lines in flight as a key of one line does
+        // with a longer distance.
         let bytes = table.len() * WORD_BYTES;
         let window = Window { distance_keys: 32, ..Window::for_gathers(bytes) };
         let (groups, rest) = hashes.as_chunks::<GROUP>();
