@@ -21,7 +21,7 @@ pub(super) fn set(packed: &mut [u8], bits: u32, index: usize, number: u32) {
     packed[bit / 8..bit / 8 + 8].copy_from_slice(&changed.to_le_bytes());
 }
 
-/// Packs 64 numbers.
+/// Packs a block of 64 numbers. The caller must ensure that each has at most `bits` bits.
 #[inline]
 pub(super) fn pack<T: Copy + Into<u32>>(numbers: &[T], bits: u32, packed: &mut [u8]) {
     if bits == 8 {
