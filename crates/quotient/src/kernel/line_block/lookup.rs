@@ -1,4 +1,5 @@
-//! Lookups key by key. A key's metadata is in scalar registers, and a line is compared in two halves.
+//! Lookups key by key. A key's metadata is in scalar registers, and a line (a block of the table) is compared in two
+//! halves. (`kernel/line_block.rs` says how they find a run.)
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
@@ -12,7 +13,8 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// The home and the stored remainder of a key.
+/// The home of a key (the slot whose number is the key's quotient), as a line and an index in it, and the key's stored
+/// remainder.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     /// The byte of the table at which the line begins.
@@ -57,7 +59,7 @@ pub(super) unsafe fn equal_to<W: Words>(words: W, table: *const u8, line: usize,
 }
 
 /// The slots of a run in a line, and whether the run ends there. `starts` are the line's [`starts`]; the run begins at
-/// the one that has `number` others below it.
+/// the start that has `number` others below it.
 #[inline(always)]
 pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool) {
     let ends = words.two_ones(starts, number);
@@ -167,10 +169,11 @@ pub(super) fn contains<W: Words>(
 /// The number of keys whose lines are prefetched together. Their answers fill a word.
 const BLOCK: usize = 64;
 
-/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use it
-/// for keys that do not fill a block, and for tables of more lines than they can compute. Rejected: listing the keys
-/// whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times
-/// as long, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
+/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use
+/// this function for keys that do not fill a block, and for tables with more lines than their 32-bit products can
+/// number. Rejected: listing the keys whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2,
+/// batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys
+/// took 0.8 to 0.9 times as long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
     words: W,

@@ -17,7 +17,7 @@ fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table, and hashes to look up in it: some that it holds, and others, most of which it does not hold.
+/// A table, and hashes to look up in it: some that the table holds, and others, most of which it does not hold.
 struct Sample {
     geometry: Geometry,
     table: Vec<u8>,
