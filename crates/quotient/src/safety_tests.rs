@@ -155,7 +155,7 @@ impl Job for Seven {
     }
 }
 
-/// Miri has no AVX2, and reports a call of code that is compiled for it.
+/// On x86-64 machines without AVX2, `run` panics. Miri has no AVX2, and reports a call of code that is compiled for it.
 #[test]
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
@@ -172,7 +172,7 @@ fn hashes(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23))
 }
 
-/// Answers about a run that never ends do not depend on the memory behind the table.
+/// The answer about a key whose run never ends does not depend on the memory behind the table.
 #[test]
 fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);

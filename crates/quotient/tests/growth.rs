@@ -61,7 +61,7 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     for keys in [8 * 1053, 100_000, 1 << 30] {
         assert!(
             matches!(short.resize(keys), Err(ResizeError::Fingerprint { .. })),
-            "a resize to {keys} keys is not refused, or for another reason"
+            "a resize to {keys} keys is not refused, or is refused for the wrong reason"
         );
         assert!(short.to_bytes() == before);
     }
@@ -159,8 +159,8 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
 }
 
 /// A doubled table can have fewer slots behind the last quotient than the table before, since the number of slots is
-/// rounded up to whole blocks. It can happen that a cluster at the end does not fit there. The error is a lack of
-/// slots, not of fingerprint bits.
+/// rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack of slots,
+/// not of fingerprint bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
@@ -230,7 +230,7 @@ fn shrinking_frees_memory() {
 }
 
 /// Filters for different numbers of keys merge, in either direction, if they have equally many possible fingerprints.
-/// Otherwise the error has both numbers.
+/// Otherwise the error has both numbers of possible fingerprints.
 #[test]
 fn filters_with_equally_many_fingerprints_merge_whatever_their_sizes() {
     let build = |keys: usize, bits: u32| {

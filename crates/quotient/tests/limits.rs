@@ -94,7 +94,7 @@ fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     assert!(filter.to_bytes() == before);
 }
 
-/// With sizes that no resize gives, kernels would disagree about the cache line of a key.
+/// With sizes that neither the builder nor a resize gives, kernels would disagree about the cache line of a key.
 #[test]
 fn a_forged_size_of_a_cache_line_filter_is_refused() {
     for (keys, slots, fingerprints) in [(140, 150, 150 << 7), (90, 100, 256 * 49 + 1)] {
@@ -133,7 +133,7 @@ fn a_filter_of_long_fingerprints_keeps_them_while_it_grows() {
 }
 
 /// A batch has about twice as many keys as fit. The batch inserts as many of them as single inserts do. (Near load 1,
-/// the whole table is one cluster.)
+/// hardly any slot is free, and nearly every insert moves remainders in many blocks.)
 #[test]
 fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
     for keys in [2000, 50_000] {

@@ -141,7 +141,8 @@ fn any_number_of_threads_makes_the_same_filter_without_a_build() {
     assert_eq!(assert_same(&growing, &hashes[..100_000], "growing"), Ok(()));
 }
 
-/// One key in ten repeats another, and a cluster of thousands of slots lies across the end of every region.
+/// One key in ten repeats another. The second half of every region of the table gets more keys than it has slots, so a
+/// cluster of thousands of slots lies across the end of the region.
 #[test]
 fn any_number_of_threads_makes_the_same_filter_with_long_clusters() {
     fn assert_clusters<L: Layout>(bits: Option<u32>) {

@@ -5,10 +5,10 @@
 //!
 //! The occupieds, runends and offset of a block and the runends of the next are enough to find nearly every run. The
 //! runends below the offset belong to runs of earlier blocks. Among the other runends, the `d`-th (from 0) ends the run
-//! of the block's `d`-th occupied quotient. If the block has only `n ≤ d` other runends, the run ends at the `(d −
-//! n)`-th runend of the next block. The run begins after the previous runend, but never before the offset or the home.
-//! The previous runend is in the same word as the run's own runend or, if the run's own runend is the first of the next
-//! block, in the word of the key's block.
+//! of the block's `d`-th occupied quotient. If the block has only `n ≤ d` other runends, the run ends at the
+//! `(d − n)`-th runend of the next block. The run begins after the previous runend, but never before the offset or the
+//! home. The previous runend is in the same word as the run's own runend or, if the run's own runend is the first of
+//! the next block, in the word of the key's block.
 //!
 //! So one `pdep` of one bit finds the end of a run in the key's block or in the next, without a search and without a
 //! branch on which of the two blocks it is. At 95 % load, 15 of 100 runs end in the next block. About one run in a

@@ -46,7 +46,7 @@ struct Block<const VPOPCNT: bool> {
     number: Column,
     /// The bit of the run's end in `ends`.
     end: Column,
-    /// If the run ends in the next block, the key's block's own runends, which are those from the offset on; else 0.
+    /// If the run ends in the next block or later, the runends of the key's block from the offset on; else 0.
     before: Column,
     /// The first slot at which the run can begin: the home or the offset, whichever is larger.
     least: Column,
