@@ -29,7 +29,7 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// The filter is a set, unless built with [`multiset`](Builder::multiset): a fingerprint that a set holds is not
 /// inserted again. Two keys with the same fingerprint are then stored as one, and removing either removes both. **So
 /// remove keys from a set only if no other key can share their fingerprint, or use a multiset**, which keeps a copy for
-/// each key. (The probability that a given key shares a fingerprint with another is the false-positive rate.)
+/// each key. (The probability that a given key shares its fingerprint with some other key is the false-positive rate.)
 ///
 /// ```
 /// use trommel::{Filter, Insert, QuotientFilter, Remove};
@@ -56,12 +56,12 @@ pub struct Quotient<L: Layout, S = Storage> {
 }
 
 /// The quotient filter in blocks of 64 slots, with remainders of `r` = 1 to 32 bits: it takes `(r + 2.125) / load`
-/// bits per key at a false-positive rate of `load / 2^r`. See [`WideBlock`] for the byte layout.
+/// bits per key at a false-positive rate of at most `load / 2^r`. See [`WideBlock`] for the byte layout.
 pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 
 /// The quotient filter in blocks of one 64-byte cache line, with remainders of 8 bits: it takes 10.24 bits per slot
-/// and, at 95 % load, reads 1.2 cache lines per lookup and has a false-positive rate of 0.37 %. See [`LineBlock`] for
-/// the byte layout.
+/// and, at 95 % load, reads 1.2 cache lines per lookup on average and has a false-positive rate of 0.37 %. After the
+/// filter has grown, its remainders have fewer bits. See [`LineBlock`] for the byte layout.
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {

@@ -246,7 +246,7 @@ fn a_table_without_a_free_slot_is_full() {
             table[8..16].copy_from_slice(&(1u64 << 5).to_le_bytes());
             let before = table.clone();
             let inserted = Kernels::of::<WideBlock>(isa).insert(&geometry, &mut table, hash);
-            assert_eq!(inserted, Err(WhyFull::Slots), "{isa}");
+            assert_eq!(inserted, Err(WhyFull::Slots), "{isa}: an insert into a full table");
             assert!(table == before, "{isa}: a refused insert changed the table");
         }
     }

@@ -90,7 +90,7 @@ fn a_million_keys_take_the_bits_of_the_equation() {
     let bits_per_key = line.memory_bytes() as f64 * 8.0 / 1e6;
     assert!(
         (bits_per_key / (10.24 / 0.95) - 1.0).abs() < 0.01,
-        "{bits_per_key} bits per key in lines"
+        "{bits_per_key} bits per key in blocks of a cache line"
     );
 }
 

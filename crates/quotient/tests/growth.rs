@@ -343,7 +343,10 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     };
     let (mut left, right) = (at_the_end(0..80), at_the_end(80..160));
     let full = merge_without_room(&mut left, &right);
-    assert!(left.len() + right.len() < full.capacity && full.len == left.len(), "{full}");
+    assert!(
+        left.len() + right.len() < full.capacity && full.len == left.len(),
+        "the error has wrong numbers: {full}"
+    );
     let mut growing = builder.grow_at(0.9).build().unwrap();
     growing.merge(&large).unwrap();
     assert!(growing.load_factor() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
@@ -360,7 +363,7 @@ fn incompatible_filters_do_not_merge_after_a_resize() {
         let mut other = other.build().unwrap();
         other.resize(2000).unwrap();
         let error = merge_incompatible(&mut left, &other);
-        assert_ne!(error.left, error.right, "{error}");
+        assert_ne!(error.left, error.right, "the error has equal values: {error}");
     }
 }
 
@@ -434,7 +437,7 @@ fn golden_digests_of_resized_filters_are_unchanged() {
         digest::<LineBlock>(None, |filter| filter.grow().unwrap()),
         digest::<LineBlock>(None, |filter| filter.resize(777).unwrap()),
     ];
-    assert_eq!(digests, GOLDEN, "{digests:#018x?}");
+    assert_eq!(digests, GOLDEN, "the digests are now {digests:#018x?}");
 }
 
 const GOLDEN: [u64; 4] =

@@ -28,7 +28,10 @@ fn shrinking_never_enlarges() {
             let (bytes, held) = (filter.memory_bytes(), filter.len());
             let fingerprints: Vec<u64> = filter.fingerprints().collect();
             filter.shrink_to_fit().unwrap();
-            assert!(filter.memory_bytes() <= bytes, "{keys} keys at {load}: a larger table");
+            assert!(
+                filter.memory_bytes() <= bytes,
+                "shrinking enlarged a table of {keys} keys at a load of {load}"
+            );
             assert!(filter.len() == held && filter.fingerprints().eq(fingerprints));
         }
     }
@@ -163,7 +166,7 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
             let builder = QuotientFilter::builder().keys(keys).load(0.9999).remainder_bits(16);
             let mut filter = builder.isa(isa).build().unwrap();
             let slots = filter.geometry().slots;
-            assert_eq!(filter.geometry().blocks, blocks, "{slots} slots");
+            assert_eq!(filter.geometry().blocks, blocks, "blocks of a table of {slots} slots");
             let hash_of = |remainder: u64| {
                 let fingerprint = u128::from((slots - 1) << 16 | remainder);
                 KeyHash::from_raw((fingerprint << 64).div_ceil((slots << 16).into()) as u64)
@@ -173,13 +176,16 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
                 assert_eq!(
                     filter.insert_hash(hash_of(2 * remainder)),
                     Ok(true),
-                    "{isa}: a remainder that has room"
+                    "{isa}: the insert of a remainder that has room"
                 );
             }
             let before = filter.to_bytes();
             for remainder in [2 * room, 2 * room - 1, 1] {
                 let full = filter.insert_hash(hash_of(remainder)).unwrap_err();
-                assert!(full.why == WhyFull::Slots && filter.to_bytes() == before, "{isa}: {full}");
+                assert!(
+                    full.why == WhyFull::Slots && filter.to_bytes() == before,
+                    "{isa}: refused for the wrong reason, or the filter changed: {full}"
+                );
             }
             assert!(filter.remove_hash(hash_of(0)) && filter.insert_hash(hash_of(1)).is_ok());
         }

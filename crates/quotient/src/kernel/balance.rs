@@ -61,12 +61,16 @@ mod tests {
 
     fn agree(begun: u64, ended: u64, open: u32) {
         let expected = one_by_one(begun, ended, open);
-        assert_eq!(Plain.balanced(begun, ended, open), expected, "{begun:x} {ended:x} {open}");
+        assert_eq!(
+            Plain.balanced(begun, ended, open),
+            expected,
+            "portable: begun {begun:x}, ended {ended:x}, open {open}"
+        );
         #[cfg(target_arch = "x86_64")]
         if trommel_simd::Isa::Avx2.is_available() {
             // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
             let found = unsafe { balanced_avx2(begun, ended, open) };
-            assert_eq!(found, expected, "{begun:x} {ended:x} {open}");
+            assert_eq!(found, expected, "AVX2: begun {begun:x}, ended {ended:x}, open {open}");
         }
     }
 

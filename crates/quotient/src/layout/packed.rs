@@ -151,14 +151,14 @@ mod tests {
                     set(&mut packed, bits, from, 1);
                     numbers.copy_within(from..to, from + 1);
                     numbers[from] = 1;
-                    assert_eq!(read(&packed), numbers, "up {bits} {from} {to}");
+                    assert_eq!(read(&packed), numbers, "{from} to {to} up, {bits} bits");
 
                     let mut packed = filled.clone();
                     let mut numbers = original.clone();
                     shift_down(&mut packed, bits, from, to);
                     numbers.copy_within(from + 1..=to, from);
                     numbers[to] = 0;
-                    assert_eq!(read(&packed), numbers, "down {bits} {from} {to}");
+                    assert_eq!(read(&packed), numbers, "{from} to {to} down, {bits} bits");
                 }
             }
         }

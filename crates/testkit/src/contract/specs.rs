@@ -23,7 +23,7 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
             bounded.memory_bytes = Some(1 << 20);
             assert!(
                 matches!(S::build(&bounded), Err(SpecError::FprOutOfRange { .. })),
-                "a rate of {fpr} with bytes"
+                "a rate of {fpr} with bytes is not refused as out of range"
             );
         }
     }
@@ -186,12 +186,12 @@ pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
         let filter = built::<S>(&spec_of_bytes(keys, bytes, Isa::Portable));
         assert!(
             filter.memory_bytes() <= bytes,
-            "{} bytes taken of {bytes} allowed",
+            "{} bytes taken, but only {bytes} allowed",
             filter.memory_bytes()
         );
         assert!(
             filter.memory_bytes() + S::STEP_BYTES > bytes,
-            "{} bytes taken of {bytes} allowed",
+            "only {} bytes taken of {bytes} allowed",
             filter.memory_bytes()
         );
     }
@@ -275,7 +275,7 @@ pub fn bits_per_key_are_bytes<S: Subject>() {
                     let units = bytes..bytes + S::STEP_BYTES;
                     assert!(
                         units.contains(&memory),
-                        "{memory} bytes for {keys} keys of {bits} bits"
+                        "{memory} bytes for {keys} keys with {bits} bits, not {units:?}"
                     );
                 }
                 Ok(filter) => assert!(

@@ -115,7 +115,7 @@ mod tests {
                 let first = (0..count).find(|i| window >> (i * bits) & mask == wanted);
                 let equal = fields.equal(window, wanted.wrapping_mul(fields.lowest));
                 let found = (equal != 0).then(|| equal.trailing_zeros() / bits);
-                assert_eq!(found, first, "{bits} {window:x} {wanted:x}");
+                assert_eq!(found, first, "the field {wanted:x} of {bits} bits in {window:x}");
             }
         }
     }

@@ -164,6 +164,6 @@ fn inserts_into_words_that_contradict_each_other_write_nothing() {
         }));
         assert!(table == before, "{isa}: the table changed");
         let message = outcome.unwrap_err().downcast::<&str>().unwrap();
-        assert_eq!(*message, "assertion failed: place.at <= free", "{isa}");
+        assert_eq!(*message, "assertion failed: place.at <= free", "{isa}: the panic's message");
     }
 }
