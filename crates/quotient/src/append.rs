@@ -2,10 +2,10 @@
 //! quotient) or, if that slot is taken, in the slot after the last fingerprint. No stored remainder is ever moved. A
 //! *run* is the remainders of one quotient, in adjacent slots.
 //!
-//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so the appender
-//! takes no branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words
-//! when the next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one (a build took
-//! 18.5 ns per key instead of 9).
+//! Which fingerprint begins a run, and which one finds its home taken, cannot be predicted, so the appender takes no
+//! branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words when the
+//! next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one (a build took 18.5 ns
+//! per key instead of 9).
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;

@@ -21,12 +21,12 @@ const SURE_LOAD: f64 = 0.97;
 /// A chunk of fewer keys than this number is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
-/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per
-/// slot. The time of single inserts divided by the time of a build depends on the share of slots that the batch fills.
-/// With AVX-512 on a Zen 4 core it is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at
-/// 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is
-/// faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio is 1.1 with portable kernels, and 1.2
-/// with AVX-512 in 2^24 slots.
+/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then some time
+/// for each slot of the table. The time of single inserts divided by the time of a build depends on the share of slots
+/// that the batch fills. With AVX-512 on a Zen 4 core, this ratio is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52
+/// to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %.
+/// Where inserts are slow, a build is faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio is
+/// 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
 /// The most keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory each.

@@ -11,12 +11,12 @@
 //! the next block, in the word of the key's block.
 //!
 //! So one `pdep` of one bit finds the end of a run in the key's block or in the next, without a search and without a
-//! branch on which of the two blocks it is. At 95 % load, 15 of 100 runs end in the next block. About one run in a
+//! branch on which of the two blocks has it. At 95 % load, 15 of 100 runs end in the next block. About one run in a
 //! thousand is left to the algorithms of `table.rs`: it ends later, or runs of earlier blocks take the key's whole
 //! block and more.
 //!
-//! A run is compared in the same way for every width: eight bytes from its first remainder on are read as a word of
-//! packed fields (`places::Fields`).
+//! A run is compared in the same way for every width of remainders: from its first remainder on, eight bytes at a time
+//! are read as a word of packed fields (`places::Fields`).
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

@@ -26,7 +26,8 @@ mod sealed {
 /// - *occupieds*, bit `i`: whether the filter holds a fingerprint with quotient `i` of this block;
 /// - *runends*, bit `i`: whether slot `i` holds the last remainder of a *run*, which is all remainders of one quotient,
 ///   in adjacent slots. The quotient can be one of an earlier block;
-/// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take.
+/// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take. (The runs of a block
+///   are those of its quotients.)
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.

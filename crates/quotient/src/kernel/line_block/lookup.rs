@@ -28,7 +28,7 @@ pub(super) struct Continued {
     /// The byte of the table at which the next line, where the run goes on, begins.
     pub(super) line: usize,
     /// The number of bits of that line's [`starts`] below the bit at which the run's slots begin; [`FAR`] if only the
-    /// algorithms of the table can find the run.
+    /// algorithms of `table.rs` can find the run.
     pub(super) start: u32,
     pub(super) remainder: u8,
 }
@@ -98,10 +98,10 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
-/// [`Continued::start`] of a run that only the algorithms of the table can find.
+/// [`Continued::start`] of a run that only the algorithms of `table.rs` can find.
 const FAR: u32 = u32::MAX;
 
-/// Looks a key up whose run goes on in the line of `from`. Leaves the key to the algorithms of the table if they alone
+/// Looks a key up whose run goes on in the line of `from`. Leaves the key to the algorithms of `table.rs` if only they
 /// can find the run, or if the run does not end in the table.
 #[inline(always)]
 pub(super) fn follow<W: Words>(

@@ -110,7 +110,7 @@ impl Places {
 /// [`contains_rest`] gets no results of the inlined code, since it starts the lookup again.
 pub(super) type Rest = ();
 
-/// Looks a key up by the algorithms of the table.
+/// Looks a key up by the algorithms of `table.rs`.
 #[inline(always)]
 pub(super) fn contains_rest<W: Words>(
     words: W,
