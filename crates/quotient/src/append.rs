@@ -1,10 +1,11 @@
-//! Fills a table from fingerprints in ascending order: each is stored at its home or, if that slot is taken, in the
-//! slot after the last fingerprint. No stored remainder is ever moved.
+//! Fills a table from fingerprints in ascending order: each is stored at its home (the slot whose number is the
+//! quotient) or, if that slot is taken, in the slot after the last fingerprint. No stored remainder is ever moved. A
+//! *run* is the remainders of one quotient, in adjacent slots.
 //!
-//! Which fingerprint begins a run, and which one pushes the next from its home, cannot be predicted, so the appender
-//! takes no branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words
-//! when the next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one (a build took
-//! 18.5 ns per key instead of 9).
+//! Which fingerprint begins a run, and which one finds its home taken, cannot be predicted, so the appender takes no
+//! branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words when the
+//! next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one (a build took 18.5 ns
+//! per key instead of 9).
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -18,7 +19,7 @@ use trommel_simd::bits_of;
 /// The number of blocks in a window.
 const WINDOW_BLOCKS: usize = 32;
 
-/// Fills an empty table in order. Merges and resizes use it, and bulk builds that give up placing fingerprints by
+/// Fills an empty table in order. Merges and resizes use it, and so do bulk builds that give up placing fingerprints by
 /// region of the table.
 pub(crate) struct Appender<'t, L> {
     table: Table<L, &'t mut [u8]>,
@@ -57,7 +58,7 @@ struct HomeWindow {
     begin: u64,
     end: u64,
     occupied: Vec<u8>,
-    /// For every block, the slot after the last run of its quotients; 0 if it has none.
+    /// For every block, the slot after the last run of the block's quotients; 0 if they have no run.
     runs_end: Vec<u64>,
     /// The slot after the last run of all quotients before the window.
     runs_end_before: u64,
@@ -97,8 +98,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         &mut self,
         fingerprints: impl Iterator<Item = (u64, u32)>,
     ) -> Result<(), WhyFull> {
-        // Copies in local variables, since these stay in registers. If the loop used the fields, which are in memory,
-        // each key would wait for the stores of the one before it.
+        // The loop uses local variables, since these stay in registers. If it used the fields, which are in memory,
+        // each key would wait for the stores of the key before it.
         let Last { mut quotient, mut stored, mut equal, mut len } = self.last;
         let mut next = self.slots.next;
         for fingerprint in fingerprints {

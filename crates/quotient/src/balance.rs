@@ -1,11 +1,12 @@
-//! Finds the slots of a block at which no run is open: as many runs have ended there as were begun.
+//! Finds the slots of a block at which no run is open: as many runs have ended there as were begun. (`layout/mod.rs`
+//! defines runs, occupieds and runends. `table.rs` defines homes and clusters.)
 //!
-//! Every occupied quotient begins a run, and every runend ends one. Add these bits up slot by slot, as plus one for a
-//! run that begins and minus one for a run that ends: where the sum is zero, no run is open. If a run stops being open
-//! at the slot after its runend, these slots are the free ones. If it stops at its runend, the last slots of clusters
-//! are among them. So one sum finds all free slots of a block, or the ends of all its clusters.
+//! Every occupied quotient begins a run at its home, and every runend ends one. Add these bits up slot by slot, as plus
+//! one for a run that begins and minus one for a run that ends: where the sum is zero, no run is open. If a run stops
+//! being open at the slot after its runend, these slots are the free ones. If it stops at its runend, the last slots of
+//! clusters are among them. So one sum finds all free slots of a block, or the ends of all its clusters.
 //!
-//! Rejected: jumping from run to run, where each jump waits for the one before it (removals from tables at 95 % load
+//! Rejected: jumping from run to run, where each jump waits for the jump before it (removals from tables at 95 % load
 //! took 1.7 to 2.5 times as long).
 
 /// A bit for each slot: whether `open`, plus the number of ones in `begun` up to and including the slot, equals the

@@ -1,5 +1,5 @@
 //! Quotient filters as filter blocks ([`BlockTable`]): the table of a set without a header. The number of slots follows
-//! from the table's length.
+//! from the table's length and the width of the remainders, which is the parameter of the block.
 
 use crate::check::Extent;
 use crate::filter::{Quotient, prefetch_home};
@@ -15,8 +15,8 @@ use trommel_base::{FormatError, Hasher, Insert, KeyHash, SpecError, Storage};
 use trommel_simd::Isa;
 
 impl<L: Layout> BlockTable for Quotient<L> {
-    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`, without its overhang and
-    /// padding.
+    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`, without padding and without
+    /// the overhang, which is the slots behind the last quotient's.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let narrowest =
             if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { *L::REMAINDER_BITS.start() };
@@ -29,8 +29,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(fitting.unwrap_or(narrowest) as u8)
     }
 
-    /// Bytes of a table that holds `keys` keys at 95 % load. If some of the bits per key are left over, but too few to
-    /// make every remainder one bit wider, they stay unused.
+    /// The number of bytes of a table that holds `keys` keys at 95 % load. If some of the bits per key are left over,
+    /// they stay unused: they are too few to make every remainder one bit wider, or the layout has no wider remainders.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
         let slots = slots_for::<L>(keys, GUARANTEED_LOAD);
         if slots > MAX_SLOTS {
@@ -54,9 +54,9 @@ impl<L: Layout> BlockTable for Quotient<L> {
         Ok(())
     }
 
-    /// Safe for any bytes. If no table has this parameter and their length, the answer is true. Otherwise, a single
-    /// lookup reads only from the key's block and the next one, from further blocks that it has checked to lie in the
-    /// table, or through slices, which check their bounds. This holds whatever the metadata are.
+    /// Safe for any bytes. If no table has this parameter and the length of these bytes, the answer is true. Otherwise,
+    /// whatever the bytes are, the lookup reads only from the key's block and the next one, from further blocks that it
+    /// has checked to lie in the table, or through slices, which check their bounds.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         assert!(isa.is_available());
@@ -90,7 +90,7 @@ fn is_width<L: Layout>(bits: u32) -> bool {
     L::REMAINDER_BITS.contains(&bits) && (!L::RESERVES_ZERO || bits == *L::REMAINDER_BITS.end())
 }
 
-/// The geometry of a table, from its length; `None` if no table has that length.
+/// The geometry of a table, from the width of its remainders and its length; `None` if there is no such table.
 #[inline(always)]
 fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geometry> {
     let bits = u32::from(remainder_bits);

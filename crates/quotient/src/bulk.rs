@@ -4,7 +4,7 @@
 //! several threads if the caller has them. A build does not move stored remainders to insert a key, so its time per key
 //! does not grow with the load.
 //!
-//! **In all other cases.** Hashes are partitioned by region of the table, and inserted region by region. They are
+//! **In all other cases.** Hashes are partitioned by region of the table, and inserted region by region. But they are
 //! inserted in their own order if the table or the batch is small, if not all keys are sure to fit, or if there is too
 //! little scratch memory.
 
@@ -21,16 +21,17 @@ const SURE_LOAD: f64 = 0.97;
 /// A chunk of fewer keys than this number is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
-/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then time per
-/// slot. The time of single inserts divided by the time of a build depends on the share of slots that the batch fills.
-/// With AVX-512 on a Zen 4 core it is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52 to 0.73 at 1/16, 0.9 to 1.2 at
-/// 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %. Where inserts are slow, a build is
-/// faster at 1/16 too: with 8 bits in blocks of 64 slots, the ratio is 1.1 with portable kernels, and 1.2 with AVX-512
-/// in 2^24 slots.
+/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then some time
+/// for each slot of the table. The time of single inserts divided by the time of a build depends on the share of slots
+/// that the batch fills. With AVX-512 on a Zen 4 core, this ratio is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52
+/// to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %.
+/// Where inserts are slow, a build is faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio is
+/// 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
-/// The number of keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory
-/// each. Tables beyond `LARGE_BYTES` have many regions, so their chunks have more keys, to have enough for each region.
+/// The most keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory each.
+/// Tables beyond `LARGE_BYTES` have many regions, so their chunks have up to `GROUPED_KEYS_OF_LARGE` keys, to have
+/// enough for each region.
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
@@ -43,17 +44,17 @@ const FEWEST_KEYS_PER_GROUP: usize = 8;
 impl<L: Layout> InsertBulk for Quotient<L> {
     /// Inserts a batch. If the filter is empty and does not grow by itself, and the batch has at least 1024 keys, and
     /// at least one for every eight slots, the table is built on all workers. Otherwise, the keys are inserted on the
-    /// caller's thread. This is also done if a build fails because the keys do not fit, a key has too many copies, or
-    /// the scratch memory does not suffice.
+    /// caller's thread. They are inserted there also if a build fails because the keys do not fit, a key has too many
+    /// copies, or the scratch memory does not suffice.
     ///
     /// Scratch memory of a build:
-    /// - four bytes per key, or eight if the remainder and the quotient within a region have more than 32 bits together
-    ///   (remainders of 20 bits and more, and narrower ones in large tables);
-    /// - slack, since keys do not spread evenly over the regions: another 5 to 60 % of that with one thread, and more if
-    ///   regions have fewer keys, or if several threads divide the keys of a region. With eight threads and 2^25 slots
-    ///   it is about 110 %. If the table has only two or three regions, it is 60 to 130 %;
-    /// - 0.5 to 2 MB for each thread, and more if the table is so large that its 4096 regions have more than 8192 slots
-    ///   each.
+    /// - four bytes per key, or eight if the remainder and the quotient within a region of the table have more than 32
+    ///   bits together (remainders of 20 bits and more, and narrower ones in large tables);
+    /// - slack, since keys do not spread evenly over the regions: another 5 to 60 % of those bytes with one thread, and
+    ///   more if regions have few keys, or if several threads divide the keys of a region. With eight threads and 2^25
+    ///   slots the slack is about 110 %. If the table has only two or three regions, it is 60 to 130 %;
+    /// - 0.5 to 2 MB for each thread, and more if the table is so large that its regions, at most 4096, have more than
+    ///   8192 slots each.
     ///
     /// Inserts by region of the table take up to 15 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows
     /// less, keys are inserted one by one.
@@ -63,7 +64,7 @@ impl<L: Layout> InsertBulk for Quotient<L> {
         bulk: Bulk<'_, W>,
     ) -> Result<(), Full> {
         let mut done = 0;
-        // All chunks use the same piece of memory, so that its pages fault only once.
+        // All chunks use the same piece of memory, unless one needs more, so that its pages fault only once.
         let mut memory = None;
         while done < hashes.len() {
             let rest = &hashes[done..];
@@ -107,8 +108,8 @@ impl<L: Layout> Quotient<L> {
         built.is_some()
     }
 
-    /// Inserts the keys of a chunk by region of the table, or in their own order if grouping them does not pay. If one
-    /// of them does not fit, inserts those before it, in their own order, and returns the error.
+    /// Inserts the keys of a chunk by region of the table, or in their own order if grouping them does not pay. If a
+    /// key is refused, inserts the keys before it, in their own order, and returns the error.
     fn insert_chunk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],
@@ -138,8 +139,9 @@ impl<L: Layout> Quotient<L> {
         Ok(())
     }
 
-    /// Inserts keys in `groups` groups, a power of two. Returns false if a key does not fit or if there is no memory to
-    /// group the keys in. The filter then holds the same keys as before.
+    /// Inserts keys in `groups` groups. Returns false if a key is refused or if there is no memory to group the keys
+    /// in. The filter then holds the same keys as before. The caller must ensure that `groups` is a power of two, at
+    /// least 2.
     fn insert_grouped(
         &mut self,
         hashes: &[KeyHash],
@@ -213,7 +215,7 @@ const fn newness_bytes(keys: usize, groups: usize) -> usize {
 }
 
 /// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers, and takes a piece of
-/// memory that the workers keep, if there is one. The memory that they keep after that is within the budget.
+/// memory that the workers keep, if there is one. The memory that the workers keep after that is within the budget.
 fn take_memory<W: Workers>(
     memory: &mut Option<Storage>,
     keys: usize,

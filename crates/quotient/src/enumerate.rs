@@ -6,12 +6,13 @@ use crate::layout::{Layout, Position};
 use crate::table::Table;
 use core::fmt;
 
-/// Goes through a table slot by slot. After a runend, the run of the next occupied quotient begins: at the quotient's
-/// slot or right after the runend, whichever is later.
+/// Goes through the slots of a table that are in use. A run is the remainders of one quotient, in adjacent slots; its
+/// last slot is the runend. After a runend, the run of the next occupied quotient begins: at the quotient's slot or
+/// right after the runend, whichever is later.
 ///
 /// Which slot ends a run cannot be predicted, so a step branches only where it leaves a block.
 ///
-/// Cost: one pass over occupieds and runends, and one over the remainders, in order.
+/// Cost: one pass over the metadata, and one over the remainders, in order.
 pub(crate) struct Entries<'t, L> {
     table: Table<L, &'t [u8]>,
     quotient: u64,
@@ -103,12 +104,12 @@ impl<L: Layout> Iterator for Entries<'_, L> {
     }
 }
 
-/// An iterator over the fingerprints of a filter in ascending order, each repeated for every copy that the filter
-/// holds.
+/// An iterator over the fingerprints of a filter in ascending order. A multiset's iterator returns a fingerprint once
+/// for each copy.
 ///
 /// A fingerprint is a number below [`Geometry::fingerprints`], and grows with the hash: it is
-/// `floor(hash · fingerprints / 2^64)`. A [`CacheLineQuotient`](crate::CacheLineQuotient) adds one to it if its
-/// low 8 bits are zero.
+/// `floor(hash · fingerprints / 2^64)`. If the low 8 bits of this number are zero, a
+/// [`CacheLineQuotient`](crate::CacheLineQuotient) adds one to it.
 #[derive(Clone)]
 pub struct Fingerprints<'t, L: Layout> {
     entries: Entries<'t, L>,

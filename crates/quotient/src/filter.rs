@@ -29,7 +29,7 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// The filter is a set, unless built with [`multiset`](Builder::multiset): a fingerprint that a set holds is not
 /// inserted again. Two keys with the same fingerprint are then stored as one, and removing either removes both. **So
 /// remove keys from a set only if no other key can share their fingerprint, or use a multiset**, which keeps a copy for
-/// each key. (The probability that a given key shares a fingerprint with another is the false-positive rate.)
+/// each key. (The probability that a given key shares its fingerprint with some other key is the false-positive rate.)
 ///
 /// ```
 /// use trommel::{Filter, Insert, QuotientFilter, Remove};
@@ -56,12 +56,12 @@ pub struct Quotient<L: Layout, S = Storage> {
 }
 
 /// The quotient filter in blocks of 64 slots, with remainders of `r` = 1 to 32 bits: it takes `(r + 2.125) / load`
-/// bits per key at a false-positive rate of `load / 2^r`. See [`WideBlock`] for the byte layout.
+/// bits per key at a false-positive rate of at most `load / 2^r`. See [`WideBlock`] for the byte layout.
 pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 
 /// The quotient filter in blocks of one 64-byte cache line, with remainders of 8 bits: it takes 10.24 bits per slot
-/// and, at 95 % load, reads 1.2 cache lines per lookup and has a false-positive rate of 0.37 %. See [`LineBlock`] for
-/// the byte layout.
+/// and, at 95 % load, reads 1.2 cache lines per lookup on average and has a false-positive rate of 0.37 %. After the
+/// filter has grown, its remainders have fewer bits. See [`LineBlock`] for the byte layout.
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {
@@ -250,7 +250,9 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.table.as_ref()
     }
 
-    /// The false-positive rate that a filter of this geometry has with `keys` distinct keys. Filters are sized by it.
+    /// The false-positive rate that a filter of this geometry has with `keys` distinct keys. A filter that is built for
+    /// a false-positive rate is sized by this equation. (If it is also built with `fingerprint_bits`, it is sized by
+    /// the upper bound `keys / 2^fingerprint_bits`.)
     ///
     /// ```
     /// use trommel::QuotientFilter;
@@ -286,7 +288,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     }
 }
 
-/// The number of hashes to which a batch lookup applies the [`Rounding`] at a time. They are in a buffer on the stack.
+/// The number of hashes to which a batch lookup applies the [`Rounding`] at a time. The rounded hashes are in a buffer
+/// on the stack.
 const ROUNDED_KEYS: usize = 1024;
 
 impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
@@ -344,7 +347,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     }
 }
 
-/// Prefetches the cache lines of a key's home: those with its metadata and its remainders.
+/// Prefetches the cache lines with the metadata and the remainders near a key's home, which is the slot whose number is
+/// the key's quotient.
 #[inline(always)]
 pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: u64) {
     let (quotient, _) = geometry.split::<L>(hash);
@@ -361,8 +365,8 @@ impl<L: Layout> Insert for Quotient<L> {
     /// [`CacheLineQuotient`].
     ///
     /// # Errors
-    /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A multiset that grows by itself can
-    /// have doubled before it refuses one copy too many.)
+    /// [`Full`] with the reason; the filter holds the same fingerprints as before. (A filter that grows by itself can
+    /// have doubled before it refuses a key, for example if a multiset gets one copy too many.)
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
             // Do not grow for a key that a set holds already.
@@ -380,13 +384,14 @@ impl<L: Layout> Insert for Quotient<L> {
         Ok(inserted)
     }
 
-    /// Inserts a batch. If the batch is large and the table is larger than the nearest caches, keys are inserted by
-    /// region of the table. Into an empty filter that does not grow by itself, a large batch is inserted without moving
-    /// stored remainders for each key. The resulting filter is the same as if the keys were inserted one by one.
+    /// Inserts a batch. If the batch is large, leaves the load at 97 % or less, and the table is larger than the
+    /// nearest caches, keys are inserted by region of the table. If a large batch fits into an empty filter that does
+    /// not grow by itself, and there is enough scratch memory, it is inserted without moving stored remainders for each
+    /// key. The resulting filter is the same as if the keys were inserted one by one.
     ///
     /// # Errors
-    /// [`Full`] with the reason if a key of the batch is refused. The first `inserted` keys of the batch, those before
-    /// the refused key, were inserted.
+    /// [`Full`] with the reason if a key of the batch is refused. The keys before the refused key were inserted, and
+    /// the error has their number.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }
@@ -395,8 +400,8 @@ impl<L: Layout> Insert for Quotient<L> {
 impl<L: Layout> Remove for Quotient<L> {
     /// Removes one copy of the key's fingerprint; returns false, and changes nothing, if the filter does not hold it.
     ///
-    /// Removing a false positive, a key that was never inserted but has the fingerprint of one that was, removes the
-    /// inserted key.
+    /// A false positive is a key that was never inserted but has the fingerprint of a key that was. Removing it removes
+    /// a copy of the inserted key.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let hash = self.round(hash);
         let removed = self.kernels.remove(&self.geometry, self.table.as_mut(), hash);
@@ -423,8 +428,8 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// Two filters are equal if their frozen bytes are equal. These do not contain the load at which a filter grows, nor
-/// its instruction set.
+/// Two filters are equal if their frozen bytes are equal. The bytes do not contain the load at which a filter grows,
+/// nor the filter's instruction set.
 impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Quotient<L, T>> for Quotient<L, S> {
     fn eq(&self, other: &Quotient<L, T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

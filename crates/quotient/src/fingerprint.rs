@@ -1,11 +1,13 @@
 //! Hashes and fingerprints, in filters that were resized or built with `fingerprint_bits`.
 //!
-//! In a new filter, quotient and remainder are the high and the low part of `floor(hash · slots · 2^r / 2^64)`, and
-//! that number is the fingerprint, unless `fingerprint_bits` was given. Doubling the slots moves a bit from the
-//! remainder to the quotient, and does not change the fingerprint. A table of any other size has other quotients, and
-//! the filter has no keys to compute them from, only fingerprints. So a filter of such a size replaces each hash by a
-//! number that the hash's fingerprint alone determines, and splits that number instead. So does a new filter whose
-//! number of fingerprints was given, unless that number is `slots · 2^r`.
+//! In a new filter, quotient and remainder are the high and the low part of `floor(hash · slots · 2^r / 2^64)`, where
+//! `r` is the number of bits of a remainder. That number is the fingerprint, unless `fingerprint_bits` was given. (A
+//! layout that reserves remainder 0 adds 1 to a fingerprint whose low eight bits are zero.) Doubling the slots moves a
+//! bit from the remainder to the quotient, and does not change the fingerprint. If the number of slots is not the
+//! original one times a power of two, the quotients are other ones, and the filter has no keys to compute them from,
+//! only fingerprints. So a filter of such a size replaces each hash by a number that the hash's fingerprint alone
+//! determines, and splits that number instead. A new filter that was built with `fingerprint_bits` does the same,
+//! unless `2^fingerprint_bits` is `slots · 2^r`.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -16,8 +18,9 @@ use trommel_base::range::reduce;
 pub(crate) enum Rounding {
     /// No change: quotient and remainder are the fingerprint.
     None,
-    /// The filter reserved remainder 0 when it was made, and has doubled since, so its remainders are shorter and
-    /// reserve nothing. The filter still avoids the fingerprints that it avoided before.
+    /// The filter reserved remainder 0 when it was made, and its number of slots has doubled since, once or more. So
+    /// its remainders are shorter, and none is reserved. The filter still avoids the fingerprints that it avoided
+    /// before.
     Reserved,
     /// The hash becomes its fingerprint times `unit`.
     Rescaled {
@@ -26,7 +29,7 @@ pub(crate) enum Rounding {
     },
 }
 
-/// If a layout reserves remainder 0, this many low bits of a fingerprint are never all zero.
+/// If a layout reserves remainder 0, the lowest `RESERVED_BITS` bits of a fingerprint are never all zero.
 const RESERVED_BITS: u32 = 8;
 
 impl Rounding {
@@ -41,7 +44,7 @@ impl Rounding {
         }
     }
 
-    /// The hash to split in place of a key's hash.
+    /// The number to split, in place of a key's hash, into quotient and remainder.
     #[inline]
     pub(crate) fn apply<L: Layout>(self, geometry: &Geometry, hash: u64) -> u64 {
         match self {

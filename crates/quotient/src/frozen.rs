@@ -19,9 +19,9 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Makes the check that [`parse_trusted`](Quotient::parse_trusted) skips: whether inserts can make the table. Does
-    /// not verify the checksum. A filter that is not a trusted view was made by inserts or checked before, and passes
-    /// at no cost.
+    /// Makes the check that [`parse_trusted`](Quotient::parse_trusted) skips in part: whether inserts can make the
+    /// table. Does not verify the checksum. A filter that is not a trusted view was made by inserts or checked before,
+    /// and passes at no cost.
     ///
     /// ```
     /// use trommel::{FormatError, QuotientFilter};
@@ -119,9 +119,9 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     }
 
     /// A zero-copy view of bytes that were verified before. The table's checksum is not computed, and the remainders
-    /// are not checked. Occupieds, runends, offsets and padding are checked in full. So even on damaged bytes, a lookup
-    /// stays within the table and ends. With remainders of 4 to 8 bits, a third to a fifth of the table is checked. See
-    /// [`container::parse_trusted`].
+    /// are not checked. The table's metadata (occupieds, runends and offsets, see [`Layout`]) and its padding are
+    /// checked in full. So even on damaged bytes, a lookup stays within the table and ends. With remainders of 4 to 8
+    /// bits, a third to a fifth of the table is checked. See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};

@@ -43,8 +43,8 @@ impl Geometry {
         320.min(32 + 4 * slots.isqrt())
     }
 
-    /// The largest number of slots that, together with its overhang, is at most `with_overhang`. `None` if that number
-    /// is 0.
+    /// The largest number of slots that, together with its overhang, is at most `with_overhang`. `None` if not even
+    /// one slot and its overhang are.
     pub(crate) fn slots_with_overhang_of(with_overhang: u64) -> Option<u64> {
         // The overhang is 320 from 72² slots on.
         if with_overhang >= 72 * 72 + 320 {
@@ -82,8 +82,8 @@ impl Geometry {
     /// `floor(hash · slots · 2^r / 2^64)`. That number grows with the hash, so ascending hashes belong to ascending
     /// slots.
     ///
-    /// [`Layout::stored`] gives the stored form of a remainder. It is never 0 if the layout reserves 0 to mark free
-    /// slots.
+    /// [`Layout::stored`] gives the stored form of a remainder. The stored form is never 0 if the layout reserves 0 to
+    /// mark free slots.
     #[inline(always)]
     pub(crate) fn split<L: Layout>(&self, hash: u64) -> (u64, u32) {
         let quotient = reduce(hash, self.slots);

@@ -21,10 +21,10 @@
 //! remainders, and at 95 % load a lookup reads 1.2 cache lines on average. A [`QuotientFilter`] has metadata and
 //! remainders in different cache lines. A new [`CacheLineQuotient`] always has remainders of 8 bits. So its
 //! false-positive rate is 0.37 % at 95 % load, and a lower rate takes more slots at a lower load. A [`QuotientFilter`]
-//! is built for any false-positive rate that its remainders of at most 32 bits can reach; at 95 % load, rates below 2.2
-//! · 10^−10 are refused.
+//! is built for any false-positive rate that its remainders can reach. They have at most 32 bits, and fewer if the
+//! table has more than 2^30 slots. So at 95 % load, rates below 2.2 · 10^−10 are refused.
 //!
-//! At 95 % load, batches of lookups took at most 1.8 times as long as at 75 %, on the same core. The cost of an insert
+//! At 95 % load, batches of lookups took at most 1.8 times as long as at 75 %, on the Zen 4 core. The cost of an insert
 //! grows faster with the load: on average, an insert moves 6 stored remainders at 75 % load, 45 at 90 %, and 190 at
 //! 95 %. A filter that is built from all its keys at once moves none to make room. Such a build is an
 //! [`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter that does not grow by itself. The batch

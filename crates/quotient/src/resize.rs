@@ -1,4 +1,5 @@
-//! Growing, shrinking and merging: all append the fingerprints of old tables, in order, to a new one.
+//! Growing, shrinking and merging. Each of them appends the fingerprints of one or two old tables, in order, to a new
+//! table.
 //!
 //! Source: Bender et al., PVLDB 5 (2012), section 3, "Resizing and merging".
 
@@ -97,19 +98,20 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError`]: `Fingerprint` if remainders have one bit left, `TooSmall` if a cluster at the end needs more
-    /// slots behind the last quotient than the new table has, `TooLarge`, or `OutOfMemory`.
+    /// [`ResizeError`]: `Fingerprint` if remainders have one bit left, `TooSmall` if the remainders of the last
+    /// quotients need more slots behind the last quotient's than the new table has, `TooLarge`, or `OutOfMemory`.
     pub fn grow(&mut self) -> Result<(), ResizeError> {
         self.resize_slots(self.geometry.slots.saturating_mul(2))
     }
 
-    /// Gives the filter as many slots as `keys` keys fill to 95 %. That can be any number of slots, more or fewer than
-    /// now. All keys stay, with the same fingerprints.
+    /// Gives the filter the fewest slots that hold `keys` keys at 95 % load, which can be more or fewer than now. A
+    /// [`QuotientFilter`](crate::QuotientFilter) can have any number of slots that leaves remainders of 1 to 32 bits. A
+    /// [`CacheLineQuotient`](crate::CacheLineQuotient) has either its original number or at least twice that. All keys
+    /// stay, with the same fingerprints.
     ///
-    /// Unless the new number of slots is the original one times a power of two, every operation first replaces a hash
-    /// by a number that the hash's fingerprint determines, which costs two multiplications. (A filter that was built
-    /// with `fingerprint_bits` does this at nearly every size.) A [`CacheLineQuotient`](crate::CacheLineQuotient) has
-    /// either its original size or at least twice that.
+    /// Unless the new number of slots is the original one times a power of two, every insert, lookup, count and removal
+    /// first replaces the key's hash by a number that the hash's fingerprint determines, which costs two
+    /// multiplications. (A filter that was built with `fingerprint_bits` does this at nearly every size.)
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -160,8 +162,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if a cluster at the end needs more slots behind the last quotient
-    /// than the smaller table has.
+    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if the remainders of the last quotients need more slots behind the
+    /// last quotient's than the smaller table has.
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
         let slots = self.slots_to_hold(usize::try_from(self.len).unwrap_or(usize::MAX));
         let now = self.geometry.table_bytes::<L>();
@@ -201,8 +203,8 @@ impl<L: Layout> Quotient<L> {
         (load * self.geometry.slots as f64) as u64
     }
 
-    /// Doubles the filter until one more key keeps it within the load at which it grows. On an error, the filter is
-    /// unchanged.
+    /// Doubles the filter until it can take one more key without exceeding the load at which it grows. On an error, the
+    /// filter is unchanged.
     pub(crate) fn grow_if_due(&mut self) -> Result<(), WhyFull> {
         let Some(load) = self.grow_at.filter(|_| self.is_growth_due()) else { return Ok(()) };
         let mut geometry = self.geometry;
@@ -212,7 +214,8 @@ impl<L: Layout> Quotient<L> {
         }
         self.resize_slots(geometry.slots).map_err(|error| match error {
             ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
-            // A cluster at the end can need more slots behind the last quotient than a doubled table has.
+            // The remainders of the last quotients can need more slots behind the last quotient's than a doubled table
+            // has.
             ResizeError::TooSmall { .. } => WhyFull::Slots,
             _ => WhyFull::Fingerprint,
         })
@@ -278,7 +281,7 @@ fn entry_in<L: Layout>(geometry: &Geometry) -> impl Fn(u64) -> (u64, u32) {
 }
 
 /// Merges two ascending sequences, some numbers at a time. Which sequence has the next number cannot be predicted, so a
-/// step takes no branch: it reads the heads of two buffers, and advances in one of them.
+/// step takes no branch: it reads the next number of each of two buffers, and advances in one of them.
 struct Merged<I> {
     left: Buffered<I>,
     right: Buffered<I>,
@@ -319,7 +322,7 @@ impl<I: Iterator<Item = u64>> Merged<I> {
         Self { left: Buffered::new(left), right: Buffered::new(right) }
     }
 
-    /// The next merged numbers, at most as many as the shorter buffer has left; none at the end.
+    /// The next merged numbers, at most as many as are left in the buffer that has fewer left; none at the end.
     fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
         let (left, right) = (self.left.rest(), self.right.rest());
         let steps = left.len().min(right.len());
@@ -340,12 +343,13 @@ impl<I: Iterator<Item = u64>> Merged<I> {
 impl<L: Layout> Quotient<L> {
     /// Adds the fingerprints of another filter, owned or viewed. The filters can have any sizes, and can have been
     /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). They do if they
-    /// were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same slots
-    /// and remainder bits. Filters that were built with a false-positive rate for different numbers of keys generally
-    /// do not have the same number. If both filters hold a fingerprint, a set stores it once.
+    /// were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same numbers
+    /// of slots and of remainder bits. Filters that were built with a false-positive rate for different numbers of keys
+    /// generally have different numbers of possible fingerprints. If both filters hold a fingerprint, a set stores it
+    /// once.
     ///
-    /// For filters that hold `n` keys together after the merge at a false-positive rate `fpr`, give the fingerprints of
-    /// each filter `⌈log2(n / fpr)⌉` bits:
+    /// If the merged filter will hold `n` keys, and its false-positive rate is to be at most `fpr`, build each filter
+    /// with fingerprints of `⌈log2(n / fpr)⌉` bits:
     ///
     /// ```
     /// use trommel::{Filter, Insert, KeyHash, QuotientFilter};

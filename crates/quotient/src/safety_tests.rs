@@ -155,7 +155,7 @@ impl Job for Seven {
     }
 }
 
-/// Miri has no AVX2, and reports a call of code that is compiled for it.
+/// On x86-64 machines without AVX2, `run` panics. Miri has no AVX2, and reports a call of code that is compiled for it.
 #[test]
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
@@ -172,7 +172,7 @@ fn hashes(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23))
 }
 
-/// Answers about a run that never ends do not depend on the memory behind the table.
+/// The answer about a key whose run never ends does not depend on the memory behind the table.
 #[test]
 fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);
@@ -246,7 +246,7 @@ fn a_table_without_a_free_slot_is_full() {
             table[8..16].copy_from_slice(&(1u64 << 5).to_le_bytes());
             let before = table.clone();
             let inserted = Kernels::of::<WideBlock>(isa).insert(&geometry, &mut table, hash);
-            assert_eq!(inserted, Err(WhyFull::Slots), "{isa}");
+            assert_eq!(inserted, Err(WhyFull::Slots), "{isa}: an insert into a full table");
             assert!(table == before, "{isa}: a refused insert changed the table");
         }
     }

@@ -59,7 +59,7 @@ pub(crate) fn with_slots<L: Layout>(old: &Geometry, slots: u64) -> Option<Geomet
     Some(Geometry { slots, blocks: Geometry::blocks_for::<L>(slots), remainder_bits, ..*old })
 }
 
-/// The number of slots of a filter of this geometry after as many doublings as are possible.
+/// The number of slots of a filter of this geometry after as many doublings as possible.
 fn most_slots<L: Layout>(mut geometry: Geometry) -> u64 {
     while let Some(doubled) = with_slots::<L>(&geometry, geometry.slots.saturating_mul(2))
         && doubled.table_bytes::<L>() <= MAX_BYTES
@@ -220,8 +220,8 @@ fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     u128::from(slots) * bits_per_slot / 8
 }
 
-/// The geometry for a spec with these slots and remainder bits. Refuses tables that are too large for any machine, and
-/// fingerprints that are too long, before anything is allocated.
+/// The geometry for a spec with this number of slots and of remainder bits. Refuses tables that are too large for any
+/// machine, and quotients and remainders that are too long together, before anything is allocated.
 fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Geometry, SpecError> {
     let bytes = table_bytes::<L>(slots, remainder_bits);
     if slots > MAX_SLOTS || bytes > u128::from(MAX_BYTES) {

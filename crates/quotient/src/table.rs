@@ -1,9 +1,9 @@
 //! The algorithms on a table: lookup, insert and remove.
 //!
-//! The *run* of a quotient is its remainders in adjacent slots, in ascending order. Runs are in the order of their
-//! quotients. A run begins at the slot whose number is the quotient (its *home*), or right after the run before it if
-//! that one ends at the home or later. So the run of the `d`-th occupied quotient ends at the `d`-th runend, and rank
-//! and select find it. A *cluster* is a sequence of adjacent runs of which only the first begins at its home.
+//! The *run* of a quotient is its remainders in adjacent slots, in ascending order. A run begins at the slot whose
+//! number is the quotient (its *home*), or right after the run before it if that one ends at the home or later. A
+//! *cluster* is a sequence of adjacent runs of which only the first begins at its home. Runs are in the order of their
+//! quotients. So the run of the `d`-th occupied quotient ends at the `d`-th runend, and rank and select find that slot.
 //!
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3,
 //! for the filter; Pandey et al., SIGMOD 2017, section 4, for rank and select.
@@ -69,11 +69,11 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         Position { block: self.shape.blocks, slot: 0 }
     }
 
-    /// The slot after the last run whose quotient is below `home`. The run of `home` begins there, or
-    /// at `home` if that comes later.
+    /// The slot after the last run whose quotient is below `home`, or the first slot of the block of `home`, whichever
+    /// is later. The run of `home` begins there, or at `home` if that comes later.
     ///
-    /// Cost: reads the block of `home` and, in 14 of 100 lookups at 95 % load in blocks of 64 slots, the next one. It
-    /// reads earlier blocks only if the block's offset is too large to be stored.
+    /// Cost: reads the block of `home` and, in 14 of 100 lookups at 95 % load in blocks of 64 slots, the next one,
+    /// rarely more. It reads earlier blocks only if the block's offset is too large to be stored.
     #[inline(always)]
     pub(crate) fn end_of_runs_below<W: Words>(&self, words: W, home: Position) -> Position {
         let mut block = home.block;
@@ -119,8 +119,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         Run { first, last: self.select_runend(words, first, 0) }
     }
 
-    /// Whether the table holds a fingerprint. Also true if the fingerprint's run has no end. That is possible only in
-    /// bytes that no insert makes.
+    /// Whether the table holds a fingerprint. Also true if the run of the fingerprint's quotient has no end. A run
+    /// without an end is possible only in bytes that no insert makes.
     #[inline(always)]
     pub(crate) fn contains<W: Words>(&self, words: W, home: Position, stored: u32) -> bool {
         self.is_occupied(home) && {
@@ -152,13 +152,14 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
 
     /// The first free slot from `from` on.
     ///
-    /// A slot is in use if the run of its own or a lower quotient ends there or later.
+    /// A slot is in use if the run of a quotient that is at most the slot's number ends there or later.
     #[inline(always)]
     fn first_free<W: Words>(&self, words: W, from: Position) -> Option<Position> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        // If a run ends at the end of the table, a remainder larger than all of the run belongs behind that end.
+        // If a run ends at the end of the table, a remainder larger than all of the run belongs behind that end, and so
+        // does a remainder of a higher quotient.
         if from >= self.end() {
             return None;
         }
@@ -173,8 +174,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// The last slot of the cluster of `home`, whose run ends at `last`. The slot after the cluster is free, or is the
-    /// home of the run that begins there.
+    /// The last slot of the cluster that contains the run of `home`; this run ends at `last`. The slot after the
+    /// cluster is free, or is the home of the run that begins there, unless the cluster ends with the table.
     #[inline(always)]
     fn end_of_cluster<W: Words>(&self, words: W, home: Position, last: Position) -> Position {
         match self.occupied_between(words, home, last) {
@@ -257,8 +258,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
         let free = self.first_free(words, at).ok_or(WhyFull::Slots)?;
         L::insert_remainder(&self.shape, self.bytes.as_mut(), at, free, stored);
-        // The run of an occupied quotient gets one more slot, which does not end the run. A new run has one slot, which
-        // ends it.
+        // The bit that is inserted at `first` is 0 if the quotient has a run already, whose runend moves up by one. A
+        // new run has one slot, which ends it.
         self.insert_runend(first, free, !occupied);
         for block in home.block + 1..=free.block {
             let offset = self.offset(block);
@@ -325,9 +326,9 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
 
     /// Decrements the offsets of the blocks after block `home` up to block `last`, after runs have moved down by a
     /// slot. An offset that was too large to be stored is computed again. Among adjacent blocks with such offsets, the
-    /// offset of the first is computed from the blocks before it, and each further one from the end of runs that was
-    /// computed for the block before. (If each were computed from all blocks before it, the time of a removal would be
-    /// quadratic in the length of its cluster.)
+    /// offset of the first block is computed from the blocks before it, and the offset of each further block from the
+    /// end of runs that was computed for the block before. (If each were computed from all blocks before it, the time
+    /// of a removal would be quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
         // The end of runs that the last iteration computed for its own block, which is the one before `block`; `None`

@@ -7,33 +7,36 @@ use wide::u8x16;
 /// instructions that the methods of this type use.
 pub(crate) trait Words: Copy {
     /// Lookups of a batch in a [`WideBlock`](crate::WideBlock) table do each step for this number of keys before the
-    /// next step. It must divide 64.
+    /// next step. The number must divide 64.
     const BLOCK: usize;
-    /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more.
+    /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more. The caller must ensure
+    /// that `index` is at most 255.
     fn rank(self, word: u64, index: u32) -> u32;
     /// The index of the one that has `skip` ones below it. The caller must ensure that `word` has more than `skip`
     /// ones.
     fn select(self, word: u64, skip: u32) -> u32;
-    /// `word` without the bits from `index` on; all of `word` if `index` is 64 or more.
+    /// `word` without the bits from `index` on; all of `word` if `index` is 64 or more. The caller must ensure that
+    /// `index` is at most 255.
     fn below(self, word: u64, index: u32) -> u64;
     /// The one of `word` that has `skip` ones below it, as a word with this single bit; 0 if `word` has no more than
     /// `skip` ones. The caller must ensure that `skip` is below 64.
     fn one(self, word: u64, skip: u32) -> u64;
-    /// The ones of `word` that have `skip` and `skip + 1` ones below them; fewer if `word` has fewer.
+    /// The ones of `word` that have `skip` and `skip + 1` ones below them; fewer if `word` has fewer. The caller must
+    /// ensure that `skip` is below 64.
     #[inline(always)]
     fn two_ones(self, word: u64, skip: u32) -> u64 {
         let first = self.one(word, skip);
         let after = word & !(first | first.wrapping_sub(1));
         first | after & after.wrapping_neg()
     }
-    /// A bit for each slot of a block: whether no run is open there. See [`balance::balanced`].
+    /// A bit for each slot of a block: whether no run is open at the slot. See [`balance::balanced`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
-    /// Unpacks eight numbers of `bits` bits, which are packed from the lowest bit on, into a byte each. The caller must
-    /// ensure that `bits` is at most 8.
+    /// Unpacks the eight lowest numbers of `bits` bits from `packed`, where they follow each other without gaps, into a
+    /// byte each. The caller must ensure that `bits` is 1 to 8.
     fn spread(self, packed: u64, bits: u32) -> u64;
-    /// A bit for each byte: whether it is greater than the byte at the same index of `others`.
+    /// A bit for each byte of `bytes`: whether it is greater than the byte at the same index of `others`.
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
-    /// A bit for each byte: whether it equals the byte at the same index of `others`.
+    /// A bit for each byte of `bytes`: whether it equals the byte at the same index of `others`.
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
     /// A bit for each byte: whether it equals `other`.
     fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32;
@@ -63,8 +66,8 @@ pub(crate) struct Plain;
 
 impl Words for Plain {
     /// Comparing remainders takes longer in portable code than with AVX2. With small blocks, the cache lines of some
-    /// keys are being fetched while the remainders of others are compared. Compared with blocks of 64 keys, lookups
-    /// took 0.75 to 0.9 times as long at 2^20 slots, on a Zen 3 core.
+    /// keys are being fetched while the remainders of others are compared. With blocks of 8 keys, lookups took 0.75 to
+    /// 0.9 times as long as with blocks of 64, at 2^20 slots on a Zen 3 core.
     const BLOCK: usize = 8;
 
     #[inline(always)]

@@ -154,7 +154,11 @@ fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
                     | Stream::Zipf
             );
             let why = outcome.err().map(|full| full.why);
-            assert_eq!(why, repeats.then_some(WhyFull::Copies { max: MAX_COPIES }), "{stream}");
+            assert_eq!(
+                why,
+                repeats.then_some(WhyFull::Copies { max: MAX_COPIES }),
+                "{stream}: why a batch with copies is refused"
+            );
         }
     }
 }
@@ -190,7 +194,10 @@ fn a_batch_of_several_chunks_ends_at_the_right_key() {
     let hashes = distinct(4, 0..190_000);
     for held in [0, 3, 100_000] {
         let full = maker.assert_same(&hashes[..held], &hashes[held..], "too many").unwrap_err();
-        assert!(full.why == WhyFull::Slots && held + full.inserted >= 140_000, "{full}");
+        assert!(
+            full.why == WhyFull::Slots && held + full.inserted >= 140_000,
+            "refused for the wrong reason, or too early: {full}"
+        );
     }
     let maker = Maker::<WideBlock>::new(1_100_000, Some(6), false);
     let hashes = distinct(4, 0..1_100_000);

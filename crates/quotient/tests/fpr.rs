@@ -20,7 +20,7 @@ fn measure<L: Layout>(
     let mut filter = builder.build().unwrap();
     let (mut hits, mut probes) = (0, 0);
     let mut found = Bitmap::new(0);
-    // Fill it twice with different keys, so that chance in one filling has only half the weight.
+    // The filter is filled twice with different keys, so that chance in one filling has only half the weight.
     for seed in [seed, seed + 1000] {
         let keys = Disjoint::new(seed, KEYS, PROBES);
         filter.clear();
@@ -67,7 +67,8 @@ fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
     }
 }
 
-/// A million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive rate.
+/// A million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive rate. In
+/// blocks of a cache line, they take `10.24 / 0.95` bits each.
 #[test]
 fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {
@@ -89,7 +90,7 @@ fn a_million_keys_take_the_bits_of_the_equation() {
     let bits_per_key = line.memory_bytes() as f64 * 8.0 / 1e6;
     assert!(
         (bits_per_key / (10.24 / 0.95) - 1.0).abs() < 0.01,
-        "{bits_per_key} bits per key in lines"
+        "{bits_per_key} bits per key in blocks of a cache line"
     );
 }
 

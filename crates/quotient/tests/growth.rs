@@ -61,7 +61,7 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     for keys in [8 * 1053, 100_000, 1 << 30] {
         assert!(
             matches!(short.resize(keys), Err(ResizeError::Fingerprint { .. })),
-            "a resize to {keys} keys is not refused, or for another reason"
+            "a resize to {keys} keys is not refused, or is refused for the wrong reason"
         );
         assert!(short.to_bytes() == before);
     }
@@ -159,8 +159,8 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
 }
 
 /// A doubled table can have fewer slots behind the last quotient than the table before, since the number of slots is
-/// rounded up to whole blocks. It can happen that a cluster at the end does not fit there. The error is a lack of
-/// slots, not of fingerprint bits.
+/// rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack of slots,
+/// not of fingerprint bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
@@ -230,7 +230,7 @@ fn shrinking_frees_memory() {
 }
 
 /// Filters for different numbers of keys merge, in either direction, if they have equally many possible fingerprints.
-/// Otherwise the error has both numbers.
+/// Otherwise the error has both numbers of possible fingerprints.
 #[test]
 fn filters_with_equally_many_fingerprints_merge_whatever_their_sizes() {
     let build = |keys: usize, bits: u32| {
@@ -343,7 +343,10 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     };
     let (mut left, right) = (at_the_end(0..80), at_the_end(80..160));
     let full = merge_without_room(&mut left, &right);
-    assert!(left.len() + right.len() < full.capacity && full.len == left.len(), "{full}");
+    assert!(
+        left.len() + right.len() < full.capacity && full.len == left.len(),
+        "the error has wrong numbers: {full}"
+    );
     let mut growing = builder.grow_at(0.9).build().unwrap();
     growing.merge(&large).unwrap();
     assert!(growing.load_factor() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
@@ -360,7 +363,7 @@ fn incompatible_filters_do_not_merge_after_a_resize() {
         let mut other = other.build().unwrap();
         other.resize(2000).unwrap();
         let error = merge_incompatible(&mut left, &other);
-        assert_ne!(error.left, error.right, "{error}");
+        assert_ne!(error.left, error.right, "the error has equal values: {error}");
     }
 }
 
@@ -434,7 +437,7 @@ fn golden_digests_of_resized_filters_are_unchanged() {
         digest::<LineBlock>(None, |filter| filter.grow().unwrap()),
         digest::<LineBlock>(None, |filter| filter.resize(777).unwrap()),
     ];
-    assert_eq!(digests, GOLDEN, "{digests:#018x?}");
+    assert_eq!(digests, GOLDEN, "the digests are now {digests:#018x?}");
 }
 
 const GOLDEN: [u64; 4] =

@@ -28,7 +28,10 @@ fn shrinking_never_enlarges() {
             let (bytes, held) = (filter.memory_bytes(), filter.len());
             let fingerprints: Vec<u64> = filter.fingerprints().collect();
             filter.shrink_to_fit().unwrap();
-            assert!(filter.memory_bytes() <= bytes, "{keys} keys at {load}: a larger table");
+            assert!(
+                filter.memory_bytes() <= bytes,
+                "shrinking enlarged a table of {keys} keys at a load of {load}"
+            );
             assert!(filter.len() == held && filter.fingerprints().eq(fingerprints));
         }
     }
@@ -94,7 +97,7 @@ fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     assert!(filter.to_bytes() == before);
 }
 
-/// With sizes that no resize gives, kernels would disagree about the cache line of a key.
+/// With sizes that neither the builder nor a resize gives, kernels would disagree about the cache line of a key.
 #[test]
 fn a_forged_size_of_a_cache_line_filter_is_refused() {
     for (keys, slots, fingerprints) in [(140, 150, 150 << 7), (90, 100, 256 * 49 + 1)] {
@@ -133,7 +136,7 @@ fn a_filter_of_long_fingerprints_keeps_them_while_it_grows() {
 }
 
 /// A batch has about twice as many keys as fit. The batch inserts as many of them as single inserts do. (Near load 1,
-/// the whole table is one cluster.)
+/// hardly any slot is free, and nearly every insert moves remainders in many blocks.)
 #[test]
 fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
     for keys in [2000, 50_000] {
@@ -163,7 +166,7 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
             let builder = QuotientFilter::builder().keys(keys).load(0.9999).remainder_bits(16);
             let mut filter = builder.isa(isa).build().unwrap();
             let slots = filter.geometry().slots;
-            assert_eq!(filter.geometry().blocks, blocks, "{slots} slots");
+            assert_eq!(filter.geometry().blocks, blocks, "blocks of a table of {slots} slots");
             let hash_of = |remainder: u64| {
                 let fingerprint = u128::from((slots - 1) << 16 | remainder);
                 KeyHash::from_raw((fingerprint << 64).div_ceil((slots << 16).into()) as u64)
@@ -173,13 +176,16 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
                 assert_eq!(
                     filter.insert_hash(hash_of(2 * remainder)),
                     Ok(true),
-                    "{isa}: a remainder that has room"
+                    "{isa}: the insert of a remainder that has room"
                 );
             }
             let before = filter.to_bytes();
             for remainder in [2 * room, 2 * room - 1, 1] {
                 let full = filter.insert_hash(hash_of(remainder)).unwrap_err();
-                assert!(full.why == WhyFull::Slots && filter.to_bytes() == before, "{isa}: {full}");
+                assert!(
+                    full.why == WhyFull::Slots && filter.to_bytes() == before,
+                    "{isa}: refused for the wrong reason, or the filter changed: {full}"
+                );
             }
             assert!(filter.remove_hash(hash_of(0)) && filter.insert_hash(hash_of(1)).is_ok());
         }

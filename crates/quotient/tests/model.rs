@@ -120,9 +120,9 @@ impl<L: Layout> Pair<L> {
 /// The mix of operations.
 #[derive(Clone, Copy)]
 struct Mix {
-    /// The load that operations lead to and then stay near.
+    /// The load that the operations bring the filter to, and then keep it near.
     load: f64,
-    /// The percentage of operations that are inserts: below that load, and above it.
+    /// The percentage of operations that are inserts: first below that load, then from that load on.
     inserts: [u64; 2],
     operations: usize,
     seed: u64,
@@ -207,7 +207,7 @@ fn random_operations_agree_with_a_sorted_multiset_in_wide_blocks() {
     }
     assert!(
         operations >= 6_000_000 * Isa::available().count() as u64 / 3,
-        "only {operations} operations"
+        "only {operations} operations were compared"
     );
 }
 
@@ -225,7 +225,7 @@ fn random_operations_agree_with_a_sorted_multiset_in_lines() {
     }
     assert!(
         operations >= 4_000_000 * Isa::available().count() as u64 / 3,
-        "only {operations} operations"
+        "only {operations} operations were compared"
     );
 }
 
@@ -272,7 +272,7 @@ fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent
     }
     assert!(
         operations >= 10_000_000 * Isa::available().count() as u64 / 3,
-        "only {operations} operations"
+        "only {operations} operations were compared"
     );
 }
 

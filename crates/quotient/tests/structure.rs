@@ -1,5 +1,5 @@
 //! Hard cases of runs and clusters: over many blocks, with offsets too large to be stored, at the end of the table, and
-//! at 95 % load in tables of many sizes.
+//! at 95 % load in tables of many sizes. (`src/table.rs` defines runs and clusters, and `src/layout/mod.rs` offsets.)
 
 use trommel_base::{Bitmap, Count, Filter, FromSpec, Full, Insert, KeyHash, Remove, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -49,7 +49,8 @@ struct Cluster {
     remainders: u64,
     /// The number of copies of each remainder.
     copies: u64,
-    /// The number of quotients after these. Each has one key, which is pushed far from home.
+    /// The number of quotients after these. Each has one key, whose remainder is pushed far from the slot of its
+    /// quotient.
     pushed: u64,
 }
 
@@ -264,8 +265,9 @@ fn offsets_grow_beyond_the_largest_stored_one_and_shrink_again() {
     }
 }
 
-/// Keys of the last quotients take every slot up to the end of the table. Then the filter is full for such keys, but
-/// not for others. The filter loses no key, and all keys can be removed again.
+/// Keys of the last quotients take every slot up to the end of the table. Then the filter is full for keys of these
+/// quotients, but not for keys of the first half of the quotients. The filter loses no key, and all keys can be removed
+/// again.
 #[test]
 fn a_cluster_can_reach_the_end_of_the_table() {
     fn fill_the_end<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {

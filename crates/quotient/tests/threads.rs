@@ -47,7 +47,7 @@ fn any_number_of_threads_makes_the_same_wide_blocks() {
             for keys in [90_000, 600_000] {
                 // Even with the fewest bits, no fingerprint has more copies than a multiset keeps.
                 let outcome = assert_same(&filter, &distinct(1, 0..keys), &what);
-                assert_eq!(outcome, Ok(()), "{what}");
+                assert_eq!(outcome, Ok(()), "{what}: outcome of the batch");
             }
         }
     }
@@ -62,7 +62,11 @@ fn any_number_of_threads_makes_the_same_line_blocks() {
             let filter = Quotient::<LineBlock>::from_spec(&spec).unwrap();
             for keys in [70_000, 500_000] {
                 let what = format!("{keys} keys, multiset {multiset}, {isa}");
-                assert_eq!(assert_same(&filter, &distinct(2, 0..keys), &what), Ok(()), "{what}");
+                assert_eq!(
+                    assert_same(&filter, &distinct(2, 0..keys), &what),
+                    Ok(()),
+                    "{what}: outcome of the batch"
+                );
             }
         }
     }
@@ -118,7 +122,10 @@ fn any_number_of_threads_stops_at_the_same_key_when_the_filter_is_full() {
         let filter = Quotient::<L>::from_spec(&spec(320_000, bits, false)).unwrap();
         let hashes = distinct(5, 0..350_000);
         let full = assert_same(&filter, &hashes, "too many").unwrap_err();
-        assert!(full.why == WhyFull::Slots && full.inserted >= 320_000, "{full}");
+        assert!(
+            full.why == WhyFull::Slots && full.inserted >= 320_000,
+            "refused for the wrong reason, or too early: {full}"
+        );
         let mut filter = filter.clone();
         let bulk = Bulk { workers: &ScopedThreads(2), scratch_bytes: usize::MAX };
         filter.insert_bulk(&hashes, bulk).unwrap_err();
@@ -141,7 +148,8 @@ fn any_number_of_threads_makes_the_same_filter_without_a_build() {
     assert_eq!(assert_same(&growing, &hashes[..100_000], "growing"), Ok(()));
 }
 
-/// One key in ten repeats another, and a cluster of thousands of slots lies across the end of every region.
+/// One key in ten repeats another. The second half of every region of the table gets more keys than it has slots, so a
+/// cluster of thousands of slots lies across the end of the region.
 #[test]
 fn any_number_of_threads_makes_the_same_filter_with_long_clusters() {
     fn assert_clusters<L: Layout>(bits: Option<u32>) {

@@ -1,5 +1,5 @@
-//! What the tests of every family of filters share. `trommel-benches` depends on it for its statistics; the other
-//! crates that use it have it as a dev-dependency.
+//! Code that the tests of every family of filters share. `trommel-benches` depends on this crate for its statistical
+//! tests; the other crates that use this crate have it as a dev-dependency.
 //!
 //! | module | idea |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`stats`] | how far a count may be from its expectation |
 //! | [`subject`] | the information that the contract needs to test a filter |
 //! | [`threads`] | threads that work on the pieces of a large batch |
-//! | [`contract`] | the claims, and the macros that make tests of them: [`contract_suite!`] for every filter, and one for each capability |
+//! | [`contract`] | the claims, and the macros that make tests of them: [`contract_suite!`] for the claims about every filter, and further macros for the claims about capabilities |
 //!
 //! A family's test names its filters once, each as a [`subject::Subject`], and gets the tests of the
 //! suites that it declares: for every instruction set if a claim depends on the set, otherwise once. A

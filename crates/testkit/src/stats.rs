@@ -1,13 +1,13 @@
 //! How far a count may be from its expectation before a test says that the expectation is wrong.
 //!
 //! Bounds are given in standard deviations of a normal variable, whatever the distribution: "3"
-//! means "a tail of 0.00135 on either side".
+//! means "a tail with a probability of 0.00135 on each side".
 
 use libm::{erfc, exp, lgamma, log, log1p, sqrt};
 
-/// Below this expected number of successes (or of failures), tails are summed exactly: with an expected number of 50,
-/// the normal approximation gives 0.0012 for an upper tail of 0.0020 and for a lower tail of 0.0005, and with fewer it
-/// is further off.
+/// If the expected number of successes or of failures is below this number, tails are summed exactly. With an expected
+/// number of 50, the normal approximation gives 0.0012 for an upper tail of 0.0020 and also for a lower tail of 0.0005.
+/// With smaller expected numbers, the approximation is worse.
 const NORMAL_FROM: f64 = 50.0;
 
 /// The probability that a standard normal variable exceeds `sigmas`.
@@ -19,8 +19,8 @@ pub fn normal_tail(sigmas: f64) -> f64 {
 /// The probability of a result at least as extreme as `successes` in `trials` of probability `p`: the tail on that side
 /// of the expectation on which `successes` lies. The tail contains `successes` itself.
 ///
-/// Exact for few expected successes or failures; the normal approximation with a continuity
-/// correction otherwise.
+/// The tail is exact if few successes or few failures are expected. Otherwise it is the normal approximation with a
+/// continuity correction.
 ///
 /// # Panics
 /// If `p` is not a probability, or if there are more successes than trials. In both cases the calling test is wrong.
@@ -44,7 +44,7 @@ pub fn binomial_tail(successes: u64, trials: u64, p: f64) -> f64 {
     let mut term = exp(log_binomial(successes, trials, p));
     let mut tail = 0.0;
     let mut at = successes;
-    // Away from the mean the terms fall geometrically; stop when they no longer change the sum.
+    // Away from the mean, the terms fall at least geometrically; the loop ends when they hardly change the sum.
     while term > tail * 1e-12 {
         tail += term;
         if upward && at < trials {
@@ -68,7 +68,7 @@ fn log_binomial(successes: u64, trials: u64, p: f64) -> f64 {
 /// Fails if `successes` is further from `trials · p`, on either side, than `sigmas` standard deviations.
 ///
 /// # Panics
-/// If it is further away.
+/// If `successes` is further away, and in the cases of [`binomial_tail`].
 #[track_caller]
 pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     let tail = binomial_tail(successes, trials, p);
@@ -81,11 +81,11 @@ pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: 
     );
 }
 
-/// Fails if there are more successes than `trials · p` by more than `sigmas` standard deviations. Fewer
-/// successes never fail.
+/// Fails if `successes` exceeds `trials · p` by more than `sigmas` standard deviations. It can be any number below
+/// `trials · p`.
 ///
 /// # Panics
-/// If there are more.
+/// If `successes` is too large, and in the cases of [`binomial_tail`].
 #[track_caller]
 pub fn assert_binomial_at_most(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     if successes as f64 > trials as f64 * p {

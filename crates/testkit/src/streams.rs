@@ -55,8 +55,8 @@ impl Splitmix {
     }
 }
 
-/// Distinct hashes, one for each counter in `range`: `seed` chooses a bijection from counters to hashes.
-/// So with the same seed, disjoint ranges give disjoint sets of hashes.
+/// Distinct hashes, one for each number in `range`: `seed` chooses a bijection from numbers to hashes. So with the same
+/// seed, disjoint ranges give disjoint sets of hashes.
 #[must_use]
 pub fn distinct(seed: u64, range: Range<u64>) -> Vec<KeyHash> {
     let offset = mix(!seed);

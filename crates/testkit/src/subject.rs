@@ -45,10 +45,10 @@ pub trait Subject {
     /// filter whose inserts are slow and whose fill varies little.
     const PROBES_PER_KEY: f64 = 0.25;
 
-    /// Whether the bytes depend only on the keys that are held. If not, the slot of a fingerprint also
-    /// depends on the order of inserts, and on whether they come in a batch. Even then, the same calls
-    /// make the same bytes on every instruction set. And as long as no insert fails, a filter finds the
-    /// same inserted keys whatever calls inserted them.
+    /// Whether the bytes of a filter with a given spec depend only on the keys that it holds. If not, the slot of a
+    /// fingerprint also depends on the order of inserts, and on whether they come in a batch. Even then, the same calls
+    /// make the same bytes on every instruction set. And as long as no insert fails, a filter finds the same inserted
+    /// keys whatever calls inserted them.
     const CANONICAL: bool = true;
 
     /// Whether the sizing equation gives the false-positive rate of a filter. Otherwise it gives an upper bound.
@@ -58,7 +58,7 @@ pub trait Subject {
     const ROOM: Room = Room::Endless;
 
     /// The largest step between the possible sizes of a table, in bytes. A table that is sized by bytes is smaller
-    /// than allowed by less than this.
+    /// than the allowed bytes by less than one step.
     const STEP_BYTES: usize = 256;
 
     /// The value of `len` after these hashes are inserted into the empty filter.
@@ -145,10 +145,13 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
     /// The fingerprints that the filter itself enumerates: every copy, in ascending order.
     fn fingerprints(filter: &Self::Filter) -> Vec<u64>;
 
-    /// The number of slots: quotients are below it.
+    /// The number of slots. Every quotient is below this number.
     fn slots(filter: &Self::Filter) -> u64;
 
     /// The most copies of a fingerprint.
+    ///
+    /// # Panics
+    /// If the filter has room for any number of keys. In this case the calling test is wrong.
     #[must_use]
     fn copies() -> u64 {
         match Self::ROOM {
@@ -181,7 +184,7 @@ pub trait Resize: Exact {
     /// The errors of the filter's own method.
     fn grow(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 
-    /// Resizes the filter to have room for `keys`.
+    /// Resizes the filter to have room for `keys` keys.
     ///
     /// # Errors
     /// The errors of the filter's own method.
@@ -194,7 +197,7 @@ pub trait Resize: Exact {
     fn shrink_to_fit(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 }
 
-/// The spec that most claims build: `keys` at a false-positive rate on an instruction set, XXH3 with seed 0.
+/// The spec that most claims build: `keys` keys at a false-positive rate, on an instruction set, with XXH3 and seed 0.
 #[must_use]
 pub fn spec(keys: usize, fpr: f64, isa: Isa) -> Spec {
     let mut spec = Spec::default();
@@ -204,7 +207,7 @@ pub fn spec(keys: usize, fpr: f64, isa: Isa) -> Spec {
     spec
 }
 
-/// A spec with bytes instead of a false-positive rate.
+/// A spec with a number of bytes instead of a false-positive rate.
 #[must_use]
 pub fn spec_of_bytes(keys: usize, bytes: usize, isa: Isa) -> Spec {
     let mut spec = spec(keys, 0.5, isa);
@@ -227,7 +230,7 @@ pub fn foldable(mut spec: Spec, factor: u32) -> Spec {
     spec
 }
 
-/// Builds a filter whose spec must be valid.
+/// Builds a filter. The caller must ensure that the spec is valid.
 ///
 /// # Panics
 /// If the builder refuses the spec.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use trommel_base::Workers;
 
-/// Starts this number of threads for each list of pieces. A free thread takes the next piece.
+/// Workers that start this number of threads for each list of pieces. A free thread takes the next piece.
 #[derive(Clone, Copy, Debug)]
 pub struct ScopedThreads(pub usize);
 

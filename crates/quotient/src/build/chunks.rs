@@ -1,11 +1,12 @@
 //! Places the regions of a table on several threads.
 //!
-//! A region depends on its predecessors only through the remainders that spill into it, and nearly always the last
-//! predecessor alone determines these remainders: what spills into the last predecessor matters only if one cluster
-//! takes all its slots. So the regions are split into *chunks*. A thread first places, but does not write, the region
-//! before a chunk, assuming that nothing spills into that region. So the thread finds what spills into the chunk. When
-//! all chunks are placed, this spill is compared with the spill that the previous chunk really left. If they differ,
-//! the chunk is placed again.
+//! To place a region is to find the slot of each of its remainders. Remainders for which the region has no slot left
+//! *spill* into the next region. A region depends on the regions before it only through the remainders that spill into
+//! it, and nearly always the region right before it alone determines these remainders: what spills into that region
+//! matters only if adjacent runs take all its slots. So the regions are split into *chunks*. A thread first places, but
+//! does not write, the region before a chunk, assuming that nothing spills into that region. In this way the thread
+//! finds what spills into the chunk. When all chunks are placed, this spill is compared with the spill that the
+//! previous chunk really left. If they differ, the chunk is placed again.
 
 use super::plan::{LocalFingerprint, Plan, Stored};
 use super::region::{Region, Spill};
@@ -28,7 +29,7 @@ pub(super) struct Placing<'a, R> {
     pub(super) plan: &'a Plan,
     pub(super) shares: &'a [Partitioned<'a, R>],
     pub(super) isa: Isa,
-    /// How many chunks are placed at the same time.
+    /// The number of chunks that are placed at the same time.
     pub(super) threads: usize,
 }
 
@@ -42,8 +43,8 @@ pub(super) struct Placed {
 }
 
 impl<R: LocalFingerprint> Placing<'_, R> {
-    /// Fills a table. `None` if fingerprints cluster too much or have too many copies, if they do not fit, or if there
-    /// is no memory; the table has arbitrary bytes then.
+    /// Fills a table. `None` if too many fingerprints belong to few slots, if they have too many copies or do not fit,
+    /// or if there is no memory; the table has arbitrary bytes then.
     pub(super) fn run<L: Layout, T: Stored, W: Workers>(
         &self,
         shape: Shape,

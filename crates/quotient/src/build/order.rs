@@ -1,9 +1,10 @@
 //! Sorts runs in place.
 //!
-//! All runs of a region are sorted together, in rounds. A round compares and swaps neighbours in all runs, with vector
-//! minima and maxima. A region takes as many rounds as its longest run has remainders, or none if no run has more than
-//! one. At 95 % load, nine runs in ten have one remainder or two. Runs of more than five remainders are sorted one by
-//! one before the rounds, so a region takes at most five rounds.
+//! A run is the remainders of one quotient, in adjacent slots. Runs of more than five remainders are sorted one by one.
+//! The other runs of a region of the table are then sorted together, in rounds. A round compares and swaps neighbours
+//! in all these runs, with vector minima and maxima. A region takes as many rounds as its longest run has remainders,
+//! but at most five, and none if no run has more than one remainder. At 95 % load, nearly nine runs in ten have one
+//! remainder or two.
 //!
 //! Source: Knuth, "The art of computer programming", volume 3, section 5.3.4: odd-even
 //! transposition sort. `n` rounds of swapping neighbours, at even and at odd indices in alternation, sort `n` elements.

@@ -32,9 +32,9 @@ fn fill_region(
     }
 }
 
-/// Chunks have 32 regions, the last one 16. A chunk assumes that nothing spills into the last region before it. This
-/// gives a wrong spill into the chunk if the second-last region before the chunk is overfull and its cluster goes on
-/// through the whole last region.
+/// Chunks have 32 regions, the last chunk 16. To place a chunk, a thread assumes that nothing spills into the last
+/// region before the chunk. The spill into the chunk that the thread computes is then wrong if the second-last region
+/// before the chunk is overfull and adjacent runs take every slot of the last region.
 #[test]
 fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
     fn assert_again<L: Layout>(full_regions: &[u64], again: usize) {

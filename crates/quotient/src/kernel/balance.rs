@@ -1,4 +1,4 @@
-//! Finds the slots of a block where no run is open, in vectors: see [`balance`](crate::balance).
+//! Finds the slots of a block where no run is open, with vector instructions: see [`balance`](crate::balance).
 
 /// [`balanced`](crate::balance::balanced) with AVX2.
 ///
@@ -20,8 +20,8 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let (even, odd) =
         (_mm_and_si128(pairs, number), _mm_and_si128(_mm_srli_epi16::<4>(pairs), number));
     let pairs = _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
-    // For each number of four bits, the sum (plus one for a run begun, minus one for a run ended) over the first slot,
-    // and over both slots.
+    // For each number of four bits, which stands for two slots: the sum (plus one for a run begun, minus one for a run
+    // ended) over the first slot, and over both slots.
     let of_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0,
     ));
@@ -61,12 +61,16 @@ mod tests {
 
     fn agree(begun: u64, ended: u64, open: u32) {
         let expected = one_by_one(begun, ended, open);
-        assert_eq!(Plain.balanced(begun, ended, open), expected, "{begun:x} {ended:x} {open}");
+        assert_eq!(
+            Plain.balanced(begun, ended, open),
+            expected,
+            "portable: begun {begun:x}, ended {ended:x}, open {open}"
+        );
         #[cfg(target_arch = "x86_64")]
         if trommel_simd::Isa::Avx2.is_available() {
             // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
             let found = unsafe { balanced_avx2(begun, ended, open) };
-            assert_eq!(found, expected, "{begun:x} {ended:x} {open}");
+            assert_eq!(found, expected, "AVX2: begun {begun:x}, ended {ended:x}, open {open}");
         }
     }
 

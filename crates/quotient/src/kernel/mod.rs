@@ -32,7 +32,7 @@ pub(crate) trait Job {
 /// Runs a job: the code for AVX2 if `isa` includes AVX2, else the code for the build target.
 ///
 /// # Panics
-/// If `isa` includes AVX2 and the machine does not have it.
+/// On x86-64, if `isa` includes AVX2 and the machine does not have it.
 #[inline(always)]
 pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]
@@ -51,8 +51,8 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
     }
 }
 
-/// The outcome of a batch of inserts: the number of hashes before the first one that did not fit, including those that
-/// a set held already, and why that one did not fit. `None` if all fitted.
+/// The outcome of a batch of inserts: the number of hashes before the first refused one, including hashes that a set
+/// held already, and why that one was refused; `None` if no hash was refused.
 pub(crate) type Progress = (usize, Option<WhyFull>);
 
 /// The functions of one layout for one instruction set. The caller must apply
@@ -116,7 +116,7 @@ impl Kernels {
         unsafe { (self.insert)(geometry, table, hash) }
     }
 
-    /// Inserts hashes in order until one does not fit, and sets bit `i` of `new` if inserting hash `i` added a
+    /// Inserts hashes in order until one is refused, and sets bit `i` of `new` if inserting hash `i` added a
     /// fingerprint. The caller must ensure that all bits of `new` are zero.
     ///
     /// # Panics

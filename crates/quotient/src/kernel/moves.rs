@@ -191,7 +191,7 @@ mod tests {
                 expected[1 + at] = 7;
                 // SAFETY: the vector has a byte before `at`, and `BEHIND` bytes after the last value of `free`.
                 unsafe { moves.insert_byte(bytes.as_mut_ptr().add(1), at, free, 7) };
-                assert_eq!(bytes, expected, "{at} {free}");
+                assert_eq!(bytes, expected, "bytes {at} to {free} were moved");
             }
         }
         for first in 0..64 {
@@ -201,7 +201,7 @@ mod tests {
                 expected.copy_within(first..last, first + 1);
                 expected[first] = 7;
                 moves.move_up(&mut line, (u64::MAX >> (63 - last)) & (u64::MAX << first), 7);
-                assert_eq!(line, expected, "{first} {last}");
+                assert_eq!(line, expected, "slots {first} to {last} were moved");
                 let unmoved = line;
                 moves.move_up(&mut line, 0, 9);
                 assert_eq!(line, unmoved);

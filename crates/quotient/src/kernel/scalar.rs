@@ -43,8 +43,8 @@ pub(super) fn insert<L: Layout, W: Words>(
 /// The cache lines of a key are prefetched this number of keys before it is inserted.
 const INSERT_DISTANCE_KEYS: usize = 8;
 
-/// Inserts hashes in order by calling `one` for each, until one does not fit. Sets bit `i` of `new` if hash `i` added a
-/// fingerprint. Prefetches the cache lines of a key some keys ahead, unless the table takes at most half of L2.
+/// Inserts hashes in order by calling `one` for each, until `one` refuses a hash. Sets bit `i` of `new` if hash `i`
+/// added a fingerprint. Prefetches the cache lines of a key some keys ahead, unless the table takes at most half of L2.
 #[inline(always)]
 pub(super) fn insert_batch<L: Layout>(
     geometry: &Geometry,
@@ -69,8 +69,8 @@ pub(super) fn insert_batch<L: Layout>(
     (hashes.len(), None)
 }
 
-/// The number of blocks, from the key's on, in which a removal prefetches cache lines. At high loads, a removal moves
-/// remainders in about this number of blocks.
+/// The number of blocks, from the key's block on, in which a removal prefetches cache lines. At high loads, a removal
+/// moves remainders in about this number of blocks.
 const REMOVAL_BLOCKS: usize = 4;
 
 #[inline(always)]
@@ -90,9 +90,10 @@ pub(super) fn remove<L: Layout, W: Words>(
 }
 
 /// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes and the [`Words`] that
-/// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert` beside it.
-/// The kernels pass these modules a closure `rest`, which handles the keys that the modules' inlined code cannot
-/// decide, in a function that is not inlined. Removals use the algorithms of [`Table`], and checks those of `check.rs`.
+/// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert`, which
+/// must be declared where the macro is called. The kernels pass these modules a closure `rest`, which handles the keys
+/// that the modules' inlined code cannot decide, in a function that is not inlined. Removals use the algorithms of
+/// [`Table`], and checks those of `check.rs`.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {

@@ -1,5 +1,5 @@
-//! Code that the batch lookups of both layouts share. A column has a number for each of 64 keys. A register has the
-//! numbers of eight keys, or of four with AVX2.
+//! Code that the batch lookups of both layouts share. A column has a number for each of 64 keys. A register of AVX-512
+//! has the numbers of eight keys, one of AVX2 those of four.
 
 use super::words::word;
 use core::arch::asm;
@@ -55,9 +55,9 @@ impl Column {
     }
 }
 
-/// The number of ones in each of eight words. If `VPOPCNT` is set, the instruction `vpopcntq` counts them. The caller
-/// must set `VPOPCNT` only in code that runs on machines with VPOPCNTDQ. If it is not set, each nibble's count is
-/// looked up in a register of sixteen counts, and the counts of a word are added.
+/// The number of ones in each of eight words. If `VPOPCNT` is true, the instruction `vpopcntq` counts them. The caller
+/// must ensure that `VPOPCNT` is true only in code that runs on machines with VPOPCNTDQ. If `VPOPCNT` is false, each
+/// nibble's count is looked up in a register of sixteen counts, and the counts of a word are added.
 ///
 /// The instruction is written in assembly, so that functions compiled for
 /// [`Avx512Core`](trommel_simd::Isa::Avx512Core), which lacks VPOPCNTDQ, can contain both variants. On a Zen 4 core,

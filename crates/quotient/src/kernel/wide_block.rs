@@ -1,19 +1,22 @@
 //! Kernels of [`WideBlock`].
 //!
-//! The words and the offset of a block and the runends of the next are enough to find nearly every run. The runends
-//! below the offset belong to runs of earlier blocks. Among the other runends, the `d`-th (from 0) ends the run of the
-//! block's `d`-th occupied quotient. If the block has only `n ≤ d` other runends, the run ends at the `(d − n)`-th
-//! runend of the next block. The run begins after the previous runend, but never before the offset or the home. The
-//! previous runend is in the same word as the run's own or, if that one is the first of the next block, in the word of
-//! the key's block.
+//! (`layout/mod.rs` defines runs, occupieds, runends and offsets. A key's *home* is the slot whose number is the key's
+//! quotient, and the key's block is the block of its home.)
 //!
-//! So one `pdep` of one bit finds a run that ends in the key's block or in the next, without a search and without a
-//! branch on which of the two blocks it is. At 95 % load, 15 of 100 runs end in the next block. About one run in a
-//! thousand is left to the algorithms of the table: it ends later, or runs of earlier blocks take the key's whole block
-//! and more.
+//! The occupieds, runends and offset of a block and the runends of the next are enough to find nearly every run. The
+//! runends below the offset belong to runs of earlier blocks. Among the other runends, the `d`-th (from 0) ends the run
+//! of the block's `d`-th occupied quotient. If the block has only `n ≤ d` other runends, the run ends at the
+//! `(d − n)`-th runend of the next block. The run begins after the previous runend, but never before the offset or the
+//! home. The previous runend is in the same word as the run's own runend or, if the run's own runend is the first of
+//! the next block, in the word of the key's block.
 //!
-//! A run is compared in the same way for every width: eight bytes from its first remainder on are read as a word of
-//! packed fields (`places::Fields`).
+//! So one `pdep` of one bit finds the end of a run in the key's block or in the next, without a search and without a
+//! branch on which of the two blocks has it. At 95 % load, 15 of 100 runs end in the next block. About one run in a
+//! thousand is left to the algorithms of `table.rs`: it ends later, or runs of earlier blocks take the key's whole
+//! block and more.
+//!
+//! A run is compared in the same way for every width of remainders: from its first remainder on, eight bytes at a time
+//! are read as a word of packed fields (`places::Fields`).
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, FormatError};
 
 /// A layout whose block is one cache line: 50 slots of a byte each, and their metadata, in 64 bytes. A lookup reads 1.2
-/// cache lines at 95 % load.
+/// cache lines on average at 95 % load.
 ///
 /// | bits of the line, from 0 | content |
 /// |---|---|
@@ -16,9 +16,10 @@ use trommel_base::{FilterKind, FormatError};
 /// | 456 – 505 | runends |
 /// | 506 – 511 | offset; 63 means 63 or more |
 ///
-/// That is 10.24 bits per slot. Remainders have 8 bits, and fewer after the filter has grown. Remainder 0 becomes 1, so
-/// that a byte compare can find a free slot, 4.5 times faster than rank and select. This raises the false-positive rate
-/// by 0.8 % of its value. A remainder of fewer than 8 bits is in the byte's high bits, and the bit below it is set.
+/// That is 10.24 bits per slot. Remainders have 8 bits, and fewer after the filter has grown. A remainder of 8 bits
+/// that is 0 is replaced by 1. A remainder of fewer than 8 bits is in the byte's high bits, and the bit below it is
+/// set. So no remainder is stored as 0, and a byte compare can find a free slot, 4.5 times faster than rank and select.
+/// The replaced remainder raises the false-positive rate by 0.8 % of its value.
 #[derive(Clone, Copy, Debug)]
 pub struct LineBlock;
 
@@ -34,7 +35,8 @@ const UNUSED_BITS: u64 = 0x3F << SLOTS;
 pub(crate) const RUNENDS_SHIFT: u32 = 8;
 pub(crate) const OFFSET_SHIFT: u32 = 58;
 
-/// Inlined, as the three functions below: generic code that is compiled in another crate calls them for each slot.
+/// The cache line of a block. This function and the three below are always inlined, because generic code that is
+/// compiled in another crate calls them for each slot.
 #[inline(always)]
 fn line(table: &[u8], block: usize) -> &[u8; LINE_BYTES] {
     &table.as_chunks().0[block]

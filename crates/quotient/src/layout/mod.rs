@@ -26,7 +26,8 @@ mod sealed {
 /// - *occupieds*, bit `i`: whether the filter holds a fingerprint with quotient `i` of this block;
 /// - *runends*, bit `i`: whether slot `i` holds the last remainder of a *run*, which is all remainders of one quotient,
 ///   in adjacent slots. The quotient can be one of an earlier block;
-/// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take.
+/// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take. (The runs of a block
+///   are those of its quotients.)
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.
@@ -73,8 +74,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     fn set_offset(shape: &Shape, table: &mut [u8], block: usize, offset: u32);
     #[doc(hidden)]
     fn remainder(shape: &Shape, table: &[u8], at: Position) -> u32;
-    /// Reads the stored remainders of a whole block, each of which must fit a byte. `spread` unpacks eight remainders
-    /// into a byte each.
+    /// Reads the stored remainders of a whole block into the first bytes of `to`. The caller must ensure that each
+    /// remainder fits a byte, and that `spread` unpacks eight packed remainders into a byte each.
     #[doc(hidden)]
     fn bytes_of_block(
         shape: &Shape,
@@ -91,11 +92,11 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
         block: usize,
         stored: &[T],
     );
-    /// The sections of a table in order; the last ones are empty if it has fewer.
+    /// The sections of a table in order. If the table has fewer than `SECTIONS`, the last ones are empty.
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
-    /// Writes a whole block, metadata and stored remainders, with 0 for a free slot. `sections` has the bytes of each
-    /// section from some block on, the same for all sections. `block` is counted from that block.
+    /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has the bytes
+    /// of each section from some block on, the same for all sections. `block` is counted from that block.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -110,8 +111,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Moves the remainders after `at`, up to and including `last`, down by one slot. Slot `last` becomes 0.
     #[doc(hidden)]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position);
-    /// The first free slot from `from` on; `Some(None)` if no slot is free. `None` if remainders do not show which
-    /// slots are free.
+    /// The first free slot from `from` on; `Some(None)` if none of these slots is free. `None` if the layout does not
+    /// reserve remainder 0, so that remainders do not show which slots are free.
     #[doc(hidden)]
     fn first_free(table: &[u8], from: Position) -> Option<Option<Position>>;
     /// Refuses padding bits that are not zero.
@@ -121,16 +122,16 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// padding after a section.
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
-    /// Byte offsets into the cache lines of the table that a lookup will most likely read: up to three. `home` is the
-    /// slot whose number is the quotient.
+    /// For each of the up to three cache lines that a lookup most likely reads, the offset of a byte of it in the
+    /// table. `home` is the slot whose number is the quotient.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
 }
 
 /// A slot, as a block and the slot's index in it.
 ///
-/// Positions are ordered like slots. An index equal to the number of slots of a block is the end of the block, which is
-/// the beginning of the next.
+/// Positions are ordered like slots. A position whose index is the number of slots of a block stands for the end of the
+/// block, which is the beginning of the next.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {

@@ -21,7 +21,7 @@ pub(super) fn set(packed: &mut [u8], bits: u32, index: usize, number: u32) {
     packed[bit / 8..bit / 8 + 8].copy_from_slice(&changed.to_le_bytes());
 }
 
-/// Packs 64 numbers.
+/// Packs a block of 64 numbers. The caller must ensure that each has at most `bits` bits.
 #[inline]
 pub(super) fn pack<T: Copy + Into<u32>>(numbers: &[T], bits: u32, packed: &mut [u8]) {
     if bits == 8 {
@@ -151,14 +151,14 @@ mod tests {
                     set(&mut packed, bits, from, 1);
                     numbers.copy_within(from..to, from + 1);
                     numbers[from] = 1;
-                    assert_eq!(read(&packed), numbers, "up {bits} {from} {to}");
+                    assert_eq!(read(&packed), numbers, "{from} to {to} up, {bits} bits");
 
                     let mut packed = filled.clone();
                     let mut numbers = original.clone();
                     shift_down(&mut packed, bits, from, to);
                     numbers.copy_within(from + 1..=to, from);
                     numbers[to] = 0;
-                    assert_eq!(read(&packed), numbers, "down {bits} {from} {to}");
+                    assert_eq!(read(&packed), numbers, "{from} to {to} down, {bits} bits");
                 }
             }
         }

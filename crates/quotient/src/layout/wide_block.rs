@@ -6,8 +6,8 @@ use core::ops::RangeInclusive;
 use trommel_base::storage::LINE_BYTES;
 use trommel_base::{FilterKind, FormatError};
 
-/// A layout whose blocks have 64 slots and 17 bytes of metadata, stored apart from the remainders: `r + 2.125` bits per
-/// slot.
+/// A layout whose blocks have 64 slots and 17 bytes of metadata, stored apart from the remainders. With remainders of
+/// `r` bits, it takes `r + 2.125` bits per slot.
 ///
 /// | section, each padded to 64 bytes | content |
 /// |---|---|
@@ -16,8 +16,8 @@ use trommel_base::{FilterKind, FormatError};
 /// | offsets | one byte per block; 255 means 255 or more |
 ///
 /// Separate sections were the fastest of the arrangements that were measured. With remainders of 8 bits, most lookups
-/// read a cache line with the words of four blocks, one with the offsets of 64 blocks and, if the key's quotient is
-/// occupied, one with the remainders of a block.
+/// read a cache line with the occupieds and runends of four blocks, one with the offsets of 64 blocks and, if the key's
+/// quotient is occupied, one with the remainders of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct WideBlock;
 

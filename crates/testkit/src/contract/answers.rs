@@ -123,9 +123,9 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// Lookups prefetch in tables that are larger than half of L2, or than L2, depending on the kind; in tables of more
-/// than twice L2, all of them prefetch far ahead. In tables of 3 and 66 MiB, lookups give the same answers as in
-/// portable code, in batches shorter and longer than the prefetch distances.
+/// A kernel for batches of lookups prefetches in tables that are larger than half of L2, or only in tables that are
+/// larger than L2. In tables of more than twice L2, every such kernel prefetches far ahead. In tables of 3 and 66 MiB,
+/// lookups give the same answers as in portable code, in batches shorter and longer than the prefetch distances.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
@@ -174,7 +174,7 @@ pub fn an_insert_says_whether_it_changed_the_filter<S: Subject>(isa: Isa) {
             }
             Err(full) => assert!(
                 S::ROOM != Room::Endless && filter.len() == len,
-                "a filter without slots is full, or a failed insert changed len: {full}"
+                "a filter of endless room refused a key, or a failed insert changed len: {full}"
             ),
         }
     }

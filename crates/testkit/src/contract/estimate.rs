@@ -9,7 +9,7 @@ use trommel_simd::Isa;
 /// The number of keys that the filters are planned for.
 const KEYS: usize = 20_000;
 
-/// Estimates are near the truth, from an empty filter to one with twice the planned keys. An error of 3 % and 0.3 keys
+/// Estimates are near the truth, from an empty filter to one with twice the planned keys. An error of 3 % plus 0.3 keys
 /// is tolerated: the relative standard deviation of an estimate is below 1 % for every layout of a Bloom filter. If
 /// each key sets `k` of `m` bits, this deviation is about `sqrt(e^x − x − 1) / (x sqrt(m))` with `x = k · keys / m`. It
 /// is larger if the bits of a key are all in one block.

@@ -31,9 +31,10 @@ fn awkward(random: &mut Splitmix, original: u64) -> u64 {
     }
 }
 
-/// Views, reads, looks up in, inserts into and freezes the filter of accepted bytes. The answers to lookups can be
-/// whatever the forger wanted, so they are only compared with each other. Fails if the filter takes too much memory,
-/// has an impossible false-positive rate, does not find a key that was inserted, or is not written as it was read.
+/// Uses the filter of accepted bytes: as a view and as an owned filter, with lookups and inserts, and frozen again. The
+/// answers to lookups can be whatever the forger wanted, so they are only compared with each other. Fails if the filter
+/// takes too much memory, has an impossible false-positive rate, does not find a key that was inserted, or is not
+/// written as it was read.
 pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     let view = S::view(bytes).expect("bytes that an owned filter accepts are refused as a view");
     let mut filter = S::from_bytes(bytes).expect("bytes accepted before are refused");

@@ -182,8 +182,9 @@ fn few_keys(percent: usize) -> usize {
     percent * 7 % 11
 }
 
-/// A set holds a key once, and another insert of it changes nothing. A multiset counts copies up to a limit, and
-/// refuses the next copy with an error that has the limit. The keys before it in the batch are inserted.
+/// A set holds a key once, and another insert of the key changes nothing. A multiset counts copies up to a limit, and
+/// refuses the next copy with an error that has the limit. If the refused copy is in a batch, the keys before it are
+/// inserted.
 pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     let Room::Slots { copies } = S::ROOM else { panic!("the filter is never full") };
     let keys = distinct(76, 0..400);
@@ -231,8 +232,8 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     }
 }
 
-/// In a filter into which no more of the keys fit (most quotient filters have no free slot then, and shift runs
-/// furthest), batches of many lengths, single lookups and portable code agree, and find every key.
+/// In a filter into which no more of the keys fit, batches of many lengths, single lookups and portable code agree, and
+/// find every key. (Most quotient filters have no free slot then, and their runs are furthest from their homes.)
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
         let keys = Disjoint::new(78, too_many(planned), 6000);

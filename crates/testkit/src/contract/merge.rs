@@ -28,7 +28,7 @@ fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     ]
 }
 
-/// Merging gives, bit for bit, the filter into which the keys of both were inserted. If filters are not
+/// Merging two filters gives, bit for bit, the filter into which the keys of both were inserted. If filters are not
 /// [canonical](Subject::CANONICAL), it gives a filter that holds the keys of both.
 pub fn a_merge_is_the_filter_of_the_union<S: Subject>()
 where
@@ -54,8 +54,8 @@ fn assert_union<S: Subject>(merged: &S::Filter, hashes: &[KeyHash]) {
     assert!(range.contains(&merged.len()), "len is {}, expected in {range:?}", merged.len());
 }
 
-/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c). If filters are [canonical](Subject::CANONICAL), both sides are equal bit
-/// for bit; otherwise both sides hold all keys.
+/// a ∪ b = b ∪ a, and (a ∪ b) ∪ c = a ∪ (b ∪ c). If filters are [canonical](Subject::CANONICAL), both sides are equal
+/// bit for bit; otherwise both sides hold all keys.
 pub fn merging_commutes<S: Subject>()
 where
     S::Filter: Merge,

@@ -1,4 +1,5 @@
-//! The claims that every filter is tested for, one file per idea.
+//! The claims that filters are tested for, one file per idea. Some claims are about every filter, others about filters
+//! with a capability.
 //!
 //! | module | claims about |
 //! |---|---|
@@ -13,9 +14,8 @@
 //! | [`full`] | filters that can become full |
 //! | [`exact`], [`resize`], [`tables`] | filters that keep whole fingerprints |
 //!
-//! A claim is a generic function that panics if it does not hold. [`contract_suite!`] makes tests of
-//! the claims about every filter; `merge_suite!` and the like make tests of the claims about a
-//! capability.
+//! A claim is a generic function that panics if the claim does not hold. [`contract_suite!`] makes tests of the claims
+//! about every filter. The other macros whose names end in `_suite!` make tests of the claims about a capability.
 //!
 //! [`contract_suite!`]: crate::contract_suite
 
@@ -49,7 +49,7 @@ pub const LENGTHS: [usize; 19] =
 /// several pieces.
 pub const LONG_LENGTHS: [usize; 5] = [2047, 2048, 2049, 4103, 5000];
 
-/// Whether the machine has the instruction set. If it has not, this checks that building for it is a
+/// Whether the machine has the instruction set. If the machine lacks it, this function checks that building for it is a
 /// typed error; the caller has nothing more to test.
 ///
 /// # Panics
@@ -87,8 +87,8 @@ pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Inserts a batch into a filter that has room for it. If a filter that counts copies already holds the most
-/// copies of a key, the insert of that key fails, and the rest of the batch is inserted.
+/// Inserts a batch into a filter that has room for it. If a filter that counts copies already holds the most copies of
+/// a key, the insert of that key fails, and the keys after it are inserted.
 #[track_caller]
 pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     let mut rest = hashes;
@@ -154,8 +154,8 @@ pub(crate) fn after(inserted: usize, full: Full) -> Full {
     Full::new(inserted, full.len, full.capacity).because(full.why)
 }
 
-/// Inserts the keys of a batch until one does not fit, and returns the number of inserted keys. If room is endless, all
-/// keys are inserted.
+/// Inserts the keys of a batch until an insert fails, and returns the number of inserted keys. In a filter of
+/// [`Room::Endless`], all keys are inserted.
 #[track_caller]
 pub(crate) fn fill_up<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> usize {
     match filter.insert_batch(hashes) {

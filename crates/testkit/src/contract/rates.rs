@@ -63,9 +63,10 @@ pub(super) fn measure<S: Subject>(
     measured
 }
 
-/// From a thousand keys on, the false positives are within three standard deviations of `expected_fpr` and of
-/// the sizing equation (or below it, if it is a bound), and the equation keeps the rate asked for. The rates are
-/// from 20 % to 0.1 %, and the key counts are not powers of two.
+/// From a thousand keys on, the number of false positives is within three standard deviations of `expected_fpr` and of
+/// the sizing equation. If one of these two is only an upper bound for a filter, the number can be further below it. By
+/// the equation, the filter has at most the false-positive rate asked for. These rates are from 20 % to 0.1 %, and the
+/// numbers of keys are not powers of two.
 pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     let cases = [
         (1000, 0.2, 400_000),

@@ -10,9 +10,9 @@ use trommel_simd::Isa;
 
 /// Inserts and removes a few keys at random, so that counters are shared, run high and fall to zero.
 ///
-/// Only keys that are there are removed, as the contract of [`Remove`] requires. Then every key with
-/// a copy left is found, a count is never below the truth or 15 (the ceiling of a four-bit counter),
-/// whichever is less, and removing a key that is there always succeeds.
+/// Only keys that are there are removed, as the contract of [`Remove`] requires. Then every key with a copy left is
+/// found, and removing a key that is there always succeeds. A count is never below the true number of copies or 15 (the
+/// ceiling of a four-bit counter), whichever is less.
 pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -152,8 +152,8 @@ where
     }
 }
 
-/// A key is found as long as a copy is left, even if it had more copies than a counter of four bits can count. A key
-/// that never had 15 copies, the ceiling of a four-bit counter, is not found after its last copy was removed.
+/// A key is found as long as a copy is left, even if it had more copies than a counter of four bits can count. Such a
+/// counter counts to 15. A key that never had 15 copies is not found after its last copy was removed.
 pub fn many_copies_of_a_key_are_never_lost<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,

@@ -63,8 +63,8 @@ pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     }
 }
 
-/// A filter that is resized several times keeps every fingerprint. The filter gets room for more keys than before or
-/// for fewer, and never for a multiple of the number before.
+/// A filter that is resized several times keeps every fingerprint. Each resize gives the filter room for more or for
+/// fewer keys than before, and never for a multiple of the number of keys before.
 pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();

@@ -23,7 +23,7 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
             bounded.memory_bytes = Some(1 << 20);
             assert!(
                 matches!(S::build(&bounded), Err(SpecError::FprOutOfRange { .. })),
-                "a rate of {fpr} with bytes"
+                "a rate of {fpr} with bytes is not refused as out of range"
             );
         }
     }
@@ -137,7 +137,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     for _ in 0..2000 {
         let mut any = Spec::default();
         any.isa = Some(Isa::Portable);
-        // Four specs in five have less than 2^21 keys or bytes, the others any number.
+        // Four specs in five have less than 2^21 keys and bytes, the others any numbers of both.
         let bits = if random.below(5) == 0 { 64 } else { 21 };
         any.keys = (random.word() >> (64 - bits) >> random.below(bits)) as usize;
         if random.below(2) == 0 {
@@ -186,12 +186,12 @@ pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
         let filter = built::<S>(&spec_of_bytes(keys, bytes, Isa::Portable));
         assert!(
             filter.memory_bytes() <= bytes,
-            "{} bytes taken of {bytes} allowed",
+            "{} bytes taken, but only {bytes} allowed",
             filter.memory_bytes()
         );
         assert!(
             filter.memory_bytes() + S::STEP_BYTES > bytes,
-            "{} bytes taken of {bytes} allowed",
+            "only {} bytes taken of {bytes} allowed",
             filter.memory_bytes()
         );
     }
@@ -260,8 +260,8 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     }
 }
 
-/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these bits, or its
-/// error has the bytes that it needs.
+/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these bits, or is
+/// refused with an error that has the bytes that it needs.
 pub fn bits_per_key_are_bytes<S: Subject>() {
     let smallest = built::<S>(&spec(0, Spec::DEFAULT_FPR, Isa::Portable)).memory_bytes();
     assert!(built::<S>(&spec_of_bits(0, 10.0)).memory_bytes() <= smallest);
@@ -275,7 +275,7 @@ pub fn bits_per_key_are_bytes<S: Subject>() {
                     let units = bytes..bytes + S::STEP_BYTES;
                     assert!(
                         units.contains(&memory),
-                        "{memory} bytes for {keys} keys of {bits} bits"
+                        "{memory} bytes for {keys} keys with {bits} bits, not {units:?}"
                     );
                 }
                 Ok(filter) => assert!(

@@ -11,7 +11,7 @@ use trommel_simd::bits_of;
 /// At most one in this number of a region's fingerprints may be a copy; otherwise the build gives up.
 const FINGERPRINTS_PER_COPY: usize = 16;
 /// The build also gives up if removing the copies of a region changes the contents of slots more often than this number
-/// of times per slot of the region. In long clusters, each removal changes many slots.
+/// of times per slot of the region. If many runs push each other on, each removal changes many slots.
 const MOST_CHANGED: usize = 64;
 
 /// The most copies that may be removed from `fingerprints` fingerprints.
@@ -20,8 +20,8 @@ pub(super) const fn most_repeated(fingerprints: usize) -> usize {
 }
 
 impl<L: Layout, T: Stored> Region<L, T> {
-    /// Removes all but one of equal fingerprints, and returns how many it removed. `None` if there are too many, if
-    /// removing them changes too many slots, or if there is no memory.
+    /// Removes all but one of equal fingerprints, and returns the number of removed copies. `None` if there are too
+    /// many copies, if removing them changes too many slots, or if there is no memory.
     #[inline(always)]
     pub(super) fn drop_copies(&mut self, fingerprints: usize) -> Option<usize> {
         self.find_repeated(most_repeated(fingerprints))?;
@@ -64,11 +64,12 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Removes the content of a slot, and moves the contents of the slots after it, up to the end of the cluster, down
-    /// by one slot. Returns the number of slots from `slot` to the end of the cluster, whose contents change.
+    /// Removes the content of a slot, and moves the contents of the slots after it, up to the end of its cluster
+    /// (`table.rs` defines clusters), down by one slot. Returns the number of slots from `slot` to the end of the
+    /// cluster: these are the slots whose contents change.
     fn take_out(&mut self, slot: usize) -> usize {
-        // `stop` is the slot after the cluster: the first home after `slot` that no earlier run reaches, or the slot
-        // after the last run.
+        // `stop` is the slot after the cluster: the first slot after `slot` that no run of a lower quotient reaches, or
+        // the slot after the last run.
         let mut ends_and_homes = self.cursors[..=self.slots].iter().zip(0u32..).skip(slot + 1);
         let stop = ends_and_homes.find(|(end, home)| *end <= home);
         let stop = stop.map_or(self.end, |(_, home)| home as usize);

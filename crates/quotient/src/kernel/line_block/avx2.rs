@@ -1,4 +1,5 @@
-//! Batches of lookups with AVX2. A register has the metadata of four keys, and a line is compared in two halves.
+//! Batches of lookups with AVX2. A register has the metadata of four keys, and a line (a block of the table) is
+//! compared in two halves.
 //!
 //! The passes are those of [`avx512`](super::avx512) in registers of half the size, with two differences. Ones are
 //! counted key by key, in the loop that deposits the bits of the run. And keys whose run goes on in the next line are
@@ -54,8 +55,8 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    // `AHEAD + 1` blocks, from the one that is located to the one that is probed, and the block before that one, whose
-    // keys with runs in the next line are looked up now.
+    // `AHEAD + 1` blocks, from the one that is located to the one that is probed. And the block before the probed one:
+    // those of its keys whose runs go on in the next line are looked up in the same step.
     let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
     let mut block = Block {
         starts: Column::ZERO,
@@ -171,7 +172,7 @@ impl Block {
         }
     }
 
-    /// A bit for each key that the line holds, and a bit for each key whose run goes on in the next line.
+    /// A bit for each key that its line holds, and a bit for each other key whose run goes on in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     fn judge(&self) -> (u64, u64) {

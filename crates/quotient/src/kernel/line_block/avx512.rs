@@ -1,4 +1,5 @@
-//! Batches of lookups with AVX-512. A register has the metadata of eight keys, and a whole line is compared at once.
+//! Batches of lookups with AVX-512. A register has the metadata of eight keys, and a whole line (a block of the table)
+//! is compared at once.
 //!
 //! A batch is looked up in blocks of 64 keys. The answers for a block fill one word. Each block takes several passes. A
 //! pass stores some results word by word, and the next pass loads them as vectors. Loading a vector soon after stores
@@ -23,7 +24,7 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// The list of keys to be looked up in the line after theirs. It has room for three blocks.
+/// The list of keys to be looked up in the line after their own line. It has room for three blocks of keys.
 struct Continued {
     len: usize,
     /// The number of keys whose lines were prefetched.
@@ -256,7 +257,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Fills `ends`. This is the only step without a vector instruction.
+    /// Fills `ends`, with a scalar instruction for each key.
     #[inline]
     #[target_feature(enable = "bmi2")]
     fn deposit(&mut self) {
@@ -265,9 +266,9 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Appends the keys whose run goes on in the next line to the list. `first` is the index in the batch of the
-    /// block's first key. Returns a bit for each key that the line holds, and a bit for each that must be looked up by
-    /// itself, since runs of earlier lines take its whole line and more.
+    /// Appends to the list the keys that their line does not hold and whose run goes on in the next line. `first` is
+    /// the index in the batch of the block's first key. Returns a bit for each key that its line holds, and a bit for
+    /// each key that must be looked up by itself, since runs of earlier lines take its whole line and more.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn judge(&self, keys: &LocatedBlock, first: usize, continued: &mut Continued) -> (u64, u64) {
@@ -300,7 +301,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         (hits, covered)
     }
 
-    /// A bit for each key of a group that the line holds, and one for each whose run goes on in the next line.
+    /// A bit for each key of a group that its line holds, and a bit for each other key whose run goes on in the next
+    /// line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn verdict(&self, group: usize) -> (u8, u8) {

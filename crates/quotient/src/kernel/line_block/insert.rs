@@ -1,4 +1,4 @@
-//! Inserts, with the remainders of a line in vectors.
+//! Inserts, with the remainders of a line (a block of the table) in vectors.
 //!
 //! The steps are those of AVX-512 ([`insert_avx512`](super::insert_avx512)), with blends instead of masked stores, and
 //! with loads and shifts by one byte instead of a byte permute.
@@ -43,7 +43,7 @@ impl<W: Words> Compare for Slots<W> {
 /// The result of [`prepare`]: nothing, since inserts into lines need no constants of the table.
 pub(super) type Prepared = ();
 
-/// Checks the length of a table before single keys or a batch are inserted.
+/// Checks the length of a table, before a key or a batch is inserted.
 ///
 /// # Panics
 /// If the table does not have the geometry's length.
@@ -52,8 +52,8 @@ pub(super) fn prepare(geometry: &Geometry, table: &[u8]) -> Prepared {
     assert!(table.len() as u64 == geometry.blocks * LINE_BYTES as u64);
 }
 
-/// Inserts a key. `rest` inserts a key by the algorithms of the table: one whose run is [far](Place::Far), or one that
-/// a multiset holds already.
+/// Inserts a key. `rest` inserts the key by the algorithms of `table.rs` if its run is [far](Place::Far), or if a
+/// multiset holds the key already.
 ///
 /// # Safety
 /// The caller must ensure that `prepared` comes from [`prepare`] with the geometry and a table of this length.
@@ -86,8 +86,9 @@ pub(super) unsafe fn insert<M: Moves>(
     }
 }
 
-/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the slot
-/// where the key's remainder belongs are in use, so the search can begin at the home.
+/// The first free slot from a key's home on, which is the first zero byte. (The home is the slot whose number is the
+/// key's quotient.) All slots between the home and the slot where the key's remainder belongs are in use, so the search
+/// can begin at the home.
 #[inline(always)]
 fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
     let mut line = home.line;
@@ -141,8 +142,8 @@ unsafe fn insert_at<M: Moves>(
     unsafe { set_occupieds(base, key.line, occupieds & SLOT_BITS | 1 << key.slot) };
 }
 
-/// Moves the remainders of adjacent `slots` of a line up by one. The first gets the carried remainder, and that of the
-/// last is carried on. The line's other bytes keep their values.
+/// Moves the remainders of adjacent slots of a line up by one. `slots` is a mask of these slots. The first of them gets
+/// the carried remainder, and the remainder of the last is carried on. The line's other bytes keep their values.
 #[inline(always)]
 fn move_remainders<M: Moves>(
     words: M,

@@ -1,9 +1,10 @@
-//! Inserts with AVX-512, with the remainders of a line in one register, where a byte permute moves them up.
+//! Inserts with AVX-512. The remainders of a line (a block of the table) are in one register, where a byte permute
+//! moves them up.
 //!
 //! An insert at 95 % load loads, moves and stores some four lines, and mispredicts two branches: on the number of
 //! lines, and on whether the run goes on in the next line. When a line is moved up, all its words and bytes are loaded
 //! before any part of it is stored: loading a word soon after a narrower store to a part of it has to wait for that
-//! store, and took 2.4 times as long.
+//! store. Inserts that loaded words in this way took 2.4 times as long.
 
 use super::insert_steps::{
     Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,
@@ -102,8 +103,9 @@ unsafe fn insert_key(
     }
 }
 
-/// The first free slot from a key's home on, which is the first zero byte. All slots between the home and the slot
-/// where the key's remainder belongs are in use, so the search can begin at the home.
+/// The first free slot from a key's home on, which is the first zero byte. (The home is the slot whose number is the
+/// key's quotient.) All slots between the home and the slot where the key's remainder belongs are in use, so the search
+/// can begin at the home.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
@@ -149,7 +151,7 @@ unsafe fn insert_at(
     let last = |line: usize| if line == free.line { free.at } else { SLOTS - 1 };
     let mut line = key.line;
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
-    // From the key's line to that of its slot, moves can begin within the line.
+    // From the key's line to the line of slot `at`, moves can begin within the line.
     loop {
         let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
         // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
@@ -244,11 +246,11 @@ static ONE_BEFORE: Bytes = {
     Bytes(bytes)
 };
 
-/// The line of a key is prefetched this number of keys before it is inserted.
+/// The line of a key is prefetched this number of keys before the key is inserted.
 const DISTANCE_KEYS: usize = 16;
 
-/// Inserts hashes in order until one does not fit, and prefetches their lines. Sets bit `i` of `new` if hash `i` added
-/// a fingerprint.
+/// Inserts hashes in order until one is refused, and prefetches their lines. Sets bit `i` of `new` if hash `i` added a
+/// fingerprint.
 ///
 /// Rejected: finding the slots of eight keys before inserting any, so that no mispredicted branch of an insert comes
 /// between these searches (65 ns per key instead of 56).

@@ -1,5 +1,5 @@
 //! The steps of an insert that are the same for all instruction sets: finding the slot where a remainder belongs, and
-//! moving a line's metadata up.
+//! moving the metadata of a line (a block of the table) up.
 
 use super::lines::{
     LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS,
@@ -29,10 +29,10 @@ impl Slot {
     }
 }
 
-/// The number of lines after a key's line that are prefetched. Without prefetching, they are fetched late, because
-/// processors mispredict where the loop that reads them ends. With prefetching, single inserts from 92 to 95 % load
-/// took 0.95 times as long at 2^20 slots, and 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as long
-/// at 2^24 slots. Storing whole lines instead of only the bytes that change made no difference.
+/// The number of lines after a key's line that are prefetched. Without prefetching, these lines are fetched late,
+/// because processors mispredict where the loop that reads them ends. With prefetching, single inserts from 92 to 95 %
+/// load took 0.95 times as long at 2^20 slots, and 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as
+/// long at 2^24 slots. Storing whole lines instead of only the bytes that change made no difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's.
@@ -49,7 +49,8 @@ pub(super) enum Place {
     Held,
     /// The run begins at `first`, and the remainder belongs at `at`. `occupied` tells whether the quotient has a run.
     At { first: Slot, at: Slot, occupied: bool },
-    /// The run begins or ends too far from home to be found from the key's line and the next.
+    /// The run begins or ends too far from the key's home (the slot whose number is its quotient) to be found from the
+    /// key's line and the next.
     Far,
 }
 
@@ -171,7 +172,7 @@ pub(super) fn move_runends(
     metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT)
 }
 
-/// Stores the occupieds of a line. Bits 48 and 49 can only be set by this, not cleared.
+/// Stores the occupieds of a line. This function can only set bits 48 and 49, not clear them.
 ///
 /// # Safety
 /// The caller must ensure that the line can be read and written.

@@ -20,15 +20,16 @@ pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
 }
 
-/// The number of lines that are home to keys. The [overhang](Geometry::overhang_slots) adds lines after them.
+/// The number of lines that contain slots of quotients. The [overhang](Geometry::overhang_slots) adds lines after
+/// these.
 #[inline(always)]
 pub(super) const fn lines(geometry: &Geometry) -> u64 {
     geometry.slots / SLOTS as u64
 }
 
 /// Constants for computing a remainder's stored byte from the top eight bits of the fraction that remains once line and
-/// slot are taken from the hash. `keep` masks the bits of a remainder. `mark` has the single bit below them set, and is
-/// 0 if a remainder has eight bits; then remainder 0 becomes 1.
+/// slot are taken from the hash. `keep` is a mask of the bits of a remainder. `mark` has only the bit below these bits
+/// set. If a remainder has eight bits, `mark` is 0, and remainder 0 becomes 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,

@@ -1,4 +1,5 @@
-//! Lookups key by key. A key's metadata is in scalar registers, and a line is compared in two halves.
+//! Lookups key by key. A key's metadata is in scalar registers, and a line (a block of the table) is compared in two
+//! halves. (`kernel/line_block.rs` says how they find a run.)
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
@@ -12,7 +13,8 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// The home and the stored remainder of a key.
+/// The home of a key (the slot whose number is the key's quotient), as a line and an index in it, and the key's stored
+/// remainder.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     /// The byte of the table at which the line begins.
@@ -26,7 +28,7 @@ pub(super) struct Continued {
     /// The byte of the table at which the next line, where the run goes on, begins.
     pub(super) line: usize,
     /// The number of bits of that line's [`starts`] below the bit at which the run's slots begin; [`FAR`] if only the
-    /// algorithms of the table can find the run.
+    /// algorithms of `table.rs` can find the run.
     pub(super) start: u32,
     pub(super) remainder: u8,
 }
@@ -57,7 +59,7 @@ pub(super) unsafe fn equal_to<W: Words>(words: W, table: *const u8, line: usize,
 }
 
 /// The slots of a run in a line, and whether the run ends there. `starts` are the line's [`starts`]; the run begins at
-/// the one that has `number` others below it.
+/// the start that has `number` others below it.
 #[inline(always)]
 pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool) {
     let ends = words.two_ones(starts, number);
@@ -96,10 +98,10 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
-/// [`Continued::start`] of a run that only the algorithms of the table can find.
+/// [`Continued::start`] of a run that only the algorithms of `table.rs` can find.
 const FAR: u32 = u32::MAX;
 
-/// Looks a key up whose run goes on in the line of `from`. Leaves the key to the algorithms of the table if they alone
+/// Looks a key up whose run goes on in the line of `from`. Leaves the key to the algorithms of `table.rs` if only they
 /// can find the run, or if the run does not end in the table.
 #[inline(always)]
 pub(super) fn follow<W: Words>(
@@ -167,10 +169,11 @@ pub(super) fn contains<W: Words>(
 /// The number of keys whose lines are prefetched together. Their answers fill a word.
 const BLOCK: usize = 64;
 
-/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use it
-/// for keys that do not fill a block, and for tables of more lines than they can compute. Rejected: listing the keys
-/// whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times
-/// as long, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
+/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use
+/// this function for keys that do not fill a block, and for tables with more lines than their 32-bit products can
+/// number. Rejected: listing the keys whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2,
+/// batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys
+/// took 0.8 to 0.9 times as long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
     words: W,

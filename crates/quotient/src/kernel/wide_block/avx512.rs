@@ -39,13 +39,14 @@ struct Runs {
 /// The results that a pass over a block leaves for the next passes.
 struct Block<const VPOPCNT: bool> {
     offset: Column,
-    /// The word of runends in which the run ends.
+    /// The word of runends in which the run ends. In the word of the key's block, the runends of earlier blocks' runs
+    /// are cleared.
     ends: Column,
     /// A one, shifted left by the number of runends that come before the run's end in `ends`.
     number: Column,
     /// The bit of the run's end in `ends`.
     end: Column,
-    /// If the run ends in the next block, the word of runends of the key's block; else 0.
+    /// If the run ends in the next block or later, the runends of the key's block from the offset on; else 0.
     before: Column,
     /// The first slot at which the run can begin: the home or the offset, whichever is larger.
     least: Column,
@@ -221,7 +222,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Fills `end`. This is the only step without a vector instruction.
+    /// Fills `end`, with a scalar instruction for each key.
     #[inline]
     #[target_feature(enable = "bmi2")]
     fn deposit(&mut self) {

@@ -1,12 +1,12 @@
 //! Inserts. They find all free slots of a block at once, and move remainders of 8 bits in vectors.
 //!
-//! A slot is in use if the run of its own quotient or a lower one has not ended before the slot
+//! A slot is in use if the run of a quotient that is at most the slot's number has not ended before the slot
 //! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
 //! for a free slot needs no rank, no select, and no offset but that of the key's block.
 //!
-//! Rejected: jumping from the end of a run to the ends of the runs that it pushes, where each jump waits for the one
-//! before it, and moving remainders by a function call (with AVX2, 239 ns per insert in batches from 93 to 95 % load of
-//! 2^20 slots; the code here takes 93 ns).
+//! Rejected: jumping from the end of a run to the ends of the runs that it pushes, where each jump waits for the jump
+//! before it, and moving remainders by a function call (with AVX2, both together took 239 ns per insert in batches from
+//! 93 to 95 % load of 2^20 slots; the code here takes 93 ns).
 
 use super::lookup::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -28,9 +28,9 @@ const VECTOR: usize = 32;
 /// The number of offsets that are incremented at once.
 const OFFSETS: usize = 16;
 
-/// The number of cache lines of remainders that are prefetched while the metadata is read. Compared with the table's
-/// algorithm, single inserts at 95 % load of 2^24 slots took 0.55 times as long with these prefetches, and 0.77 times
-/// without.
+/// The number of cache lines of remainders that are prefetched while the metadata is read. Compared with the algorithm
+/// of `table.rs`, single inserts at 95 % load of 2^24 slots took 0.55 times as long with these prefetches, and 0.77
+/// times without.
 const FETCHED_LINES: usize = 3;
 
 /// The slot where a remainder is to be inserted. Slots are counted from the table's first.
@@ -43,7 +43,7 @@ struct Place {
     occupied: bool,
 }
 
-/// The constants of the table; `None` if it is too small for these inserts.
+/// The constants of the table; `None` if the table is too small for these inserts.
 pub(super) type Prepared = Option<Places>;
 
 /// Computes the constants of the table, which all inserts of a batch share.
@@ -64,8 +64,9 @@ impl Places {
     }
 }
 
-/// Inserts a key. `rest` inserts a key by the algorithms of the table, if the table is too small, if the set or
-/// multiset holds the key already, or if the slot is too far from home or the run too long to find the slot here.
+/// Inserts a key. `rest` inserts the key by the algorithms of `table.rs` if the table is too small, if the set or
+/// multiset holds the key already, or if the slot is too far from the key's home (the slot whose number is the
+/// quotient) or the run too long to find the slot here.
 ///
 /// # Safety
 /// The caller must ensure that `prepared` comes from [`prepare`] with the geometry and a table of this length.
@@ -109,7 +110,7 @@ pub(super) unsafe fn insert<M: Moves>(
 }
 
 /// The first free slot at or after a key's home; the number of the table's slots if there is none. `None` if runs of
-/// earlier blocks take the whole block and more.
+/// earlier blocks take the key's whole block and more.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length.
@@ -173,7 +174,7 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
     // The number of the block's runs before the key's, and the number of the block's own runs that end in it.
     let number = words.rank(occupieds, key.slot);
     let ends = own.count_ones();
-    // All ones if the run before the key's ends in the next block, else 0.
+    // All ones if the run before the key's run ends in the next block, else 0.
     let later = u64::from(number > ends).wrapping_neg();
     // A run can begin at the offset, or after a runend.
     let starts = own << 1 | below_offset.wrapping_add(1);

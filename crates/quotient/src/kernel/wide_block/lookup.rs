@@ -1,4 +1,5 @@
-//! Lookups. The metadata of one key at a time is in scalar registers.
+//! Lookups. The metadata of one key at a time is in scalar registers. (`kernel/wide_block.rs` says how they find a
+//! run.)
 
 use super::places::{Places, SLOTS};
 use crate::geometry::Geometry;
@@ -11,7 +12,8 @@ use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 use trommel_simd::prefetch;
 
-/// The home and the remainder of a key.
+/// The home of a key (the slot whose number is the key's quotient), as a block and an index in it, and the key's
+/// remainder.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     pub(super) block: usize,
@@ -24,7 +26,7 @@ pub(super) struct Located {
 struct Run {
     /// The bit of the table at which the run's remainders begin.
     at: usize,
-    /// The number of bits of the run's remainders; 0 if the quotient is not occupied.
+    /// The number of bits of the run's remainders; 0 if the quotient is not occupied, or if the run is too far away.
     bits: u32,
     /// The key's remainder.
     remainder: u32,
@@ -38,8 +40,8 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
 }
 
 impl Places {
-    /// The run of a key, and whether it is too far: whether the quotient is occupied, but its run cannot be found from
-    /// the key's block and the next. A run that is too far is empty.
+    /// The run of a key, and whether the run is too far away. It is too far away if the quotient is occupied, but its
+    /// run cannot be found from the key's block and the next. An empty run is returned then.
     ///
     /// # Safety
     /// The caller must ensure that the table has the key's block and one after it.
@@ -108,7 +110,7 @@ impl Places {
 /// [`contains_rest`] gets no results of the inlined code, since it starts the lookup again.
 pub(super) type Rest = ();
 
-/// Looks a key up by the algorithms of the table.
+/// Looks a key up by the algorithms of `table.rs`.
 #[inline(always)]
 pub(super) fn contains_rest<W: Words>(
     words: W,
@@ -134,7 +136,7 @@ pub(super) fn contains<W: Words>(
     };
     let key = locate(geometry, hash);
     // Only the metadata tells where the run begins, but it begins near this slot. With this prefetch, a lookup took 0.7
-    // to 0.85 times as long.
+    // to 0.85 times as long as without.
     let slot = key.block * 64 + key.slot as usize;
     let near = places.remainders + slot * places.bits as usize / 8;
     prefetch(table.as_ptr().wrapping_add(near), Hint::T0);
@@ -163,8 +165,8 @@ pub(super) fn contains_batch<W: Words>(
         return;
     };
     // A lookup reads the cache lines of its block's words and offset. Only these tell which line has the run's
-    // remainders, which the lookup reads next. With prefetches, lookups took 0.83 to 0.97 times as long in tables of
-    // half to once the size of L2, and 0.66 to 0.84 times in tables of one to two times the size of L2.
+    // remainders, which the lookup reads next. With prefetches, lookups took 0.83 to 0.97 times as long as without in
+    // tables of half to once the size of L2, and 0.66 to 0.84 times in tables of one to two times the size of L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -187,15 +189,15 @@ pub(super) fn contains_batch<W: Words>(
 
 /// Batches of fewer keys are looked up one by one, since a block takes the same time however few keys it has. In
 /// batches of 4 keys with blocks for 64 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself
-/// if the table was in L2, and 247 ns and 111 ns in a table of 50 MB.
+/// in a table in L2, and 247 ns and 111 ns in a table of 50 MB.
 const SHORTEST_BATCH: usize = 16;
-/// [`SHORTEST_BATCH`] for tables in L2. A batch of 32 keys took 0.64 times as long in such tables if they were looked
-/// up one by one, but 1.3 times as long in a table of 50 MB.
+/// [`SHORTEST_BATCH`] for tables in L2. Compared with blocks, looking up a batch of 32 keys one by one took 0.64 times
+/// as long in such tables, but 1.3 times as long in a table of 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
 /// If cache lines are prefetched, the number of keys between a pass over a block and the next pass over it.
 const KEYS_AHEAD: usize = 128;
-/// The number of keys whose homes or runs are kept: those between two passes, and the largest block.
+/// The number of keys whose homes or runs are kept: the keys between two passes, and those of a block, at most 64.
 const RING_KEYS: usize = KEYS_AHEAD + 64;
 
 /// A table, and the keys to look up in it.

@@ -5,8 +5,8 @@ use crate::layout::{Shape, WideBlock};
 
 pub(super) const SLOTS: u32 = 64;
 
-/// The fields of a word of packed remainders of one width. The word begins with the byte that has the first bit of the
-/// first remainder, and is then shifted so that this bit is its lowest.
+/// The fields of a word of packed remainders of one width. The word is the eight bytes from the byte on that has the
+/// first bit of the first remainder. It is then shifted so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
     /// The number of bits of those remainders that lie completely in the word, at whichever bit of its byte the first
@@ -69,7 +69,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// `None` if a key's block can be the table's last block. That is possible only in tables of up to 16 slots.
+    /// `None` if a key's block can be the table's last block. A key's block can be the last one only in tables of up to
+    /// 16 slots.
     ///
     /// # Panics
     /// If the table does not have the geometry's length.
@@ -114,7 +115,7 @@ mod tests {
                 let first = (0..count).find(|i| window >> (i * bits) & mask == wanted);
                 let equal = fields.equal(window, wanted.wrapping_mul(fields.lowest));
                 let found = (equal != 0).then(|| equal.trailing_zeros() / bits);
-                assert_eq!(found, first, "{bits} {window:x} {wanted:x}");
+                assert_eq!(found, first, "the field {wanted:x} of {bits} bits in {window:x}");
             }
         }
     }

@@ -17,7 +17,7 @@ fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table, and hashes to look up in it: some that it holds, and others, most of which it does not hold.
+/// A table, and hashes to look up in it: some that the table holds, and others, most of which it does not hold.
 struct Sample {
     geometry: Geometry,
     table: Vec<u8>,
@@ -164,6 +164,6 @@ fn inserts_into_words_that_contradict_each_other_write_nothing() {
         }));
         assert!(table == before, "{isa}: the table changed");
         let message = outcome.unwrap_err().downcast::<&str>().unwrap();
-        assert_eq!(*message, "assertion failed: place.at <= free", "{isa}");
+        assert_eq!(*message, "assertion failed: place.at <= free", "{isa}: the panic's message");
     }
 }
