@@ -249,7 +249,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 
     #[inline]
     fn prefetch_hash(&self, hash: KeyHash) {
-        L::prefetch(self.geometry, self.table.as_ref(), hash.raw());
+        L::prefetch(self.geometry, self.table.as_ref().as_ptr(), hash.raw());
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {

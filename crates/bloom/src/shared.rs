@@ -216,6 +216,11 @@ impl<L: Layout> Filter for SharedBloom<L> {
         self.kernels.contains(self.geometry, self.table.words(), hash)
     }
 
+    #[inline]
+    fn prefetch_hash(&self, hash: KeyHash) {
+        L::prefetch(self.geometry, self.table.words().as_ptr().cast(), hash.raw());
+    }
+
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         found.fill_words(hashes.len(), |words| {
             self.kernels.contains_batch(self.geometry, self.table.words(), hashes, words);
@@ -239,6 +244,11 @@ impl<L: Layout> Filter for SharedBloom<L> {
 
     fn memory_bytes(&self) -> usize {
         self.table.len()
+    }
+
+    /// True for all layouts but the standard one.
+    fn is_ordered_by_hash(&self) -> bool {
+        L::unit(self.geometry, 0).is_some()
     }
 
     /// Computed from the set bits, as [`Filter::expected_fpr`] of [`Bloom`] is. Words are read one after the other,

@@ -97,7 +97,9 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
                 );
                 answers.push((asked, found.clone()));
             }
+            let is_ordered = shared.is_ordered_by_hash();
             let filter = shared.into_filter();
+            assert_eq!(filter.is_ordered_by_hash(), is_ordered, "{}: ordered by hash", L::KIND);
             for (asked, answer) in answers {
                 filter.contains_batch(asked, &mut found);
                 assert_eq!(

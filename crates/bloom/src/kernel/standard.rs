@@ -144,8 +144,8 @@ fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: 
 
 /// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits: most lookups of absent keys read no more.
 #[inline(always)]
-pub(crate) fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
-    fetch_bits::<FetchT0>(table.as_ptr(), geometry, hash, BITS_A_BRANCH as usize);
+pub(crate) fn prefetch(geometry: Geometry, table: *const u8, hash: u64) {
+    fetch_bits::<FetchT0>(table, geometry, hash, BITS_A_BRANCH as usize);
 }
 
 /// Looks many keys up. `bit` returns a number whose lowest bit is the table's bit at a position.

@@ -96,10 +96,10 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// Prefetches the cache lines that a lookup reads first.
     #[doc(hidden)]
     #[inline(always)]
-    fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
+    fn prefetch(geometry: Geometry, table: *const u8, hash: u64) {
         if let Some(unit) = Self::unit(geometry, hash) {
             let start = unit as usize * Self::UNIT_BYTES;
-            prefetch(table.as_ptr().wrapping_add(start), Hint::T0);
+            prefetch(table.wrapping_add(start), Hint::T0);
         }
     }
 
@@ -148,7 +148,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     #[inline(always)]
     fn prefetch_block(hashes_per_key: u8, table: &[u8], hash: KeyHash) {
-        Self::prefetch(block_geometry::<Self>(hashes_per_key, table), table, hash.raw());
+        let geometry = block_geometry::<Self>(hashes_per_key, table);
+        Self::prefetch(geometry, table.as_ptr(), hash.raw());
     }
 
     /// The functions of this layout for one instruction set. The caller must ensure that the machine has the set.

@@ -58,7 +58,7 @@ impl Layout for Standard {
         None
     }
 
-    fn prefetch(geometry: Geometry, table: &[u8], hash: u64) {
+    fn prefetch(geometry: Geometry, table: *const u8, hash: u64) {
         kernel::standard::prefetch(geometry, table, hash);
     }
 

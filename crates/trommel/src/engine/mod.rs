@@ -181,7 +181,7 @@ impl Engine {
     /// exception is a cuckoo filter for whose bulk build there is too little memory: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
-    /// table for every thread but one. A partitioned insert takes about 8.5 bytes per key; in a standard filter, it
+    /// table for every thread but one. A partitioned insert takes about 9 bytes per key; in a standard filter, it
     /// takes about 4.5 bytes for every bit that a key sets. The bound on the memory of a partitioned insert is the size
     /// of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the
     /// table. If the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If the
