@@ -3,6 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_single;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
@@ -64,7 +66,7 @@ impl Body for SplitBlockBody {
 }
 
 single_key! { SplitBlockBody:
-    Avx2 => avx2,
+    Avx2 => avx2_single,
     _ => portable::contains_at::<Self>, portable::insert_at::<Self>
 }
 

@@ -1,13 +1,12 @@
 //! Split-block with AVX2: the mask of a key is one multiply, one shift and one variable shift.
 
-use super::{BLOCK_BYTES, SALTS, SplitBlockBody, WORDS_SHIFT};
+use super::{SALTS, SplitBlockBody, WORDS_SHIFT};
 use crate::geometry::Geometry;
 use crate::kernel::groups::run_groups;
 use crate::kernel::portable::GROUP;
 use crate::kernel::{BatchKernels, bytes_of, portable, x86};
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;
-use trommel_base::range::reduce_high;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
@@ -33,44 +32,6 @@ fn mask(low_half: i32) -> __m256i {
 fn low_half(hash: &u64) -> i32 {
     // SAFETY: reads the first four of the word's eight bytes; x86 is little-endian.
     unsafe { core::ptr::from_ref(hash).cast::<i32>().read() }
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn load(block: &[u8; BLOCK_BYTES]) -> __m256i {
-    // SAFETY: reads the 32 bytes of the array; the instruction needs no alignment.
-    unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn store(block: &mut [u8; BLOCK_BYTES], value: __m256i) {
-    // SAFETY: writes the 32 bytes of the array; the instruction needs no alignment.
-    unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), value) }
-}
-
-/// # Safety
-/// The caller must ensure that the table has the length that the geometry says.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
-    let block = reduce_high(hash, geometry.units as u32) as usize;
-    // SAFETY: the block's number is below `geometry.units`, and the caller promises that the table has `units` blocks.
-    let block = unsafe { &*table.add(block * BLOCK_BYTES).cast() };
-    _mm256_testc_si256(load(block), mask(hash as i32)) == 1
-}
-
-/// # Safety
-/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    let block = reduce_high(hash, geometry.units as u32) as usize;
-    // SAFETY: as in `contains`, and the caller promises that the table is not borrowed elsewhere.
-    let block = unsafe { &mut *table.add(block * BLOCK_BYTES).cast() };
-    let (before, mask) = (load(block), mask(hash as i32));
-    store(block, _mm256_or_si256(before, mask));
-    _mm256_testc_si256(before, mask) == 0
 }
 
 /// Writes, for each of eight hashes, the index of its block's first 64-bit word.
