@@ -9,6 +9,7 @@ use crate::kernel::{
 };
 use core::arch::x86_64::*;
 use trommel_base::batch::Window;
+use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
@@ -68,10 +69,32 @@ fn missing(line: [__m256i; 2], masks: [__m256i; 2]) -> __m256i {
     _mm256_or_si256(missing(0), missing(1))
 }
 
+/// Whether all bits of the masks are set in the line.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+fn covers(line: [__m256i; 2], masks: [__m256i; 2]) -> bool {
+    let missing = missing(line, masks);
+    _mm256_testz_si256(missing, missing) == 1
+}
+
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn union(line: [__m256i; 2], masks: [__m256i; 2]) -> [__m256i; 2] {
     [_mm256_or_si256(line[0], masks[0]), _mm256_or_si256(line[1], masks[1])]
+}
+
+/// # Safety
+/// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
+    let line = reduce(hash, geometry.units) as usize;
+    // SAFETY: the index of the line is below `geometry.units`, and the caller promises that the table has `units` lines
+    // and is not borrowed elsewhere.
+    let line = unsafe { &mut *table.add(line * LINE_BYTES).cast() };
+    let (before, masks) = (load(line), masks(hash));
+    store(line, union(before, masks));
+    !covers(before, masks)
 }
 
 /// Writes, for each of eight hashes, the index of its line's first 64-bit word.
