@@ -13,8 +13,8 @@
 
 namespace {
 
-// A filter of LevelDB has the keys of one block of data, usually some 20 to 40, so their hashes usually fit on the
-// stack.
+// A filter of LevelDB has the keys of all blocks of data that begin in the same 2 KB of a table: usually one block with
+// some 20 to 40 keys, so their hashes usually fit on the stack.
 constexpr std::size_t kHashesOnStack = 256;
 
 class TrommelFilterPolicy final : public leveldb::FilterPolicy {
@@ -26,8 +26,8 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the filter cannot be built, for example a cuckoo filter of keys that were chosen for the seed.
-    // LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
+    // Appends nothing if the filter cannot be built, for example a cuckoo filter whose keys were chosen so that they
+    // collide with its seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
         if (count <= kHashesOnStack) {

@@ -33,8 +33,8 @@ def main():
         cells = [f"{100 * rows[i][1]:.3f} / {100 * rows[i][2]:.3f} %" for i in (4, 9)]
         print(f"{kind:22} " + " ".join(f"{cell:>15}" for cell in cells))
         for _, measured, expected in rows:
-            # Five standard deviations of a binomial count, plus five probes for rates near zero, plus 10 %, since the
-            # expected rate of some kinds is a mean or an estimate.
+            # Five standard deviations of the measured rate, and 10 % of the expected rate, which for some kinds is a
+            # mean or an estimate. For rates near zero, five probes more.
             bound = 5 * (expected / PROBES) ** 0.5 + 0.1 * expected
             assert abs(measured - expected) < bound + 5 / PROBES, (kind, measured, expected)
     if len(sys.argv) > 2:

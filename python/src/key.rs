@@ -10,8 +10,8 @@ use trommel::{Hasher, KeyHash};
 /// Hashes a key: text as its UTF-8 bytes, bytes as they are, an integer as the eight little-endian bytes of an `i64`
 /// or, from 2⁶³ on, a `u64`.
 ///
-/// Bytes, integers and ASCII text need no allocation. For other text, Python allocates the UTF-8 form once and caches
-/// it in the object.
+/// Bytes, integers below 2⁶³ and ASCII text need no allocation. For other text, Python allocates the UTF-8 form once
+/// and caches it in the object.
 #[inline]
 pub(crate) fn hash(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     if let Ok(text) = key.cast_exact::<PyString>() {
@@ -38,8 +38,8 @@ fn hash_int(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     }
 }
 
-/// Hashes keys of less common types: subclasses, other objects with bytes, and objects with `__index__`, such as NumPy
-/// integers.
+/// Hashes keys of less common types: instances of subclasses, `bytearray`, `memoryview`, and objects with `__index__`,
+/// such as NumPy integers.
 #[cold]
 fn hash_other(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     if key.is_instance_of::<PyBool>() {

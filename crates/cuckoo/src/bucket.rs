@@ -43,7 +43,8 @@ pub(crate) enum EmptyPair {
 }
 
 impl EmptyPair {
-    /// A pair's flag is set if its even slot is at least this number, and not less than its odd slot.
+    /// The least fingerprint in the first slot of a pair that can encode a flag that is set: the flag is set if the
+    /// first slot has at least this number and not less than the second slot.
     #[inline(always)]
     pub(crate) const fn least_set(self) -> u32 {
         match self {
@@ -182,7 +183,8 @@ pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, 
     let bare_first = (a | b == 0) & (wanted[0] != unknown);
     let bare_second = (c | d == 0) & (wanted[1] != unknown);
     if (a | b == 0) != (c | d == 0) && (bare_first | bare_second) {
-        // A single fingerprint goes to the pair whose flag an empty pair would not encode.
+        // One pair stays empty, and so has the flag of empty pairs. The only fingerprint goes to the other pair, which
+        // needs a different flag.
         slots = [c, d, a, b];
     }
     let slots = with_flags(slots, wanted);
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removal_or_a_set_flag_is_encoded_or_reported() {
+    fn removing_and_setting_a_flag_keep_the_flags_or_report_that_they_cannot() {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             let before = flags(&slots, empty);
             for slot in (0..4).filter(|slot| slots[*slot] != 0) {

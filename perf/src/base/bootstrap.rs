@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 /// The share of the resampled medians that lie within an interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The number of resamples. The ends of an interval lie between the 50th and the 51st median from either side.
+/// The number of resamples. If all of them have a value, the ends of an interval lie between the 50th and the 51st
+/// value from either side.
 const RESAMPLES: usize = 2000;
 
 /// A fixed seed, so that the same repetitions have the same interval in every run of this program.
@@ -65,8 +66,8 @@ pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
 }
 
 /// The interval of a statistic of two sets of rounds, which are resampled independently. `first` and `second` are the
-/// numbers of rounds. `statistic` receives, for each set, how often each of its rounds was drawn. Returns `None` unless
-/// more than half of the draws have a value.
+/// numbers of rounds. `statistic` receives, for each set, how often each of its rounds was drawn. It can return `None`
+/// for a resample; if it does so for half of the resamples or more, there is no interval.
 pub(crate) fn of_drawn(
     first: usize,
     second: usize,
@@ -137,8 +138,9 @@ mod tests {
         (at_least..=n).map(probability).sum()
     }
 
-    /// The rank, from 1, of the value at the lower end, computed without drawing, for an odd number of values. The
-    /// median of a resample is at most the value of rank r if more than half of the draws are at most this value.
+    /// The rank, counted from 1, of the value at which the interval of the median of `n` values begins. `n` must be
+    /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r: that
+    /// more than half of the drawn values are.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =
@@ -146,8 +148,8 @@ mod tests {
         (1..n).find(is_end).unwrap()
     }
 
-    /// The probability that the true median lies between the values whose rank is `rank`, counted from below and from
-    /// above.
+    /// The probability that the true median lies between two of `n` values: the one of rank `rank` from below, and the
+    /// one of rank `rank` from above.
     fn coverage(n: u32, rank: u32) -> f64 {
         1.0 - 2.0 * upper_tail(n, 0.5, n + 1 - rank)
     }
@@ -204,7 +206,8 @@ mod tests {
         let mut random = Rng::with_seed(1);
         for (n, slack) in [(11, 0), (41, 1)] {
             let rank = rank_of_low(n);
-            // Random draws can move an end by one rank if the exact bootstrap is close to the threshold.
+            // Resamples are random. If the probability of a rank is close to that at which an interval ends, the end
+            // can be one rank off.
             let predicted = (coverage(n, rank + slack), coverage(n, rank - slack));
             assert_coverage(1500, predicted, || {
                 of_median(&skewed(&mut random, n)).unwrap().holds(1.0 + 2f64.ln())
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_draw_has_the_given_numbers_of_rounds_and_most_draws_need_a_value() {
+    fn every_resample_has_the_given_numbers_of_rounds_and_most_must_have_a_value() {
         let ranks = |counts: &[u32]| -> Vec<f64> {
             let drawn = counts.iter().enumerate();
             drawn.flat_map(|(i, count)| vec![i as f64; *count as usize]).collect()

@@ -58,8 +58,8 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// Filled filters that several groups of cases share, the number of keys in each, and the memory
-/// for the roofline.
+/// The filled filters of a group of cases, or of several groups that share them, the number of keys in each, and the
+/// memory for the roofline.
 struct FilledFilters<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -218,7 +218,7 @@ impl Session {
                     Op::Insert => self.inserts(group, &cases, &filters, &inserted)?,
                     Op::Build => self.builds(group, &cases, &filters, &inserted)?,
                     Op::Remove | Op::Merge | Op::Enumerate => {
-                        unreachable!("{} is measured by slots only", group.op)
+                        unreachable!("only the sweep over loads measures {}", group.op)
                     }
                 }
             }
@@ -462,7 +462,8 @@ impl Session {
         }
         let sizes = working_sets(filters.built, group.op);
         for bytes in &sizes {
-            // Three short rounds cannot tell for certain which of the two best ways is faster, so both are measured.
+            // Three short rounds cannot tell for certain which of the two best ways of reading cache lines is faster,
+            // so both are measured.
             let ways = filters.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
                 repetition::line_reads(filters.arena, *bytes, access, self.effort.length)
@@ -552,9 +553,9 @@ const FILLED_AT_A_TIME: usize = 1 << 22;
 const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
-/// most [`MANY_PROBES`]. With hashing included, a case has at least [`FEW_PROBES`]. If the largest of the filters that
-/// groups share is above [`LARGE_FILTER_BYTES`], their cases have [`MOST_PROBES`], because fewer probes would read only
-/// a small part of its cache lines; a quick run has [`MANY_PROBES`] even then.
+/// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If a filter of the group is larger than
+/// [`LARGE_FILTER_BYTES`], all cases of the group have [`MOST_PROBES`], because fewer probes would read only a small
+/// part of the cache lines of that filter. The run can have a lower bound for all cases: `Effort::most_probes`.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;
@@ -575,7 +576,7 @@ fn largest<S: Subject + ?Sized>(built: &[Built<S>]) -> usize {
     built.iter().map(|built| built.subject.memory_bytes()).max().unwrap_or(0)
 }
 
-/// Hashes a column with the default hasher, which all filters of a run share.
+/// Hashes a column with the default hasher, for filters that are given hashes.
 fn hash_column(column: &Column) -> Vec<KeyHash> {
     let hasher = trommel::Hasher::default();
     let mut hashes = Vec::new();

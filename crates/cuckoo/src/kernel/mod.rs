@@ -44,7 +44,8 @@ type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 /// The functions for one fingerprint width on one instruction set. Some of them can be compiled for a less capable set.
 ///
 /// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's,
-/// that the table has the geometry's length, and that a slice for answers has a bit for every hash.
+/// and that a slice for answers has a bit for every hash. The table must have the geometry's length, except in `fill`
+/// and `insert_within`, which work on a part of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     contains: unsafe fn(&Geometry, *const u8, EmptyPair, u64) -> bool,
@@ -79,15 +80,15 @@ impl Kernels {
 
     /// The kernels for AVX-512, with single inserts compiled for AVX2. Compiled for AVX-512, single inserts took 1.17
     /// to 1.22 times as long (93 to 95 % load, 2^20 slots, a Cascade Lake core), since the compiler then uses vectors
-    /// of four slots where words are enough.
+    /// of four slots where one integer register is enough.
     #[cfg(target_arch = "x86_64")]
     fn avx512_core<W: Width>() -> Self {
         let insert = scalar::avx2::kernels::<W>().insert;
         Self { insert, ..scalar::avx512_core::kernels::<W>() }
     }
 
-    /// Looks up one hash: by the kernel for AVX2 if `isa` includes AVX2, else by the portable one. The answer is that
-    /// of the kernel that [`Kernels::of`] chooses.
+    /// Looks up one hash: by the kernel for AVX2 if `isa` includes AVX2, else by the portable one. All kernels give the
+    /// same answer.
     ///
     /// # Panics
     /// If the table does not have the geometry's length. On x86-64 also if `isa` includes AVX2 and the machine does not

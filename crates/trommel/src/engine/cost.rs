@@ -39,7 +39,7 @@ const MOST_PIECES: usize = 1024;
 /// inserts: 0.2 at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
 /// Use several threads for lookups only if the model predicts less than 75 % of the single-thread time. The margin is
-/// for lookups in cache, which can take half of the time that the model predicts for a memory access.
+/// for tables in cache: there, a lookup can take half of the time that the model predicts.
 const WORTH_THREADS: f64 = 0.75;
 /// The number of times that threads are started for slices: to insert them, and to unite their tables.
 const STARTS_OF_SLICES: f64 = 2.0;
@@ -73,8 +73,8 @@ pub struct CostModel {
     pub lookup: LineCost,
     /// The cost of an insert into a blocked filter.
     pub insert: LineCost,
-    /// The cost of each bit that an insert sets in a standard filter, and of each bit and each counter in a counting
-    /// filter.
+    /// The cost of each bit that an insert sets in a standard filter of two or more bits per key, and of each bit and
+    /// each counter in a counting filter.
     pub insert_bit: LineCost,
     /// The cost of an insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,
@@ -334,7 +334,7 @@ mod tests {
         assert!(cost.is_worth_threads(200_000, 150 << 10, 2));
     }
 
-    /// Slices are used for many keys per byte of the table, and not for few keys or large tables.
+    /// Slices are used for many keys per byte of the table, and not for few keys or by a single thread.
     #[test]
     fn slices_are_used_only_if_they_save_more_than_their_tables_cost() {
         let cost = CostModel::default();

@@ -130,7 +130,7 @@ fn numbers(count: u64) -> Keys {
     Keys { rule: Rule::U64(1), count, copies: vec![1] }
 }
 
-/// The first `count` keys of splitmix64, with copies.
+/// The first `count` keys of splitmix64. The key of index `i` is inserted `copies[i % copies.len()]` times.
 fn copies(count: u64, copies: &[u64]) -> Keys {
     Keys { copies: copies.to_vec(), ..numbers(count) }
 }
@@ -175,7 +175,7 @@ fn merged(keys: &Keys, spec: FilterSpec) -> AnyFilter {
     merged
 }
 
-/// A filter of the keys from which `removed` further keys were removed.
+/// A filter into which the keys and `removed` more were inserted, and from which these others were removed again.
 fn removed(keys: &Keys, removed: u64, spec: FilterSpec) -> AnyFilter {
     let all = Keys { count: keys.count + removed, ..keys.clone() };
     let mut filter = filled(&all, spec);

@@ -43,7 +43,7 @@ struct Arguments {
     /// root. Default: no limit.
     #[arg(long)]
     link: Option<u32>,
-    /// The number of runs of each query with filters, and also without. Runs with and without filters are interleaved.
+    /// The number of runs of each query with filters. There are as many without, interleaved with these.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
     /// Keeps Ballista from broadcasting tables, as if they were too large to be sent to all executors.

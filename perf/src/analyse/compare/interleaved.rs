@@ -3,10 +3,11 @@
 //!
 //! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
-//! as long in the second run as in the first; those of another group took 1.5 times as long. So a case is compared with
-//! the rivals of its own group: in rounds in which they took about the same time ([`alike`](super::alike)), or else by
-//! their median ratio. Of 1173 cases in one attempt, 52 then count as slower or faster. With the drift of whole runs,
-//! 256 did.
+//! as long in the second run as in the first; those of another group took 1.5 times as long. So the drift is estimated
+//! from the rivals of the case's own group: a round of the old run is compared with a round of the new run in which the
+//! rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the rivals is
+//! divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as slower or
+//! faster. With one drift for whole runs, it had been 256.
 
 use super::alike::{Alike, Control};
 use super::runs::{Attempt, Pair};
