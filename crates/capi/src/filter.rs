@@ -158,7 +158,7 @@ pub unsafe extern "C" fn trommel_insert_hashes(
 /// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 /// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 ///
-/// On failure, the words are unchanged.
+/// On failure, the words are unchanged; only after TROMMEL_PANIC, some of them can be written.
 ///
 /// Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 ///

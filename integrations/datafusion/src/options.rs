@@ -32,7 +32,7 @@ pub struct RuntimeFilterOptions {
     /// fewer rows. Default: 100,000.
     pub min_probe_rows: usize,
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
-    /// the filter. Default: 65,536.
+    /// the filter. With 0, it always keeps using the filter. Default: 65,536.
     pub sample_rows: usize,
     /// The maximum share of the sample's rows whose keys are in the filter. A partition stops using the filter if the
     /// share is larger. Default: 0.85, as in Velox.
