@@ -18,7 +18,7 @@ fn an_owned_view_of_any_holder_answers_as_its_filter() {
     for kind in FilterKind::ALL {
         let filter = filled(*kind, &hashes);
         let bytes = filter.to_bytes();
-        // Nothing here aligns the bytes of these holders to cache lines.
+        // These owners of the bytes do not align them to cache lines, so views must work without alignment.
         let holders = [
             OwnedView::parse(bytes.clone()).unwrap(),
             OwnedView::parse(bytes.clone().into_boxed_slice()).unwrap(),

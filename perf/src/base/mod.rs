@@ -1,4 +1,4 @@
-//! Functions that every layer uses: files, formats, statistics, errors, the terminal.
+//! Functions that any layer may use: files, formats, statistics, clocks, errors, the terminal.
 
 pub(crate) mod bootstrap;
 pub(crate) mod clock;

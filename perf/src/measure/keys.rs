@@ -47,8 +47,8 @@ impl KeyStream {
         self.absent_from(0, count)
     }
 
-    /// Returns the `count` absent values from index `start` on. With `start` above the number of keys, none of them is
-    /// among the probes of [`Workload::Zipf`] either.
+    /// Returns the `count` absent values from index `start` on. The absent probes of [`Workload::Zipf`] have indices up
+    /// to the number of keys. With a larger `start`, none of the returned values is among those probes.
     pub(crate) fn absent_from(self, start: usize, count: usize) -> Vec<u64> {
         (start..start + count).map(|index| self.at(ABSENT_FROM + index as u64)).collect()
     }
@@ -57,9 +57,9 @@ impl KeyStream {
     /// drawn with a probability proportional to `1 / r`. The values of even rank are keys, and the values of odd rank
     /// are absent.
     ///
-    /// Inverting the continuous distribution gives rank `r` with a probability proportional to `ln(1 + 1/r)`. The rank
-    /// is then kept with such a probability that the result is proportional to `1 / r`; otherwise another rank is
-    /// drawn.
+    /// A number with a density proportional to `1 / x` is drawn by inversion, and rounded down to rank `r`. This gives
+    /// `r` with a probability proportional to `ln(1 + 1/r)`. The rank is then kept with such a probability that the
+    /// result is proportional to `1 / r`; otherwise another rank is drawn.
     fn zipf(self, keys: usize, count: usize) -> Probes {
         let draws = KeyStream::new(!self.seed);
         let ranks = 2.0 * keys.max(1) as f64;

@@ -275,7 +275,7 @@ impl Session {
         let index = built
             .iter()
             .position(|built| built.spec == case.spec)
-            .context("every needed subject was filled")?;
+            .context("a subject that the case needs was not filled")?;
         let at_load = &*built[index].subject;
         let (length, (start, end)) = (self.effort.length, point.band);
         let [below, above] = &around_band[index];
