@@ -48,7 +48,7 @@ impl KeyStream {
     }
 
     /// Returns the `count` absent values from index `start` on. The absent probes of [`Workload::Zipf`] have indices up
-    /// to the number of keys. With a larger `start`, none of the returned values is among those probes.
+    /// to the number of keys. With a larger `start`, no returned value is among those probes.
     pub(crate) fn absent_from(self, start: usize, count: usize) -> Vec<u64> {
         (start..start + count).map(|index| self.at(ABSENT_FROM + index as u64)).collect()
     }
@@ -240,6 +240,19 @@ mod tests {
                 counts[r - 1]
             );
         }
+    }
+
+    #[test]
+    fn absent_values_beyond_the_number_of_keys_are_no_skewed_probes() {
+        let stream = KeyStream::new(3);
+        let beyond: HashSet<u64> = stream.absent_from(501, 5000).into_iter().collect();
+        let below: HashSet<u64> = stream.absent_from(0, 501).into_iter().collect();
+        let probes = stream.probes(Workload::Zipf, 500, 200_000);
+        let Column::Integers(values) = &probes.column else {
+            panic!("generated keys are integers")
+        };
+        assert!(!values.iter().any(|value| beyond.contains(value)));
+        assert!(values.iter().any(|value| below.contains(value)), "some probes are absent");
     }
 
     #[test]

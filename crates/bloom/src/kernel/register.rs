@@ -51,8 +51,11 @@ const FIELD_STARTS: [[u64; 8]; 8] = {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn field_starts(hashes: u32) -> &'static [u64; 8] {
-    static ROWS: [[u64; 8]; 8] = FIELD_STARTS;
-    &ROWS[hashes.wrapping_sub(1) as usize % 8]
+    /// Each row is one cache line, so that a load of half a row never reads two.
+    #[repr(align(64))]
+    struct Rows([[u64; 8]; 8]);
+    static ROWS: Rows = Rows(FIELD_STARTS);
+    &ROWS.0[hashes.wrapping_sub(1) as usize % 8]
 }
 
 /// Sets the bits of a pattern in the word of a hash; true if one was clear.

@@ -243,12 +243,12 @@ pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     _mm256_movemask_ps(_mm256_castsi256_ps(all)) as u8
 }
 
-/// The operand of an instruction with vectors of 32 bytes, which is aligned.
+/// The operand of an instruction with vectors of 32 bytes. It is aligned, since `vmovdqa` faults if its operand is not.
 #[repr(align(32))]
 pub(super) struct Operand<T>(pub(super) T);
 
-/// An assembly block for vectors of 32 bytes, which ends with `vzeroupper`. `xmm0` to `xmm3` are operands of the block;
-/// of the other registers, `vzeroupper` changes the upper halves.
+/// An assembly block for vectors of 32 bytes, which ends with `vzeroupper`. That clears the upper halves of `ymm0` to
+/// `ymm15`. So each block must name all of `xmm0` to `xmm3`, whether it uses them or not; the macro names the others.
 macro_rules! asm_on_vectors {
     ($($line:literal,)+ options($($option:ident),*), $($operands:tt)+) => {
         core::arch::asm!(
