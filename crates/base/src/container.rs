@@ -263,9 +263,8 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// a storage engine with its own checksums, has verified already.
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
-/// answer, even a false negative. But it never reads outside of the bytes, it never panics, and every lookup ends.
-/// Before the filter is copied to be changed, or merged into another one, its structure is checked, though never the
-/// checksum.
+/// answer, even a false negative. But it never reads outside of the bytes or panics, and every lookup ends. Before the
+/// filter is copied to be changed, or merged into another one, its structure is checked, though never the checksum.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
 ///
