@@ -18,16 +18,16 @@ use trommel::{
 /// Longer inputs are cut to this number of bytes, so that an input takes little time.
 const MOST_BYTES: usize = 1 << 14;
 
-/// Runs an input. Returns the number of its operations: 0 if the input is empty, otherwise 1.
+/// Runs an input. Returns 1 if its bytes were accepted as a filter, otherwise 0.
 pub fn run(data: &[u8]) -> u64 {
     let Some((mode, data)) = data.split_first() else { return 0 };
     let data = &data[..data.len().min(MOST_BYTES)];
-    match mode % 3 {
+    let accepted = match mode % 3 {
         0 => judge(data),
         1 => judge(&repaired(data)),
         _ => judge(&with_table(data)),
-    }
-    1
+    };
+    accepted.into()
 }
 
 /// The bytes with a correct magic, version, length and checksums, as an attacker could make them.
@@ -83,14 +83,19 @@ fn resize<L: Layout>(filter: &mut Quotient<L>, flags: u8, size: usize) {
 }
 
 /// Parses the bytes as a view and as an owned filter. Both must be refused with the same error, or both be accepted.
-fn judge(bytes: &[u8]) {
+/// Returns whether they were accepted.
+fn judge(bytes: &[u8]) -> bool {
     let view = FilterView::parse(bytes);
     let owned = AnyFilter::from_bytes(bytes);
     match (view, owned) {
-        (Ok(view), Ok(owned)) => exercise(bytes, &view, owned),
+        (Ok(view), Ok(owned)) => {
+            exercise(bytes, &view, owned);
+            true
+        }
         (Err(one), Err(other)) => {
             assert_eq!(one, other);
             assert!(!one.to_string().is_empty());
+            false
         }
         (view, owned) => panic!("the view is {view:?}, but the owned filter {owned:?}"),
     }

@@ -1,8 +1,9 @@
 //! `soak [--workers N] HOURS [soak.json]`: runs the fuzz functions for HOURS on changed seeds and on random inputs,
 //! without a fuzzer. N workers run at a time; the default is the number of cores.
 //!
-//! Every worker is a process that runs one round: [`INPUTS`] inputs of one target. The number of the round initialises
-//! the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again. The parent
+//! Every worker is a process that runs one round: [`Target::inputs`] inputs of one target. The number of the round
+//! initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again.
+//! The targets get their shares of the time of all workers ([`Target::share`]). The parent
 //! process counts what its workers report, and writes `soak.json` after every round. If that file exists at the start,
 //! the parent adds to the counts of the file, and goes on with the next numbers. The last line of the output begins
 //! with `N passed, N failed`. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is 2
@@ -17,18 +18,24 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 use trommel_fuzz::{cuckoo_operations, hostile_bytes, quotient_operations, twin_operations};
 
-/// A fuzz function: its name, and the function, whose results are added up in [`Tried::operations`].
-type Target = (&'static str, fn(&[u8]) -> u64);
+struct Target {
+    name: &'static str,
+    /// The fuzz function. Its results are added up in [`Tried::operations`].
+    run: fn(&[u8]) -> u64,
+    /// The number of inputs of a round. It is chosen so that a round takes from 4 to 30 seconds.
+    inputs: u64,
+    /// The target's part of the time, as a share of the sum of all shares.
+    share: u32,
+}
 
 const TARGETS: [Target; 4] = [
-    ("twin_operations", twin_operations::run),
-    ("quotient_operations", quotient_operations::run),
-    ("cuckoo_operations", cuckoo_operations::run),
-    ("hostile_bytes", hostile_bytes::run),
+    Target { name: "twin_operations", run: twin_operations::run, inputs: 20_000, share: 2 },
+    Target { name: "quotient_operations", run: quotient_operations::run, inputs: 20_000, share: 1 },
+    Target { name: "cuckoo_operations", run: cuckoo_operations::run, inputs: 20_000, share: 1 },
+    // Most inputs are refused within microseconds, so many are needed.
+    Target { name: "hostile_bytes", run: hostile_bytes::run, inputs: 1_000_000, share: 3 },
 ];
 
-/// The number of inputs of a round.
-const INPUTS: u64 = 20_000;
 /// A round that takes longer than this is ended and counts as failed, since an input probably hangs.
 const LONGEST_ROUND: Duration = Duration::from_secs(900);
 
@@ -57,13 +64,14 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     files.iter().filter_map(|file| fs::read(file).ok()).collect()
 }
 
-/// Returns an input: up to 399 random bytes, or a seed with one to eight changes.
+/// Returns an input: up to 399 random bytes, or a seed with changes. Half of the changed seeds have one change, a quarter
+/// have two, and so on up to eight.
 fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
     if seeds.is_empty() || random.below(3) == 0 {
         return (0..random.below(400)).map(|_| random.word() as u8).collect();
     }
     let mut bytes = seeds[random.below(seeds.len())].clone();
-    for _ in 0..=random.below(8) {
+    for _ in 0..=random.word().trailing_zeros().min(7) {
         let at = random.below(bytes.len());
         match (random.below(4), bytes.get_mut(at)) {
             (0, Some(byte)) => *byte = random.word() as u8,
@@ -83,12 +91,12 @@ fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
 /// Runs a round in this process. Prints the sum of what the fuzz function returned, and the total length of the inputs
 /// in bytes.
 fn round(target: &Target, number: u64) {
-    let seeds = seeds(target.0);
+    let seeds = seeds(target.name);
     let mut random = Splitmix(number.wrapping_mul(0x2545_F491_4F6C_DD1D));
     let (mut operations, mut bytes) = (0, 0);
-    for _ in 0..INPUTS {
+    for _ in 0..target.inputs {
         let input = input(&mut random, &seeds);
-        operations += (target.1)(&input);
+        operations += (target.run)(&input);
         bytes += input.len() as u64;
     }
     println!("{operations} {bytes}");
@@ -111,7 +119,7 @@ struct Tried {
     /// The number of inputs of the rounds that did not fail.
     executions: u64,
     /// The sum of what the fuzz function returned for these inputs: operations; for `twin_operations`, keys that
-    /// operations used; for `hostile_bytes`, inputs that are not empty.
+    /// operations used; for `hostile_bytes`, inputs that were accepted as filters.
     operations: u64,
     /// The total length of these inputs in bytes.
     bytes: u64,
@@ -146,7 +154,7 @@ struct Worker {
 impl Worker {
     fn start(target: usize, number: u64) -> std::io::Result<Self> {
         let child = Command::new(env::current_exe()?)
-            .args(["--round", TARGETS[target].0, &number.to_string()])
+            .args(["--round", TARGETS[target].name, &number.to_string()])
             .stdout(Stdio::piped())
             .spawn()?;
         Ok(Self { child, target, number, start: Instant::now() })
@@ -188,21 +196,21 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
     }
     let (before, start) = (record.seconds, Instant::now());
     let limit = Duration::from_secs_f64(hours * 3600.0);
-    let mut next = TARGETS.map(|(name, _)| record.targets.get(name).map_or(0, |it| it.rounds));
+    let mut next = TARGETS.map(|target| record.targets.get(target.name).map_or(0, |it| it.rounds));
+    let mut spent = [Duration::ZERO; TARGETS.len()];
     let mut workers: Vec<Worker> = Vec::new();
-    let mut started = 0;
     while start.elapsed() < limit || !workers.is_empty() {
         while workers.len() < workers_wanted && start.elapsed() < limit {
-            let target = started % TARGETS.len();
+            let target = most_due(&spent, &workers);
             workers.push(Worker::start(target, next[target])?);
             next[target] += 1;
-            started += 1;
         }
         let mut running = Vec::new();
         for mut worker in workers {
             match worker.poll()? {
                 None => running.push(worker),
                 Some(outcome) => {
+                    spent[worker.target] += worker.start.elapsed();
                     count_round(&mut record, &worker, outcome);
                     record.seconds = before + start.elapsed().as_secs();
                     record.write(out)?;
@@ -214,18 +222,29 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
     }
     let failed: u64 = record.targets.values().map(|it| it.failed).sum();
     let passed = record.targets.values().map(|it| it.rounds).sum::<u64>() - failed;
-    println!("{passed} passed, {failed} failed: rounds of {INPUTS} inputs, see {}", out.display());
+    println!("{passed} passed, {failed} failed: rounds, see {}", out.display());
     Ok(failed == 0)
+}
+
+/// The target that got the least time for its share, with the time of the rounds that still run.
+fn most_due(spent: &[Duration; TARGETS.len()], workers: &[Worker]) -> usize {
+    let time = |target: usize| {
+        let running = workers.iter().filter(|worker| worker.target == target);
+        let all = spent[target] + running.map(|worker| worker.start.elapsed()).sum::<Duration>();
+        all / TARGETS[target].share
+    };
+    (0..TARGETS.len()).min_by_key(|target| time(*target)).unwrap_or(0)
 }
 
 /// Counts a round that has ended. If it failed, prints the command that runs it again.
 fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) {
-    let name = TARGETS[worker.target].0;
+    let target = &TARGETS[worker.target];
+    let name = target.name;
     let it = record.targets.entry(name.to_owned()).or_default();
     it.rounds += 1;
     match outcome {
         Some((operations, bytes)) => {
-            it.executions += INPUTS;
+            it.executions += target.inputs;
             it.operations += operations;
             it.bytes += bytes;
         }
@@ -250,7 +269,7 @@ fn main() -> ExitCode {
     };
     match *words {
         ["--round", name, number] => {
-            let target = TARGETS.iter().find(|(known, _)| *known == name);
+            let target = TARGETS.iter().find(|target| target.name == name);
             if let (Some(target), Ok(number)) = (target, number.parse()) {
                 round(target, number);
                 return ExitCode::SUCCESS;
@@ -272,7 +291,7 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
     eprintln!(
         "usage: soak [--workers N] HOURS [soak.json] | soak --round TARGET NUMBER, with a TARGET among: {}",
         names.join(" ")
