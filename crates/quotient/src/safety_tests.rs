@@ -252,39 +252,105 @@ fn a_table_without_a_free_slot_is_full() {
     }
 }
 
+/// A table of 16 slots has one block, and a kernel that reads the metadata of a block after it reads other bytes of the
+/// table. Here, these bytes would end the key's run behind the table.
+#[test]
+fn a_table_of_one_block_has_no_run_in_a_second() {
+    let mut geometry = geometry::<WideBlock>(16);
+    (geometry.remainder_bits, geometry.fingerprints) = (32, 16 << 32);
+    let len = geometry.table_bytes::<WideBlock>() as usize;
+    let (hash, remainder) = (u64::MAX, 0xFF);
+    assert_eq!(geometry.split::<WideBlock>(hash), (15, u32::MAX));
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<WideBlock>(isa);
+        let answers = [0, remainder].map(|behind| {
+            let mut memory = vec![behind; len + 1024];
+            memory[..len].fill(0);
+            memory[..2].fill(0xFF);
+            memory[24..32].copy_from_slice(&(1u64 << 63 | 0x7FFF).to_le_bytes());
+            let table = &memory[..len];
+            let mut words = [0; KEYS / 64];
+            let one = catch_unwind(AssertUnwindSafe(|| kernels.contains(&geometry, table, hash)));
+            let batch = || kernels.contains_batch(&geometry, table, &[hash; KEYS], &mut words);
+            (one.ok(), panics(batch), words)
+        });
+        assert_eq!(answers[0], answers[1], "{isa}: the answer depends on memory behind the table");
+    }
+}
+
+/// The last home is in the last block but one, and the run of its quotient begins in the last slot of the last block.
+/// The metadata of a block after it would end this run 30 slots behind the table.
+#[test]
+fn a_run_that_begins_in_the_last_slot_is_not_followed() {
+    let is_tight = |slots: &u64| (slots - 1) / 64 + 2 == Geometry::blocks_for::<WideBlock>(*slots);
+    let slots = (65..10_000).find(is_tight).expect("a table with one block after the last home");
+    let mut geometry = geometry::<WideBlock>(slots);
+    (geometry.remainder_bits, geometry.fingerprints) = (32, slots << 32);
+    let blocks = geometry.blocks as usize;
+    let (quotient, _) = geometry.split::<WideBlock>(u64::MAX);
+    assert_eq!((quotient + 1, quotient as usize / 64 + 2), (slots, blocks));
+    let outcome = |isa: Isa| {
+        let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
+        let mut write = |byte: usize, word: u64| {
+            table[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
+        };
+        write((blocks - 2) * 16, 1 | 1 << (quotient % 64));
+        write((blocks - 1) * 16 + 8, 1 << 62);
+        write(blocks * 16 + 8, 1 << 28);
+        let kernels = Kernels::of::<WideBlock>(isa);
+        let insert = || kernels.insert(&geometry, &mut table, u64::MAX);
+        (catch_unwind(AssertUnwindSafe(insert)).ok(), table)
+    };
+    for isa in Isa::available() {
+        assert!(outcome(isa) == outcome(Isa::Portable), "{isa}: an insert differs from portable");
+    }
+}
+
+/// Fills a table to a load of 95 %, and looks up all its keys, among them keys of the last slots.
+fn keys_are_kept<L: Layout>(geometry: &Geometry, slots: u64) {
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<L>(isa);
+        let mut table = vec![0; geometry.table_bytes::<L>() as usize];
+        let mut known = vec![u64::MAX, u64::MAX - 1];
+        known.extend(hashes(slots * 19 / 20));
+        for hash in &known {
+            assert!(
+                kernels.insert(geometry, &mut table, *hash).is_ok(),
+                "{isa}: an insert into {slots} slots failed"
+            );
+        }
+        let mut found = vec![0; known.len().div_ceil(64)];
+        kernels.contains_batch(geometry, &table, &known, &mut found);
+        for (i, hash) in known.iter().enumerate() {
+            assert!(
+                kernels.contains(geometry, &table, *hash),
+                "{isa}, {slots} slots: a single lookup does not find {hash:x}"
+            );
+            assert!(
+                found[i / 64] >> (i % 64) & 1 == 1,
+                "{isa}, {slots} slots: a batch lookup does not find {hash:x}"
+            );
+        }
+    }
+}
+
 /// In tables of a few blocks, a key's block can be the last or the last but one.
 #[test]
-fn small_tables_keep_their_keys() {
+fn small_wide_tables_keep_their_keys() {
     for slots in (1..=70).chain((80..=640).step_by(16)) {
         for remainder_bits in [8, 13] {
             let mut geometry = geometry::<WideBlock>(slots);
             geometry.remainder_bits = remainder_bits;
             geometry.fingerprints = slots << remainder_bits;
-            for isa in Isa::available() {
-                let kernels = Kernels::of::<WideBlock>(isa);
-                let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
-                let mut known = vec![u64::MAX, u64::MAX - 1];
-                known.extend(hashes(slots * 19 / 20));
-                for hash in &known {
-                    assert!(
-                        kernels.insert(&geometry, &mut table, *hash).is_ok(),
-                        "{isa}: an insert into {slots} slots failed"
-                    );
-                }
-                let mut found = vec![0; known.len().div_ceil(64)];
-                kernels.contains_batch(&geometry, &table, &known, &mut found);
-                for (i, hash) in known.iter().enumerate() {
-                    assert!(
-                        kernels.contains(&geometry, &table, *hash),
-                        "{isa}, {slots} slots: a single lookup does not find {hash:x}"
-                    );
-                    assert!(
-                        found[i / 64] >> (i % 64) & 1 == 1,
-                        "{isa}, {slots} slots: a batch lookup does not find {hash:x}"
-                    );
-                }
-            }
+            keys_are_kept::<WideBlock>(&geometry, slots);
         }
+    }
+}
+
+#[test]
+fn small_line_tables_keep_their_keys() {
+    for slots in (1..=20).map(|lines| lines * LineBlock::SLOTS_STEP) {
+        keys_are_kept::<LineBlock>(&geometry::<LineBlock>(slots), slots);
     }
 }
 

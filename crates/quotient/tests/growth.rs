@@ -10,6 +10,7 @@ use trommel_quotient::{
     CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, ResizeError, WideBlock,
 };
 use trommel_simd::Isa;
+use trommel_testkit::sizes::clamped;
 use trommel_testkit::streams::{Disjoint, distinct};
 
 fn filter<L: Layout>(keys: usize, bits: Option<u32>) -> Quotient<L> {
@@ -65,7 +66,7 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
         );
         assert!(short.to_bytes() == before);
     }
-    for keys in [1 << 43, 1 << 60, usize::MAX] {
+    for keys in [clamped(1 << 43), clamped(1 << 60), usize::MAX] {
         let error = short.resize(keys).unwrap_err();
         assert!(
             matches!(error, ResizeError::TooLarge { .. } | ResizeError::Fingerprint { .. }),

@@ -5,6 +5,7 @@ use trommel_base::{Filter, FilterKind, Insert, KeyHash, Remove, SpecError, WhyFu
 use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
+use trommel_testkit::sizes::clamped;
 
 fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
     let mut random = Splitmix::new(seed);
@@ -13,8 +14,11 @@ fn hashes(seed: u64, keys: usize) -> Vec<KeyHash> {
 
 #[test]
 fn too_many_keys_for_a_filter_sized_by_bytes_are_a_typed_error() {
-    let refused =
-        QuotientFilter::builder().memory_bytes(1 << 46).keys(1 << 43).build().unwrap_err();
+    let refused = QuotientFilter::builder()
+        .memory_bytes(clamped(1 << 46))
+        .keys(clamped(1 << 43))
+        .build()
+        .unwrap_err();
     assert!(matches!(refused, SpecError::TooLarge { .. }), "wrong error: {refused}");
 }
 

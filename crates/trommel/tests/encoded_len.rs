@@ -4,6 +4,7 @@ use trommel::{
     AnyFilter, CountingBloomFilter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, SpecError,
 };
 use trommel_testkit::Splitmix;
+use trommel_testkit::sizes::clamped;
 
 /// Specs with a false-positive rate, bits per key, a size in bytes, or options that only some kinds have.
 fn specs(kind: FilterKind) -> impl Iterator<Item = FilterSpec> {
@@ -22,7 +23,7 @@ fn specs(kind: FilterKind) -> impl Iterator<Item = FilterSpec> {
             spec.bits_per_key(40.0),
             spec.bits_per_key(f64::NAN),
             spec.memory_bytes(5000),
-            spec.memory_bytes(1 << 60),
+            spec.memory_bytes(clamped(1 << 60)),
             spec.compact(true),
             spec.compact(true).bits_per_key(21.0),
             spec.foldable_by(12),

@@ -45,7 +45,7 @@ mod tests {
             assert_eq!(records_of_bytes::<u64>(&mut bytes[..len]).len(), len / 8);
             assert_eq!(records_of_bytes::<u32>(&mut bytes[..len]).len(), len / 4);
         }
-        for misaligned in [1, 4, 60] {
+        for misaligned in [1, align_of::<u64>() / 2, 64 - align_of::<u64>() / 2] {
             let memory = std::panic::AssertUnwindSafe(&mut bytes[misaligned..]);
             let refused = std::panic::catch_unwind(|| {
                 let memory = memory;

@@ -139,7 +139,7 @@ mod tests {
     ];
 
     fn message(bytes: usize) -> Vec<u8> {
-        (0..bytes).map(|i| (i * i + 3 * i) as u8).collect()
+        (0..bytes as u64).map(|i| (i * i + 3 * i) as u8).collect()
     }
 
     /// Appendix A of the paper: SipHash-2-4 of the bytes 0 to 14.

@@ -155,14 +155,15 @@ fn memory_stays_within_its_bound() {
     for len in [0usize, 1, 1000, 65_536, 1 << 20, 16_000_000, MAX_HASHES] {
         for parts in [1, 2, 3, 64, 1000, LONG_RUN_PARTS, LONG_RUN_PARTS + 1, MAX_PARTS] {
             for size in [size_of::<u32>(), size_of::<u64>()] {
-                let method = Method::for_batch(len * size, parts);
+                let method = Method::for_batch(len.saturating_mul(size), parts);
                 let unit = if size == 4 { method.unit::<u32>() } else { method.unit::<u64>() };
                 let region = guessed_region(len, parts, unit);
                 assert!(parts as u64 * region as u64 <= u64::from(u32::MAX));
                 assert!(parts * region >= len + parts * (unit - 1), "no room for counted regions");
                 let mean = len as f64 / (parts.max(2) - 1) as f64;
                 let bound = (mean + 6.0 * mean.sqrt()) * size as f64 + 1100.0;
-                let part = region * size + method.buffer_bytes() + 2 * size_of::<u32>();
+                let rest = method.buffer_bytes() + 2 * size_of::<u32>();
+                let part = region as u64 * size as u64 + rest as u64;
                 assert!(part as f64 <= bound, "{len} in {parts}: {part} above {bound}");
             }
         }
@@ -246,7 +247,8 @@ impl crate::Workers for ManyThreads {
 fn no_share_has_more_records_than_a_partitioner_takes() {
     for each in [1, 3, 32] {
         let most = MAX_HASHES / each;
-        for keys in [most, most + 1, 2 * most - 130, 2 * most - 2, 2 * most, 5 * most + 17] {
+        for keys in [most, most + 1, 2 * most - 130, 2 * most - 2, 2 * most, most.saturating_mul(5)]
+        {
             for threads in [1, 2] {
                 let plan = SharePlan::new(&ManyThreads(threads), keys, each, 1 << 20);
                 let records = plan.share_records(keys);

@@ -184,12 +184,13 @@ mod tests {
         let mut random = Splitmix::new(67);
         for at in 0..64 {
             for free in at..64 + 3 * VECTOR {
-                let count = 1 + 64 + 3 * VECTOR + BEHIND;
+                // A byte before the first, those from 0 to `free`, and fewer than `BEHIND` after it.
+                let count = 1 + free + BEHIND;
                 let mut bytes: Vec<u8> = (0..count).map(|_| random.word() as u8).collect();
                 let mut expected = bytes.clone();
                 expected.copy_within(1 + at..1 + free, 2 + at);
                 expected[1 + at] = 7;
-                // SAFETY: the vector has a byte before `at`, and `BEHIND` bytes after the last value of `free`.
+                // SAFETY: the vector has a byte before `at`, and all bytes that are read or written after `free`.
                 unsafe { moves.insert_byte(bytes.as_mut_ptr().add(1), at, free, 7) };
                 assert_eq!(bytes, expected, "bytes {at} to {free} were moved");
             }

@@ -18,8 +18,10 @@ pub enum Strategy {
     Partitioned,
 }
 
-/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values.
-pub const TABLE_BYTES: [usize; 6] = [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, 4 << 30];
+/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values: up to 4 GiB, or one byte less with addresses
+/// of 32 bits.
+pub const TABLE_BYTES: [usize; 6] =
+    [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, (1usize << 30).saturating_mul(4)];
 
 /// The numbers of memory accesses per cache line of the table for which [`LineCost::grouped_ns`] has values.
 pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
