@@ -104,7 +104,7 @@ fn power_of_two(text: &str) -> u64 {
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",
-    ignore = "these tables are longer than addresses of 32 bits allow"
+    ignore = "the tables are longer than addresses of 32 bits allow"
 )]
 fn the_format_document_has_the_largest_tables() {
     for (kind, unit_bytes) in [

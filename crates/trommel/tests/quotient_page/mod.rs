@@ -272,7 +272,7 @@ fn the_library_writes_and_reads_the_example_of_fingerprints() {
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",
-    ignore = "these tables are longer than addresses of 32 bits allow"
+    ignore = "the tables are longer than addresses of 32 bits allow"
 )]
 fn the_format_document_has_the_largest_quotient_filters() {
     for (kind, per_block) in [(FilterKind::Quotient, 64), (FilterKind::CacheLineQuotient, 50)] {
