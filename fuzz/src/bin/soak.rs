@@ -32,7 +32,7 @@ const TARGETS: [Target; 4] = [
     Target { name: "twin_operations", run: twin_operations::run, inputs: 20_000, share: 2 },
     Target { name: "quotient_operations", run: quotient_operations::run, inputs: 20_000, share: 1 },
     Target { name: "cuckoo_operations", run: cuckoo_operations::run, inputs: 20_000, share: 1 },
-    // Most inputs are refused within microseconds, so many are needed.
+    // Most inputs are refused within microseconds.
     Target { name: "hostile_bytes", run: hostile_bytes::run, inputs: 1_000_000, share: 3 },
 ];
 
