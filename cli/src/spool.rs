@@ -8,12 +8,12 @@ use trommel::KeyHash;
 
 /// When this number of hashes is in memory (128 MiB), they are written to a file.
 pub(crate) const MOST_HASHES_IN_MEMORY: usize = 1 << 24;
-/// The number of hashes in a batch that is written or read back.
+/// The maximum number of hashes in a batch that is written or read back.
 const BATCH_HASHES: usize = 1 << 17;
 const HASH_BYTES: usize = size_of::<u64>();
 
-/// A sequence of hashes. When too many are in memory, they are written to a temporary file. The file has no name, so it
-/// disappears when the process ends, even if the process is killed.
+/// A sequence of hashes. When too many are in memory, they are written to a temporary file. On Unix, the file has no
+/// name, so it disappears when the process ends, even if the process is killed.
 pub(crate) struct Spool {
     /// When this number of hashes is in memory, they are written to the file.
     most_in_memory: usize,

@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The verbs, each in a file or a folder of its own, except `completions` and `man`, which share one.
 
 mod build;
 mod fold;

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
 //! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; at 95 % load, 8.4 bits per key for a false-positive rate below 3 %, and 12.6 for one below 0.2 % |
-//! | a false-positive rate between these steps, or the fewest bits for a given rate | a quotient filter: `(r + 2.125) / 0.95` bits per key for remainders of any number `r` of bits from 1 to 32, with a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` until it grows |
+//! | a false-positive rate between these steps, or the fewest bits for a given rate | a `QuotientFilter`: `(r + 2.125) / 0.95` bits per key for remainders of any number `r` of bits from 1 to 32, with a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter takes `f / 0.95` for fingerprints of `f` bits, with a false-positive rate of at most `8 · 2^−f` until it grows |
 //! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
 //! | fingerprints in order, or growth to other sizes than twice the present one | a quotient filter |
 //!
@@ -25,8 +25,9 @@
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys, so there are keys that it cannot
 //! tell apart. A filter that is not built as a [multiset](Builder::multiset) does not insert a key that it already
-//! finds. If it finds the second of two such keys after the insert of the first, it stores one fingerprint for both,
-//! and otherwise one for each; see [`CuckooFilter`].
+//! finds. But two such keys can have different primary buckets. Whether a lookup of the second then finds the first's
+//! fingerprint depends on the overflow flags. If it does, the filter stores one fingerprint for both, and otherwise one
+//! for each; see [`CuckooFilter`].
 //!
 //! # The modules
 //!
@@ -34,7 +35,7 @@
 //! |---|---|
 //! | `geometry` | tables of any even number of buckets; a hash's fingerprint and its two buckets |
 //! | `width` | a bucket as one word, for every width of fingerprint |
-//! | `bucket` | a bucket's two *overflow flags*: whether keys with this primary bucket can be in their alternate bucket, encoded by the order of the bucket's four slots |
+//! | `bucket` | a bucket's two *overflow flags*, for even and for odd fingerprints: whether such keys with this primary bucket can be in their alternate bucket, encoded by the order of the bucket's four slots |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
 //! | `evict` | inserts keys, and makes room for those whose buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
 //! | `bulk` | inserts of many keys: as a bulk build, in blocks of sixteen keys, or key by key |

@@ -6,8 +6,8 @@ use wide::u8x16;
 /// Operations on a 64-bit word, or on 32 or 64 bytes. A value of an implementing type proves that the machine has the
 /// instructions that the methods of this type use.
 pub(crate) trait Words: Copy {
-    /// Lookups of a batch in a [`WideBlock`](crate::WideBlock) table do each step for this number of keys before the
-    /// next step. The number must divide 64.
+    /// Lookups of a large batch in a [`WideBlock`](crate::WideBlock) table do each step for a block of this number of
+    /// keys before the next step, unless they use AVX-512. The number must divide 64.
     const BLOCK: usize;
     /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more. The caller must ensure
     /// that `index` is at most 255.
@@ -21,8 +21,8 @@ pub(crate) trait Words: Copy {
     /// The one of `word` that has `skip` ones below it, as a word with this single bit; 0 if `word` has no more than
     /// `skip` ones. The caller must ensure that `skip` is below 64.
     fn one(self, word: u64, skip: u32) -> u64;
-    /// The ones of `word` that have `skip` and `skip + 1` ones below them; fewer if `word` has fewer. The caller must
-    /// ensure that `skip` is below 64.
+    /// The one of `word` that has `skip` ones below it, and the next one above it, as a word with these two bits. The
+    /// result has one bit or none if `word` has no more ones. The caller must ensure that `skip` is below 64.
     #[inline(always)]
     fn two_ones(self, word: u64, skip: u32) -> u64 {
         let first = self.one(word, skip);
@@ -31,8 +31,8 @@ pub(crate) trait Words: Copy {
     }
     /// A bit for each slot of a block: whether no run is open at the slot. See [`balance::balanced`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
-    /// Unpacks the eight lowest numbers of `bits` bits from `packed`, where they follow each other without gaps, into a
-    /// byte each. The caller must ensure that `bits` is 1 to 8.
+    /// `packed` has numbers of `bits` bits, one after another from bit 0 on. Returns the first eight, each in a byte of
+    /// its own. The caller must ensure that `bits` is 1 to 8.
     fn spread(self, packed: u64, bits: u32) -> u64;
     /// A bit for each byte of `bytes`: whether it is greater than the byte at the same index of `others`.
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
@@ -65,9 +65,9 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
 pub(crate) struct Plain;
 
 impl Words for Plain {
-    /// Comparing remainders takes longer in portable code than with AVX2. With small blocks, the cache lines of some
-    /// keys are being fetched while the remainders of others are compared. With blocks of 8 keys, lookups took 0.75 to
-    /// 0.9 times as long as with blocks of 64, at 2^20 slots on a Zen 3 core.
+    /// Comparing remainders takes longer in portable code than with AVX2. If a block has few keys, the cache lines of
+    /// the next block are being fetched while the remainders of this one are compared. With blocks of 8 keys, lookups
+    /// took 0.75 to 0.9 times as long as with blocks of 64, at 2^20 slots on a Zen 3 core.
     const BLOCK: usize = 8;
 
     #[inline(always)]

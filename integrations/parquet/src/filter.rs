@@ -149,11 +149,13 @@ impl fmt::Debug for ChunkFilter<'_> {
     }
 }
 
+/// The length of the longest header that is accepted, in bytes. A header has 15 to 19 bytes. Later versions of the
+/// format can add fields, but hardly more than this limit allows.
+pub(crate) const MAX_HEADER_BYTES: usize = 4096;
+
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the
 /// header and need not contain the bitset.
 pub(crate) fn parse_header(bytes: &[u8]) -> Result<(usize, u64), FilterError> {
-    // A header has 15 to 19 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
-    const MAX_HEADER_BYTES: usize = 4096;
     let mut reader = Reader::new(&bytes[..bytes.len().min(MAX_HEADER_BYTES)]);
     let malformed =
         |error: ThriftError| FilterError::Header { at: error.at as u64, problem: error.problem };

@@ -1,5 +1,5 @@
-//! A strict reader of the parts of Thrift's compact protocol that occur in footers and in filter headers. The `parquet`
-//! crate has a reader too, but it is private.
+//! A reader of the parts of Thrift's compact protocol that occur in footers, filter headers and offset indexes. The
+//! `parquet` crate has a reader too, but it is private.
 //!
 //! Source: "Thrift Compact protocol encoding" of Apache Thrift.
 
@@ -12,7 +12,7 @@ pub(crate) struct ThriftError {
     pub(crate) problem: &'static str,
 }
 
-/// The maximum number of levels of nested structs, lists and maps in a value that is skipped.
+/// The maximum number of levels of nested values in a value that is skipped, with the innermost one.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.

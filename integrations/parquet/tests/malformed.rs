@@ -106,8 +106,9 @@ fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
     );
 }
 
-/// A file of the parquet crate in which the metadata of the first chunk are changed.
+/// A file of the parquet crate in which the metadata of the first chunk are changed. Has `more` before its footer.
 fn with_chunk(
+    more: &[u8],
     change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
 ) -> Vec<u8> {
     let folder = Folder::new();
@@ -128,12 +129,15 @@ fn with_chunk(
         ParquetMetaDataBuilder::new(metadata.file_metadata().clone()).add_row_group(group).build();
     let footer = u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap()) as usize;
     let mut file = bytes[..bytes.len() - 8 - footer].to_vec();
+    file.extend(more);
     ParquetMetaDataWriter::new(&mut file, &metadata).finish().unwrap();
     file
 }
 
 fn with_filter_at(offset: i64, length: Option<i32>) -> Vec<u8> {
-    with_chunk(|chunk| chunk.set_bloom_filter_offset(Some(offset)).set_bloom_filter_length(length))
+    with_chunk(&[], |chunk| {
+        chunk.set_bloom_filter_offset(Some(offset)).set_bloom_filter_length(length)
+    })
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn chunks_outside_the_file_are_refused() {
         refuse(with_chunk(move_data));
     }
     for size in [-1, i64::MIN, i64::MAX - (1 << 40), 1 << 40] {
-        refuse(with_chunk(|chunk| chunk.set_total_compressed_size(size)));
+        refuse(with_chunk(&[], |chunk| chunk.set_total_compressed_size(size)));
     }
 }
 
@@ -211,6 +215,31 @@ fn wrong_filter_offsets_and_lengths_are_refused_with_their_numbers() {
     fs::write(folder.path("old"), &bytes).unwrap();
     let report = Rewrite::new(folder.path("old")).remove("id").write(folder.path("out")).unwrap();
     assert_eq!(report.filters[0].bytes_before, len as u64);
+}
+
+/// A later version of the format could add a field to the header.
+#[test]
+fn filters_with_a_long_unknown_field_are_read_and_removed() {
+    let folder = Folder::new();
+    let valid = with_chunk(&[], |chunk| chunk);
+    let file = FileFilters::open(&valid).unwrap();
+    let filter = file.filter(0, file.column("id").unwrap()).unwrap().unwrap();
+    let header = &valid[filter.offset() as usize..][..filter.len_bytes() - filter.bitset().len()];
+    // A string of 100 bytes, as field 5. The byte 0 ends the header.
+    let field = [&[0x18, 100][..], &[b'x'; 100], &[0]].concat();
+    let long = [&header[..header.len() - 1], &field, filter.bitset()].concat();
+    let footer = u32::from_le_bytes(*valid[..valid.len() - 4].last_chunk().unwrap()) as usize;
+    let offset = (valid.len() - 8 - footer) as i64;
+    let bytes = with_chunk(&long, |chunk| {
+        chunk.set_bloom_filter_offset(Some(offset)).set_bloom_filter_length(None)
+    });
+    let file = FileFilters::open(&bytes).unwrap();
+    let found = file.filter(0, file.column("id").unwrap()).unwrap().unwrap();
+    assert_eq!(found.len_bytes(), long.len());
+    assert!(found.bitset() == filter.bitset());
+    fs::write(folder.path("in"), &bytes).unwrap();
+    let report = Rewrite::new(folder.path("in")).remove("id").write(folder.path("out")).unwrap();
+    assert_eq!(report.filters[0].bytes_before, long.len() as u64);
 }
 
 #[test]

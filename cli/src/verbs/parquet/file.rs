@@ -1,4 +1,4 @@
-//! Reads the footer, the magic number at the beginning and the filters of a Parquet file, and nothing else.
+//! Reads the footer, the magic number at the beginning and the filters of a Parquet file, but not its pages.
 
 use crate::failure::{Failure, ParquetFailure, Unreadable};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
@@ -13,8 +13,8 @@ const MAGIC_BYTES: u64 = 4;
 /// The size of the tail, which ends a file: the length of the footer in 4 bytes, and the magic number.
 const TAIL_BYTES: u64 = 8;
 /// The number of bytes to read first if the footer does not give a filter's length. They hold the filter's header,
-/// which gives the length.
-const HEADER_BYTES: u64 = 64;
+/// which gives the length: `trommel_parquet` refuses longer headers.
+const HEADER_BYTES: u64 = 4096;
 
 pub(super) struct ParquetFile {
     pub(super) name: String,
@@ -51,7 +51,7 @@ impl ParquetFile {
         Ok(Self { name, file, bytes, ends, metadata })
     }
 
-    /// The columns and row groups. The result has no filters: [`ParquetFile::filter_bytes`] reads them.
+    /// The columns and row groups. Filters cannot be read through the result: [`ParquetFile::filter_bytes`] reads them.
     pub(super) fn footer(&self) -> Result<FileFilters<'_>, Failure> {
         FileFilters::open(&self.ends).map_err(|error| self.failure(ParquetFailure::File(error)))
     }
@@ -61,7 +61,7 @@ impl ParquetFile {
     }
 
     /// Reads the filter of a column chunk. Returns the filter's offset in the file, and the bytes of its header and
-    /// bitset; `None` if there is no filter.
+    /// bitset; `None` if there is no filter, row group or column of this number.
     pub(super) fn filter_bytes(
         &self,
         row_group: usize,
@@ -84,7 +84,7 @@ impl ParquetFile {
         let wanted = declared.and_then(|length| u64::try_from(length).ok()).unwrap_or(HEADER_BYTES);
         let mut read = self.range(begin, wanted)?;
         let parsed = match ChunkFilter::parse(&read) {
-            // The filter's length by its header, `need`, is more than was read.
+            // `need`, the filter's length according to its header, is more than was read.
             Err(FilterError::Truncated { need, .. }) if need <= self.bytes - begin => {
                 read = self.range(begin, need)?;
                 ChunkFilter::parse(&read)
@@ -118,7 +118,7 @@ impl ParquetFile {
 fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut ends = Vec::new();
     if bytes < MAGIC_BYTES + TAIL_BYTES {
-        // Too short for a Parquet file. `FileFilters::open` will report that.
+        // Too short for a Parquet file, which `FileFilters::open` reports; or not a regular file, so of unknown length.
         file.read_to_end(&mut ends)?;
         return Ok(ends);
     }

@@ -1,4 +1,4 @@
-//! Seeds and hashers: explicit, persisted, and effective.
+//! Claims about hashers: the frozen bytes contain them, another seed gives other answers, and the filter uses its own.
 
 use super::{answers, fill};
 use crate::stats::assert_binomial;
@@ -49,7 +49,8 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
     ]
     .map(make);
     for (i, (table, false_positives)) in all.iter().enumerate() {
-        // About 380 of the 19,000 absent keys are false positives; two independent filters share about 8 of them.
+        // At most about 380 of the 19,000 absent keys are false positives, and two independent filters share at most
+        // about 8 of them. Filters whose sizes come in steps can have fewer.
         assert!(
             false_positives.len() < 600,
             "{} of 19,000 absent keys are false positives",

@@ -49,8 +49,8 @@ impl DAryCuckooSet {
         })
     }
 
-    /// Returns the same set with another limit on the places that an insert visits before it gives up. The
-    /// default is 2^16.
+    /// Returns the same set with another limit: after an insert has visited this number of places, or a few more, it
+    /// gives up. The default is 2^16.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.

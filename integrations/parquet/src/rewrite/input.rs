@@ -2,7 +2,7 @@
 
 use super::error::RewriteError;
 use crate::error::FileError;
-use crate::filter::parse_header;
+use crate::filter::{MAX_HEADER_BYTES, parse_header};
 use crate::footer::{Chunk, Footer, MAGIC, MIN_FILE_BYTES, TAIL_BYTES, footer_start};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -59,18 +59,17 @@ impl Input {
     }
 
     /// The range of a chunk's filter, which consists of header and bitset. `None` if there is no filter, or if it is
-    /// malformed: its first 64 bytes do not have a valid header, its length is not the one that the footer states, or
+    /// malformed: its header is not valid, its length is not the one that the footer states, or
     /// it does not lie between the first four bytes and the footer. The bytes of a malformed filter are copied to the
     /// new file like any other bytes.
     pub(super) fn filter_range(
         &mut self,
         chunk: &Chunk,
     ) -> Result<Option<Range<u64>>, RewriteError> {
-        const MAX_HEADER_BYTES: u64 = 64;
         let is_inside = |start: &u64| (MAGIC.len() as u64..self.footer_start).contains(start);
         let start = chunk.filter_offset.and_then(|offset| u64::try_from(offset).ok());
         let Some(start) = start.filter(is_inside) else { return Ok(None) };
-        let header = self.read(&(start..self.footer_start.min(start + MAX_HEADER_BYTES)))?;
+        let header = self.read(&(start..self.footer_start.min(start + MAX_HEADER_BYTES as u64)))?;
         let Ok((header, bitset)) = parse_header(&header) else { return Ok(None) };
         let end = start + header as u64 + bitset;
         let has_declared_len =

@@ -8,7 +8,7 @@ pub(crate) struct Layout {
     /// The ranges that are left out, in ascending order.
     pub(crate) dropped: Vec<Range<u64>>,
     /// The offset in the old file before which new filters are inserted. If possible, this is the offset of the first
-    /// page index, as the format recommends, and otherwise the offset of the footer.
+    /// page index, and otherwise the offset of the footer. The format allows both.
     pub(crate) insert_at: u64,
 }
 
@@ -22,12 +22,13 @@ pub(crate) struct Parts {
 }
 
 impl Layout {
-    /// Plans the layout of a file whose first part begins at `begin` and whose footer begins at `footer`.
+    /// Plans the layout of a file whose parts lie between `begin`, the end of the magic bytes, and `footer`.
     ///
-    /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters, so that the bytes
-    /// behind them move towards the beginning. Otherwise the file might have content that another program finds by its
-    /// offset, such as an index, so nothing moves: dropped filters stay as unused bytes, and new filters are inserted
-    /// directly before the footer. Nothing moves either if a page index comes before the end of the column chunks.
+    /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters, so that the column
+    /// chunks and filters behind them move towards the beginning. Otherwise the file might have content that another
+    /// program finds by its offset, such as an index, so nothing moves: dropped filters stay as unused bytes, and new
+    /// filters are inserted directly before the footer. Nothing moves either if a page index comes before the end of
+    /// the column chunks.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();
@@ -84,8 +85,8 @@ impl Moves {
         self.segments.push((range, to));
     }
 
-    /// The new offset of a byte. A byte that was left out has the new offset of the next byte that was copied. An
-    /// offset behind all copied bytes is returned unchanged, since it was already wrong in the old file.
+    /// The new offset of a byte. A byte that was left out has the new offset of the next byte that was copied. If no
+    /// copied byte follows, the offset is returned unchanged: the new footer has no part there.
     pub(crate) fn moved(&self, offset: i64) -> i64 {
         let Ok(old) = u64::try_from(offset) else { return offset };
         let next = self.segments.partition_point(|(range, _)| range.end <= old);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_in_a_file_with_unknown_bytes() {
+    fn nothing_moves_in_a_file_with_unknown_or_overlapping_parts() {
         let unmoved = Layout { dropped: vec![], insert_at: 40 };
         let with = |change: fn(&mut Parts)| {
             let mut parts = parts();

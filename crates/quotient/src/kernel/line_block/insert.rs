@@ -70,15 +70,15 @@ pub(super) unsafe fn insert<M: Moves>(
     fetch_after(table, &key);
     let free = first_free(words, table, Slot { line: key.line, at: key.slot });
     let slots = Slots { words, table: table.as_ptr(), remainder: key.remainder };
-    // SAFETY: `locate` returns a line below `lines`, which is in the table, whose length `prepare` checked; and the
-    // overhang adds at least one line after those.
+    // SAFETY: `locate` returns one of the first `lines` lines. The table has all of them and at least one more, the
+    // overhang, since `prepare` checked the table's length.
     match unsafe { place(words, table.as_ptr(), key, &slots) } {
         Place::Held if geometry.copies == 1 => Ok(false),
         Place::At { first, at, occupied } => {
             let free = free.ok_or(WhyFull::Slots)?;
             // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. In the
             // table of an owned filter, which was filled by inserts or checked, all slots from the key's home to before
-            // `at` are in use. So `at` is not behind `free`, the first free slot from the home on.
+            // `at` are in use. So `free`, the first free slot from the home on, is `at` or a slot after it.
             unsafe { insert_at(words, table.as_mut_ptr(), key, first, at, occupied, free) };
             Ok(true)
         }
@@ -105,13 +105,15 @@ fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
     None
 }
 
-/// Moves the remainders from `at` and the runends from `first`, both to before `free`, up by one slot, and stores the
-/// key's remainder at `at`. Increments the offsets of the lines after the key's up to that of `free`, and marks the
-/// key's quotient as occupied. `occupied` tells whether it was occupied before.
+/// Moves the remainders in the slots `at..free` and the runends in the slots `first..free` up by one slot, and stores
+/// the key's remainder at `at`. Increments the offsets of the lines after the key's line up to the line of `free`,
+/// unless an offset has its highest value. Marks the key's quotient as occupied. `occupied` tells whether it was
+/// occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
-/// slots are in this order: the key's line is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
+/// slots are in this order: the key's line is that of
+/// `first` or before it, `first` is `at` or before it, and `at` is `free` or before it.
 #[inline(always)]
 unsafe fn insert_at<M: Moves>(
     words: M,

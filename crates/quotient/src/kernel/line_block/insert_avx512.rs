@@ -95,7 +95,7 @@ unsafe fn insert_key(
             let free = free.ok_or(WhyFull::Slots)?;
             // SAFETY: the key's line lies in the table, and so does that of `free`, which `first_free` found. In the
             // table of an owned filter, which was filled by inserts or checked, all slots from the key's home to before
-            // `at` are in use. So `at` is not behind `free`, the first free slot from the home on.
+            // `at` are in use. So `free`, the first free slot from the home on, is `at` or a slot after it.
             unsafe { insert_at(table.as_mut_ptr(), key, first, at, occupied, free) };
             Ok(true)
         }
@@ -124,13 +124,15 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
     None
 }
 
-/// Moves the remainders from `at` and the runends from `first`, both to before `free`, up by one slot, and stores the
-/// key's remainder at `at`. Increments the offsets of the lines after the key's up to that of `free`, and marks the
-/// key's quotient as occupied. `occupied` tells whether it was occupied before.
+/// Moves the remainders in the slots `at..free` and the runends in the slots `first..free` up by one slot, and stores
+/// the key's remainder at `at`. Increments the offsets of the lines after the key's line up to the line of `free`,
+/// unless an offset has its highest value. Marks the key's quotient as occupied. `occupied` tells whether it was
+/// occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
-/// slots are in this order: the key's line is not behind `first`, `first` not behind `at`, and `at` not behind `free`.
+/// slots are in this order: the key's line is that of
+/// `first` or before it, `first` is `at` or before it, and `at` is `free` or before it.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"
