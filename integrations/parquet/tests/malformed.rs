@@ -155,7 +155,7 @@ fn chunks_outside_the_file_are_refused() {
         let move_data = |chunk: ColumnChunkMetaDataBuilder| {
             chunk.set_data_page_offset(offset).set_dictionary_page_offset(None)
         };
-        refuse(with_chunk(move_data));
+        refuse(with_chunk(&[], move_data));
     }
     for size in [-1, i64::MIN, i64::MAX - (1 << 40), 1 << 40] {
         refuse(with_chunk(&[], |chunk| chunk.set_total_compressed_size(size)));
