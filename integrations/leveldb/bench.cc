@@ -104,8 +104,8 @@ std::size_t Matches(const leveldb::FilterPolicy &policy, const std::vector<level
     return matches;
 }
 
-// Returns the false-positive rate of about a million lookups, spread evenly over several filters of `n` keys. The
-// filters together hold about 40,000 keys. If `n` is above 20,000, there is only one filter.
+// Returns the false-positive rate of about a million lookups, spread evenly over filters of `n` keys. If `n` is at most
+// 20,000, there are several filters, which together hold at most 40,000 keys. Otherwise there is one filter.
 double FalsePositives(const leveldb::FilterPolicy &policy, std::size_t n) {
     const std::size_t filters = std::max<std::size_t>(1, 40'000 / n), lookups = 1'000'000 / filters;
     std::size_t matches = 0;

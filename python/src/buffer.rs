@@ -82,7 +82,8 @@ impl fmt::Debug for ReadOnlyBytes {
 }
 
 // SAFETY: while a buffer is exported, its memory is neither freed nor moved. `ReadOnlyBytes::get` accepts only
-// read-only buffers, so the memory changes only if the caller breaks the promise of `memoryview.toreadonly`, or if a
-// mapped file is changed.
+// read-only buffers, so nobody writes to the memory through the buffer's object. It can change in three other ways: a
+// write through another object, such as the writable base of a read-only NumPy array or of `memoryview.toreadonly`, a
+// change of a mapped file, or a truncation of it. The documentation of `FilterView` forbids all three.
 #[allow(unsafe_code)]
 unsafe impl StableBytes for ReadOnlyBytes {}

@@ -30,7 +30,8 @@ impl Exceptions {
         let type_error = py.get_type::<PyTypeError>();
         let base =
             class(py, "TrommelError", &[&exception], "Base class of the errors of this package.")?;
-        let spec = "The filter cannot be made: the kind is unknown, or a value is out of range.";
+        let spec = "The filter cannot be made: the kind is unknown, a value is out of range, or the environment \
+                    variable TROMMEL_ISA names an instruction set that cannot be used.";
         let full = "The filter has no room for a key. The call inserted ``inserted`` keys; the filter has ``length`` \
                     keys and can hold at most ``capacity``.";
         let format = "The bytes are not exactly one frozen filter: they are truncated, changed, or something \

@@ -42,7 +42,7 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 /// highest expected false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset``
 /// makes a quotient or cuckoo filter that stores every copy of a key. ``grow_at``, for example 0.9, makes a quotient or
 /// cuckoo filter that doubles its size at this load. Values that no filter can have raise SpecError, a ValueError.
-/// Negative ``keys`` raise OverflowError.
+/// ``keys`` or a ``seed`` below 0 or above 2**64 - 1 raise OverflowError.
 ///
 /// Threads may share a filter. Calls that change it wait for one another. Other threads run during large batches.
 #[pyclass(frozen, module = "trommel", name = "Filter")]

@@ -18,13 +18,15 @@ use std::sync::{Arc, LazyLock};
 ///
 /// The filter is a Binary, LargeBinary or BinaryView of frozen bytes, made by `trommel_filter` or by any other program
 /// that uses Trommel. Keys are hashed with the hash function and the seed that the frozen filter names. Bytes that are
-/// not a frozen filter make the query fail, and so does a filter whose keys were hashed with a secret key.
+/// neither a frozen filter nor [`ALWAYS_TRUE`](crate::ALWAYS_TRUE) make the query fail, and so does a filter whose keys
+/// were hashed with a secret key.
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
 /// The function keeps copies of the eight filters that were used last, so that it does not verify them again for the
-/// next batch. If the filters are a column, consecutive rows of a batch with the same filter cost at most one
-/// verification.
+/// next batch. It recognizes them by header and length, so it does not notice if the same header comes again with a
+/// damaged table, and answers from its copy. If the filters are a column, consecutive rows of a batch with the same
+/// filter cost at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,

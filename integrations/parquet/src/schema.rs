@@ -146,7 +146,8 @@ impl Column {
         self.index
     }
 
-    /// The names from the root to the leaf, separated by dots: `address.city`, `tags.list.element`.
+    /// The names on the way from the root to the leaf, without the root's own, separated by dots: `address.city`,
+    /// `tags.list.element`.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -184,7 +185,7 @@ struct Element<'a> {
     logical: Option<LogicalType>,
 }
 
-/// The maximum number of levels of nested groups.
+/// The maximum number of levels of nested groups, including the root.
 const MAX_DEPTH: usize = 256;
 /// The maximum total length of the paths of columns, as a multiple of the number of bytes that the list of schema
 /// elements takes in the file up to the last of these columns. Without this limit, a small footer with long group names

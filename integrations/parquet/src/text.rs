@@ -66,7 +66,8 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     };
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let missing = scale.checked_sub(part.len())?;
-    // An integer with more than 39 digits exceeds 128 bits. A malformed schema can state any scale.
+    // An integer with more than 39 digits, apart from leading zeros, exceeds 128 bits. Text with more digits is refused
+    // even if it begins with zeros. A malformed schema can state any scale.
     if whole.len() + part.len() == 0 || whole.len() + scale > 39 {
         return None;
     }
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_days_since_1970() {
+    fn dates_are_days_since_1970_and_other_text_is_refused() {
         let known = [
             ("1970-01-01", 0),
             ("1969-12-31", -1),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn decimals_are_scaled_to_the_columns_scale() {
+    fn decimals_are_scaled_to_the_columns_scale_or_refused() {
         assert_eq!(decimal("12.34", 2), Some(1234));
         assert_eq!(decimal("-12.3", 2), Some(-1230));
         assert_eq!(decimal("7", 0), Some(7));

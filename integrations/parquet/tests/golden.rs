@@ -159,7 +159,7 @@ fn columns_have_their_types() {
 }
 
 #[test]
-fn text_becomes_literals_of_the_column() {
+fn text_becomes_literals_of_the_column_or_is_refused() {
     let bytes = golden("duckdb");
     let file = FileFilters::open(&bytes).unwrap();
     let texts = [

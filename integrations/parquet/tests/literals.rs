@@ -24,7 +24,7 @@ const SCHEMA: &str = "
 ";
 
 #[test]
-fn a_literal_of_another_type_is_an_error() {
+fn literals_that_do_not_fit_the_column_are_errors() {
     use PhysicalType as P;
     let bytes = common::file_of_schema(SCHEMA);
     let file = FileFilters::open(&bytes).unwrap();

@@ -20,7 +20,7 @@ fn mixed(i: u64) -> u64 {
 }
 
 #[test]
-fn no_changed_byte_behind_the_data_causes_a_panic() {
+fn no_changed_byte_after_the_data_causes_a_panic() {
     for name in ["pyarrow", "duckdb"] {
         let bytes = golden(name);
         let file = FileFilters::open(&bytes).unwrap();
@@ -283,7 +283,7 @@ fn headers_that_the_format_does_not_define_are_refused() {
 }
 
 #[test]
-fn encrypted_and_other_files_are_refused() {
+fn encrypted_truncated_and_foreign_files_are_refused() {
     let folder = Folder::new();
     let bytes = golden("pyarrow");
     let refused = |bytes: &[u8]| {

@@ -185,10 +185,10 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
     }
 }
 
-/// Returns the policy's name. It contains everything that is needed to read a filter's bytes: kind, hash and seed,
-/// whether whole keys are added, and the name of the extractor. The extractor's name comes last, so it cannot imitate
-/// another part. Two policies have the same name only if they agree in all of these. Extractors that find different
-/// prefixes must have different names.
+/// Returns the policy's name. It states everything that decides whether the policy can read a filter's bytes: kind,
+/// hash function, seed or check of the secret key, whether whole keys are added, and the name of the extractor. The
+/// extractor's name comes last, so it cannot imitate another part. Two policies have the same name only if they agree
+/// in all of these. Extractors that find different prefixes must have different names.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

@@ -24,7 +24,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Puts a footer behind the body of the file that pyarrow has written.
+/// Makes a file from a footer: the bytes before the footer of the file that pyarrow has written, then the given footer.
 pub fn around_footer(footer: &[u8]) -> Vec<u8> {
     let (_, footer_start) = parts();
     [&FILE[..footer_start], footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()

@@ -55,8 +55,8 @@ pub enum RewriteError {
         /// The false-positive rate.
         fpr: f64,
     },
-    /// No filter of the row group's values reaches the requested false-positive rate, or the system refused the memory
-    /// for the filter.
+    /// No filter of the row group's values reaches the requested false-positive rate, the system refused the memory for
+    /// the filter, or the variable `TROMMEL_ISA` names an instruction set that cannot be used.
     Size {
         /// The column's path.
         column: String,

@@ -25,10 +25,10 @@ impl Layout {
     /// Plans the layout of a file whose parts lie between `begin`, the end of the magic bytes, and `footer`.
     ///
     /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters, so that the column
-    /// chunks and filters behind them move towards the beginning. Otherwise the file might have content that another
-    /// program finds by its offset, such as an index, so nothing moves: dropped filters stay as unused bytes, and new
-    /// filters are inserted directly before the footer. Nothing moves either if a page index comes before the end of
-    /// the column chunks.
+    /// chunks and filters between them and `insert_at` move towards the beginning. Otherwise the file might have
+    /// content that another program finds by its offset, such as an index, so nothing moves: dropped filters stay as
+    /// unused bytes, and new filters are inserted directly before the footer. Nothing moves either if a page index
+    /// comes before the end of the column chunks.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();
@@ -86,7 +86,7 @@ impl Moves {
     }
 
     /// The new offset of a byte. A byte that was left out has the new offset of the next byte that was copied. If no
-    /// copied byte follows, the offset is returned unchanged: the new footer has no part there.
+    /// copied byte follows, the offset is returned unchanged.
     pub(crate) fn moved(&self, offset: i64) -> i64 {
         let Ok(old) = u64::try_from(offset) else { return offset };
         let next = self.segments.partition_point(|(range, _)| range.end <= old);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_in_a_file_with_unknown_or_overlapping_parts() {
+    fn nothing_moves_if_parts_are_unknown_or_overlap_or_an_index_comes_before_data() {
         let unmoved = Layout { dropped: vec![], insert_at: 40 };
         let with = |change: fn(&mut Parts)| {
             let mut parts = parts();

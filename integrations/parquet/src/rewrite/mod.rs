@@ -70,8 +70,9 @@ pub struct RewriteReport {
     pub file_bytes_before: u64,
     /// The size of the output in bytes.
     pub file_bytes_after: u64,
-    /// Bytes of old filters that are still in the file although nothing refers to them. This happens if the file has
-    /// bytes that its footer does not account for, or if its page indexes do not follow its column chunks. In such a
+    /// Bytes of filters that this rewriting replaced, folded or removed, and that are still in the file although
+    /// nothing refers to them. Malformed filters are not counted. Such bytes remain if the footer does not account for
+    /// every byte of the file exactly once, or if a page index comes before the end of the column chunks. In such a
     /// file, nothing is moved.
     pub unused_bytes: u64,
     /// The filters that were made, folded or removed, in the order of row groups, then of columns. A filter that could
@@ -151,8 +152,9 @@ impl Rewrite {
     /// the process is killed before the renaming, the temporary file remains. The name of the temporary file is
     /// `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and a number.
     ///
-    /// Memory: the footer, buffers and, for one column chunk at a time, the pages that are decoded, the hashes of the
-    /// values, and the filter. At most about 65,536 hashes are kept, or two for each distinct value if that is more.
+    /// Memory: the footer, buffers and, for one column chunk at a time, the pages that are decoded, the values of 8,192
+    /// records, hashes, and the filter. At most about 65,536 hashes are kept, or two for each distinct value if that is
+    /// more, and the hashes of those 8,192 records, each of which can have many values in a list.
     ///
     /// # Errors
     /// [`RewriteError`]. The output is unchanged, unless the folder could not be synced after the output was replaced.
