@@ -219,7 +219,7 @@ impl Run {
         }
     }
 
-    /// Whether no other key shares the [`Pair`] of this key.
+    /// Whether no other key shares the [`Pair`] of this key, and only one fingerprint is counted for it.
     fn is_alone(&self, hash: KeyHash) -> bool {
         let pair = self.pair(hash);
         let others = self.keys.keys().filter(|key| self.pair(KeyHash::from_raw(**key)) == pair);

@@ -49,7 +49,8 @@ struct Run<L: Layout> {
     filter: Quotient<L>,
     /// The number of copies of each fingerprint.
     held: BTreeMap<u64, u64>,
-    /// Fingerprints at this number or up to `255 << 15` above it are chosen often.
+    /// Fingerprints at this number or up to `255 << 15` above it, modulo the number of possible fingerprints, are
+    /// chosen often.
     base: u64,
 }
 
@@ -195,7 +196,7 @@ impl<L: Layout> Run<L> {
     }
 
     /// Whether the table has a slot for one more copy of a fingerprint. A run holds the fingerprints of one home slot.
-    /// Runs are laid out one behind another, and no run begins before its home slot.
+    /// Runs are laid out one after another, and no run begins before its home slot.
     fn fits(&self, f: u64) -> bool {
         let geometry = self.filter.geometry();
         let mut held = self.held.clone();

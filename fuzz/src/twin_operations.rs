@@ -213,7 +213,7 @@ impl Run {
         }
     }
 
-    /// Freezes the filter that is not portable, and reads it back as a view and as an owned filter.
+    /// Freezes `other`, and reads it back as a view and as an owned filter.
     fn thaw(&mut self) {
         let bytes = self.twins.other.to_bytes();
         let view = FilterView::parse(&bytes).expect("our own bytes are refused");
@@ -263,7 +263,8 @@ impl Run {
         }
     }
 
-    /// Inserts all keys into a filter of several shards. A shard can become full, since keys are not spread evenly.
+    /// Inserts all keys into a filter of one to seven shards. A shard can become full, since keys are not spread
+    /// evenly.
     fn shard(&mut self, input: &mut Input<'_>) {
         let shards = 1 + usize::from(input.byte() % 7);
         let Ok(sharded) = ShardedFilter::build(&self.spec.isa(self.isa), shards) else { return };

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_valgrind_is_reported_in_one_line() {
+    fn a_missing_and_a_broken_valgrind_are_reported() {
         let gone = Missing::NotFound(io::ErrorKind::NotFound.into());
         assert_eq!(gone.to_string(), "Valgrind is not installed");
         assert!(Missing::Broken("no tool".into()).to_string().contains("no tool"));

@@ -116,8 +116,9 @@ const char *trommel_last_error(void);
 
 // Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 // "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
-// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual. Keys are hashed by XXH3-64
-// with `seed`. If an adversary does not know the seed, it is harder to choose keys that are false positives.
+// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, except for
+// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. If an adversary does not know the seed, it is harder
+// to choose keys that are false positives.
 //
 // Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 //
@@ -344,8 +345,8 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
 // the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 //
 // Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
-// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they store two keys
-// that they cannot tell apart as one, and the removal of either removes both.
+// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store two
+// keys that they cannot tell apart as one. The removal of either key then removes both.
 //
 // Thread safety: no other thread may use the filter during the call.
 //

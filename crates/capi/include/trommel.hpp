@@ -56,7 +56,8 @@ template <typename T> using handle = std::unique_ptr<T, deleter>;
 // Builds and probes filter blocks. Immutable, so threads can share it.
 class policy {
 public:
-    // `kind` ends in a NUL, as a literal does. Throws error.
+    // `kind` ends in a NUL, as a literal does. The default of 10 bits per key is too low for "cache-line-quotient".
+    // Throws error.
     explicit policy(const char *kind, double bits_per_key = 10.0, std::uint64_t seed = 0) {
         trommel_policy *made = nullptr;
         detail::check(trommel_policy_new(kind, bits_per_key, seed, &made));

@@ -6,9 +6,9 @@
 //! | file | content |
 //! |---|---|
 //! | `border.rs` | checks C pointers and turns them into references and slices; no other file dereferences them |
-//! | `guard.rs` | turns panics into a status; keeps the calling thread's last error |
+//! | `guard.rs` | turns panics into a status; keeps the calling thread's last error; `trommel_last_error` |
 //! | `status.rs` | the statuses, and the status of each error |
-//! | `version.rs`, `policy.rs`, `filter.rs`, `view.rs` | the functions |
+//! | `version.rs`, `policy.rs`, `filter.rs`, `view.rs` | the other functions |
 
 // The functions take pointers. `trommel.h` states, in C's terms, what their callers must guarantee.
 #![allow(unsafe_code, clippy::missing_safety_doc)]

@@ -26,8 +26,9 @@ pub struct Policy {
 
 /// Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 /// "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
-/// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual. Keys are hashed by XXH3-64
-/// with `seed`. If an adversary does not know the seed, it is harder to choose keys that are false positives.
+/// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, except for
+/// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. If an adversary does not know the seed, it is harder
+/// to choose keys that are false positives.
 ///
 /// Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 ///

@@ -83,7 +83,8 @@ impl BlockTable for CuckooFilter {
     }
 }
 
-/// The geometry of a table, from its length; `None` if no table has this length.
+/// The geometry of a table, from its length; `None` if no table has this length, or if `fingerprint_bits` is not one of
+/// the four widths.
 #[inline(always)]
 fn geometry_of(fingerprint_bits: u8, table: &[u8]) -> Option<Geometry> {
     // Only the four widths pass, so the division below is never by zero.

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_and_setting_a_flag_keep_the_flags_or_report_that_they_cannot() {
+    fn removals_and_set_flag_keep_the_flags_or_report_that_they_cannot() {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             let before = flags(&slots, empty);
             for slot in (0..4).filter(|slot| slots[*slot] != 0) {

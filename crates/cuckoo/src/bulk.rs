@@ -17,7 +17,7 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 /// `2^d` times as many in a filter that was doubled `d` times. If there is memory for only some of the threads, only
 /// these work at a time. If there is too little memory for one thread, if the system refuses the memory, or if far more
 /// keys share buckets than with uniform hashes, the batch is inserted without a build. The filter then holds the same
-/// keys in other slots.
+/// keys as after a build, but in other slots. A set can then also have another number of fingerprints.
 impl InsertBulk for CuckooFilter {
     fn insert_bulk<P: Workers>(
         &mut self,

@@ -440,8 +440,9 @@ impl Insert for CuckooFilter {
     /// reads about eight buckets of the table, and some of the [scratch memory](CuckooFilter::scratch_bytes).
     ///
     /// # Errors
-    /// [`Full`] with the reason, if there is no room for the key, or if the filter has to grow for it and cannot. The
-    /// filter is then unchanged, except if it was doubled for this key and still had no room.
+    /// [`Full`] with the reason, if there is no room for the key, if the system refuses memory that the insert needs,
+    /// or if the filter has to grow for the key and cannot. The filter is then unchanged, except if it was doubled for
+    /// this key and still had no room.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         if self.is_growth_due() {
             // A key that a set finds already is no reason to grow.
@@ -471,11 +472,13 @@ impl Insert for CuckooFilter {
         }
     }
 
-    /// Inserts a batch. The filter then holds the same keys as after single inserts, but perhaps in other slots.
+    /// Inserts a batch. The filter then holds the same keys as after single inserts, but perhaps in other slots. A set
+    /// can then also have another number of fingerprints: single inserts and a batch can set different overflow flags,
+    /// which decide whether two keys that the filter cannot tell apart have one fingerprint or two.
     ///
     /// # Errors
-    /// [`Full`] if there is no room for all keys, or if the filter has to grow for them and cannot. The first
-    /// `inserted` keys of the batch are then in the filter.
+    /// [`Full`] if there is no room for all keys, if the system refuses memory that the inserts need, or if the filter
+    /// has to grow for the keys and cannot. The first `inserted` keys of the batch are then in the filter.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }

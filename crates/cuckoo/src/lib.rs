@@ -25,9 +25,9 @@
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys, so there are keys that it cannot
 //! tell apart. A filter that is not built as a [multiset](Builder::multiset) does not insert a key that it already
-//! finds. But two such keys can have different primary buckets. Whether a lookup of the second then finds the first's
-//! fingerprint depends on the overflow flags. If it does, the filter stores one fingerprint for both, and otherwise one
-//! for each; see [`CuckooFilter`].
+//! finds. But two keys that it cannot tell apart can have different primary buckets. Whether a lookup of the second key
+//! then finds the fingerprint of the first depends on the overflow flags. If the lookup finds it, the filter stores one
+//! fingerprint for both keys; if not, it stores one for each. See [`CuckooFilter`].
 //!
 //! # The modules
 //!
@@ -35,9 +35,9 @@
 //! |---|---|
 //! | `geometry` | tables of any even number of buckets; a hash's fingerprint and its two buckets |
 //! | `width` | a bucket as one word, for every width of fingerprint |
-//! | `bucket` | a bucket's two *overflow flags*, for even and for odd fingerprints: whether such keys with this primary bucket can be in their alternate bucket, encoded by the order of the bucket's four slots |
+//! | `bucket` | a bucket's two *overflow flags*, one for even and one for odd fingerprints: whether keys with this primary bucket and such a fingerprint can be in their alternate bucket. The order of the bucket's four slots encodes the flags |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
-//! | `evict` | inserts keys, and makes room for those whose buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
+//! | `evict` | inserts and removes keys; makes room for keys whose two buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
 //! | `bulk` | inserts of many keys: as a bulk build, in blocks of sixteen keys, or key by key |
 //! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
 //! | `overflow` | the overflow area: the few fingerprints for which the table has no room |

@@ -212,7 +212,7 @@ fn insert_within(
 }
 
 #[test]
-fn windows_refuse_what_is_not_in_them() {
+fn windows_refuse_outside_keys_too_few_bits_and_no_buckets() {
     let geometry = shape(1_000, 16);
     for isa in vector_sets() {
         let kernels = Kernels::of(&geometry, isa);

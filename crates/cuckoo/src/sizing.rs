@@ -52,8 +52,8 @@ fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
     (load.unwrap_or_else(|| planned_load(buckets)) * (buckets * SLOTS) as f64) as u64
 }
 
-/// The number of buckets of the smallest table that is planned for `keys` keys; `u64::MAX` if 64 bits cannot hold that
-/// number.
+/// The number of buckets of the smallest table that is planned for `keys` keys, but at most 2^62. No table has more
+/// than [`MAX_BUCKETS`].
 pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     let even = |load: f64| {
         let slots = libm::ceil(keys as f64 / load) as u64;

@@ -65,8 +65,8 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     files.iter().filter_map(|file| fs::read(file).ok()).collect()
 }
 
-/// Returns an input: up to 399 random bytes, or a seed with changes. Half of the changed seeds have one change, a quarter
-/// have two, and so on up to eight.
+/// Returns an input: up to 399 random bytes, or a seed with changes. Half of the changed seeds have one change, a
+/// quarter have two, and so on up to eight.
 fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
     if seeds.is_empty() || random.below(3) == 0 {
         return (0..random.below(400)).map(|_| random.word() as u8).collect();

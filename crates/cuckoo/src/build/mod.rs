@@ -112,7 +112,8 @@ struct Units {
 /// The outcome of a unit or of a window.
 #[derive(Debug, Default)]
 struct Done {
-    /// The number of keys that the unit or window adds to the filter, including those in `left`. `None` if it failed.
+    /// The number of keys that a unit adds to the filter, including those in `left`; 0 for a window, since the units
+    /// have counted its keys. `None` if the unit or window failed.
     kept: Option<u64>,
     /// The fingerprints for which the unit or window had no room, each with one of its two buckets.
     left: Vec<u64>,
@@ -382,7 +383,7 @@ fn pair_bytes_log2(geometry: &Geometry) -> u32 {
     geometry.fingerprint_bits.next_power_of_two().trailing_zeros()
 }
 
-/// Those of the fingerprints left by the units whose bucket is in the range `buckets`. `None` if there is no memory.
+/// The fingerprints that `units` left and whose bucket is in the range `buckets`. `None` if there is no memory.
 fn left_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
     let within = |entry: &&u64| buckets.contains(&(Entry::from_word(**entry).bucket as usize));
     let left = || units.iter().flat_map(|unit| &unit.left).filter(within);

@@ -1,4 +1,4 @@
-//! Batches into a highly loaded table: random-walk eviction in lockstep.
+//! Inserts batches. Random-walk eviction in lockstep makes room for the keys whose two buckets are full.
 //!
 //! A batch is inserted in blocks of sixteen keys. In each block, the keys whose primary bucket has room go there first.
 //! Then those of the other keys whose alternate bucket has room go there. The keys that are left have two full buckets,
@@ -113,7 +113,7 @@ impl Parts<'_> {
     }
 
     /// Starts and advances chains until no key is queued and, if `to_the_end`, no chain is active. Fails if there is no
-    /// room for a key; then that key and those behind it are still queued, and no chain is active.
+    /// room for a key; then that key and the keys after it are still queued, and no chain is active.
     #[inline(always)]
     fn evict<W: Width, K: EvictionKernel<W>>(
         &mut self,

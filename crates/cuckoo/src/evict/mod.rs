@@ -6,9 +6,9 @@
 //! | [`batch`] | batches | random-walk eviction chains, sixteen in lockstep, over the whole table |
 //! | [`window`] | bulk builds | such chains, sixteen in lockstep, within a stretch of the table that one thread owns |
 //!
-//! [`parts`] inserts single keys, including those for which a batch or a build has no other room. `kernel::insert` does
-//! the steps of `batch` and `window` in vectors; `scalar_lanes` does those of `batch` lane by lane, and `window` has
-//! its own steps lane by lane.
+//! [`parts`] removes single keys, and inserts them, including those for which a batch or a build has no other room.
+//! `kernel::insert` does the steps of `batch` and `window` in vectors; `scalar_lanes` does the steps of `batch` lane by
+//! lane, and `window` has its own steps lane by lane.
 
 pub(crate) mod batch;
 pub(crate) mod full_buckets;
