@@ -12,9 +12,10 @@ pub(crate) struct Stopwatch {
     on_processor: Option<Duration>,
 }
 
-/// The time of a section. The fields are described for laps of a [`Stopwatch`]. In the laps of
-/// subjects in the engine's groups, and in those of simulated runs, which have no stopwatch, `busy` is the whole
-/// wall-clock time.
+/// The time of a section. The fields are described for laps of a [`Stopwatch`]. Subjects in the engine's groups, and
+/// simulated runs, have no stopwatch: in their laps, `busy` is the whole wall-clock time. In the engine's groups,
+/// `waited` is then the average time that a thread waited for a processor, or 0 if the system does not report it. In
+/// simulated runs, `waited` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
     /// Processor time on Linux; wall-clock time on every other system.

@@ -1,5 +1,5 @@
-//! Writes to standard output and standard error. It is not a failure if a reader such as `head` has closed the pipe. It
-//! is a failure if the disk is full.
+//! Writes to standard output and standard error. If standard output cannot be written, for example because the disk is
+//! full, this is a failure, unless a reader such as `head` has closed the pipe. Failures of standard error are ignored.
 
 use crate::base::failure::bad_input;
 use anyhow::Result;

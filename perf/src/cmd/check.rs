@@ -37,13 +37,14 @@ const TPCH_SCALE: f64 = 0.001;
 const SLOTS: usize = 4096;
 const LOADS: [u32; 3] = [1, 75, 95];
 
-/// Runs the cases and prints their number. The first wrong answer ends the run with an error.
+/// Runs the cases and prints the number that [`check`] returns. The first wrong answer ends the run with an error.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let cases = check(usable_isa(arguments.isa)?)?;
     say!("{cases} cases checked: every answer right")
 }
 
-/// Runs the cases; returns the number of rows, strategies and figures of the textbook's experiments.
+/// Runs the cases. Returns the number of results: rows, choices of the engine's strategies
+/// ([`Choice`](crate::model::Choice)), and results of the textbook's experiments.
 fn check(isa: Option<Isa>) -> Result<usize> {
     let results = Results::new(Environment::observe(isa));
     let mut session = Session::new(

@@ -163,7 +163,8 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
 }
 
 /// Returns a lower bound of the bytes of a filter for `keys` keys. If the size is given as a false-positive rate, this
-/// is one byte per key: at the rates that are measured, every kind takes more.
+/// is one byte per key: at the rates of the harness's own cases, every kind takes more. A file of `--cases` can give a
+/// higher rate, at which a filter can take less than this.
 fn least_bytes(sizing: Sizing, keys: usize) -> u64 {
     let bytes_of = |count: usize, bits: usize| (count as u64).saturating_mul(bits as u64) / 8;
     match sizing {

@@ -44,8 +44,9 @@ impl Caches {
         read_caches()
     }
 
-    /// The smallest level of memory that holds `bytes` bytes: L1, L2, LLC or DRAM. `None` if it depends on an unknown
-    /// size of L1 or L2. If the size of L3 is unknown, the level beyond L2 is DRAM.
+    /// The smallest level of memory that holds `bytes` bytes: L1, L2, LLC or DRAM. `None` if the size of L1 is unknown,
+    /// or if `bytes` exceeds L1 and the size of L2 is unknown. If the size of L3 is unknown, the level beyond L2 is
+    /// DRAM.
     pub(crate) fn regime(&self, bytes: u64) -> Option<&'static str> {
         if bytes <= self.l1d? {
             Some("L1")

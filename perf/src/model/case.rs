@@ -30,7 +30,8 @@ pub(crate) struct Case {
     /// The rule that determines which probes are keys; `None` if the operation has no probes.
     pub(crate) workload: Option<Workload>,
     pub(crate) calls: Calls,
-    /// The number of keys for which the filter is sized.
+    /// The number of keys that the filter is meant to hold. The filter is sized for this number, unless `sizing` gives
+    /// a number of bytes or slots.
     pub(crate) keys: u64,
     pub(crate) input: Input,
     pub(crate) threads: u32,

@@ -12,7 +12,8 @@ pub(super) struct Refusal {
     pub(super) error: io::Error,
 }
 
-/// Describes all refusals in one line: the names of the events that have the same reason, and then this reason.
+/// Describes all refusals in one line: for each reason, the names of the events that were refused for it, and then the
+/// reason. If all events were refused for one reason, the line is only this reason.
 pub(super) fn describe(refusals: &[Refusal]) -> String {
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
     describe_with(refusals, paranoid.as_deref().map(str::trim))

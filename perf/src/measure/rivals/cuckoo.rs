@@ -24,7 +24,7 @@ pub(super) trait Crate: Sized + 'static {
     /// The number of fingerprints held: one per inserted key.
     fn held(&self) -> usize;
 
-    /// Bytes of the table.
+    /// Bytes of the table, as the crate reports them: `cuckoofilter` includes the size of the filter's other fields.
     fn bytes(&self) -> usize;
 
     /// The probability that two keys have the same fingerprint. It depends on how the crate replaces the fingerprint
@@ -68,7 +68,8 @@ impl<C: Crate> Subject for Cuckoo<C> {
     }
 
     /// The probability that at least one of the used slots in two buckets holds the key's fingerprint. In some crates,
-    /// the mark of empty slots makes one fingerprint more frequent. The equations of these crates ignore this effect.
+    /// the mark of empty slots makes one fingerprint more frequent. [`Crate::collision`] includes this effect; the
+    /// equations in these crates ignore it.
     ///
     /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than
     /// Bloom", CoNEXT 2014, section 5.1.
