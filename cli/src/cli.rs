@@ -61,8 +61,9 @@ Keys:
 Number of keys:
   With --keys, inputs are read once. Without --keys, inputs that are all regular files of lines are read twice:
   the first time to count the lines. Other inputs are read once, and the hashes of their keys are kept, 8 bytes
-  each. If there are fewer than 16,777,216 hashes, they stay in memory; otherwise all of them are written to an
-  unnamed temporary file in the folder TMPDIR. A repeated key counts each time.
+  each. If there are fewer than 16,777,216 hashes, they stay in memory; otherwise all of them are written to a
+  temporary file (on Unix, one without a name) in the folder that the variable TMPDIR names, or else in the system's
+  temporary folder. A repeated key counts each time.
 
   If there are more keys than --keys, the false-positive rate of a Bloom filter rises. If the expected rate is then
   above --fpr, a warning gives it. Filters of the kinds quotient, cache-line-quotient and cuckoo can become full: an

@@ -14,7 +14,7 @@ pub(crate) enum Failure {
     Read { name: String, line: Option<u64>, why: Unreadable },
     /// A filter of this kind cannot have the requested parameters.
     Spec { kind: FilterKind, error: SpecError },
-    /// The filter has no room for a key.
+    /// The filter has no room for a key, or the system refused memory that the insert of the key needs.
     Full { name: String, at: Position, error: Full },
     /// The file is not a filter that this program can read: it is something else, damaged or of a later version, or its
     /// keys were hashed with a secret key.
@@ -30,13 +30,14 @@ pub(crate) enum Failure {
     Parquet { name: String, error: ParquetFailure },
     /// The output could not be written.
     Write { name: String, error: io::Error },
-    /// Hashes could not be kept in a temporary file.
+    /// Hashes could not be written to a temporary file, or not be read back from it.
     Spool { error: io::Error },
     /// A key on the command line is not a number of the key type.
     Argument { key: String, error: NotNumber },
-    /// The arguments are invalid or contradict each other.
+    /// The arguments are invalid or contradict each other. Also has the messages of errors that have no variant of their
+    /// own.
     Usage(String),
-    /// Threads could not be started.
+    /// The number of threads is out of range, or the system refused to start a thread.
     Engine(EngineError),
 }
 

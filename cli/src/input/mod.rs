@@ -111,7 +111,7 @@ impl Input {
 
 impl Inputs {
     /// The inputs with the given paths. The path `-` stands for standard input, and so does an empty list. Missing
-    /// files, directories and unreadable files are refused before anything is read.
+    /// files, directories and regular files that cannot be opened are refused before anything is read.
     pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let inputs: Vec<Input> = if paths.is_empty() {
             vec![Input::Stdin]

@@ -121,7 +121,7 @@ fn interrupted_merges_and_folds_leave_only_the_old_file() {
 }
 
 #[test]
-fn a_filter_is_read_from_a_pipe_to_its_end_and_no_further() {
+fn a_pipe_with_fewer_or_more_bytes_than_a_filter_is_refused() {
     let folder = Folder::new();
     folder.write("words", lines(1_000));
     folder.run(["build", "-o", "filter", "words"]).silent();

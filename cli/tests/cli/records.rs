@@ -106,7 +106,7 @@ fn errors_name_the_file_and_the_line() {
 }
 
 #[test]
-fn a_full_filter_names_the_line_of_the_record() {
+fn a_full_filter_names_the_line_or_the_number_of_the_record() {
     let folder = Folder::new();
     // Each record takes two lines.
     let mut table = String::from("word,note\n");

@@ -1,4 +1,4 @@
-//! Reads the footer, the magic number at the beginning and the filters of a Parquet file, but not its pages.
+//! Reads the footer, the magic number at the beginning and the filters of a Parquet file, and decodes no pages.
 
 use crate::failure::{Failure, ParquetFailure, Unreadable};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
@@ -13,7 +13,7 @@ const MAGIC_BYTES: u64 = 4;
 /// The size of the tail, which ends a file: the length of the footer in 4 bytes, and the magic number.
 const TAIL_BYTES: u64 = 8;
 /// The number of bytes to read first if the footer does not give a filter's length. They hold the filter's header,
-/// which gives the length: `trommel_parquet` refuses longer headers.
+/// which gives the length (`trommel_parquet` refuses longer headers), and can include bytes that follow the filter.
 const HEADER_BYTES: u64 = 4096;
 
 pub(super) struct ParquetFile {
@@ -114,7 +114,8 @@ impl ParquetFile {
     }
 }
 
-/// Reads the magic number at the beginning, the footer and the tail of a file of `bytes` bytes.
+/// Reads the magic number at the beginning, the footer and the tail of a file of `bytes` bytes; all bytes if these are
+/// fewer than the magic number and the tail have.
 fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut ends = Vec::new();
     if bytes < MAGIC_BYTES + TAIL_BYTES {
