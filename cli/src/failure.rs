@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use trommel::engine::EngineError;
 use trommel::error::FoldError;
+use trommel::error::WhyFull;
 use trommel::{FilterKind, FormatError, Full, MergeError, SpecError};
 
 /// An error that ends the program with exit code 2. Its message is one line. If the error concerns a file, the message
@@ -126,6 +127,9 @@ impl fmt::Display for Failure {
             Self::Read { name, line: Some(line), why } => write!(f, "{name}: line {line}: {why}"),
             Self::Read { name, line: None, why } => write!(f, "{name}: {why}"),
             Self::Spec { kind, error } => write!(f, "cannot make this {kind} filter: {error}"),
+            Self::Full { name, at, error } if error.why != WhyFull::Slots => {
+                write!(f, "{name}: {at}: {error}")
+            }
             Self::Full { name, at, error } => write!(
                 f,
                 "{name}: {at}: the filter is full, with {} keys in {} slots: use a larger --keys",
