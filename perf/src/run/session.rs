@@ -549,7 +549,7 @@ pub(crate) const fn steps_of(groups: usize) -> usize {
 /// The number of keys that one call inserts while a filter is filled. This bounds the memory for hashes.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
-/// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
+/// The most keys that cases of inserts and builds insert. In these cases, a filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
