@@ -82,8 +82,8 @@ fn measure<P>(
     println!("| {name} | {one:.1} | {many:.1} | {:.2} |", one / many);
 }
 
-/// Makes [`FILTERS`] filters, which are copies of sixteen. The sizes of the sixteen differ, so that a key is not at the
-/// same offset in all tables.
+/// Makes [`FILTERS`] filters, which are copies of sixteen. The sixteen have different numbers of keys, so that a key is
+/// not at the same offset in all tables.
 fn copies(filter: impl Fn(&[KeyHash]) -> Vec<u8>) -> Vec<Vec<u8>> {
     let keys = hashes(1, KEYS);
     let sixteen: Vec<Vec<u8>> = (0..16).map(|i| filter(&keys[..KEYS - i * 2_500])).collect();

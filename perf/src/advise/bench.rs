@@ -50,7 +50,7 @@ pub(super) struct Bench {
     /// The filters that are kept, by the index of the offer.
     built: HashMap<usize, Rc<AnyFilter>>,
     built_bytes: u64,
-    /// The bytes of filters that may be kept in `built`.
+    /// The most bytes that the filters in `built` are allowed to take together.
     most_kept: u64,
     meter: Meter,
 }

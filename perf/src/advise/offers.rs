@@ -87,7 +87,7 @@ const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
 /// The loads, besides the default of the kind, for which each kind of filter with slots is planned.
 const LOADS: [f64; 2] = [0.8, 0.5];
 /// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
-/// false-positive rate, and filters of up to one cache line, can have more.
+/// false-positive rate or by slot width and load, and filters of up to one cache line, can have more.
 const MOST_BITS: u128 = 48;
 /// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. That rate is
 /// increased by this share before a filter is built for it, so that rounding does not make it unreachable too.

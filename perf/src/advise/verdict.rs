@@ -39,7 +39,7 @@ pub(crate) struct Ranked {
     pub(crate) fpr: f64,
     pub(crate) lookup_ns: f64,
     pub(crate) overhead_ns: f64,
-    /// `overhead_ns` divided by the lowest cost. The cost of using no filter is one of those compared.
+    /// `overhead_ns` divided by the lowest cost, which can be the cost of using no filter.
     pub(crate) times_best: f64,
     pub(crate) basis: Basis,
 }

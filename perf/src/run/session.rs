@@ -549,13 +549,14 @@ pub(crate) const fn steps_of(groups: usize) -> usize {
 /// The number of keys that one call inserts while a filter is filled. This bounds the memory for hashes.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
-/// The most keys that cases of inserts and builds insert. A filter of 1 GiB is only partly filled.
+/// The most keys that cases of inserts and builds insert. In these cases, a filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
-/// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If a filter of the group is larger than
-/// [`LARGE_FILTER_BYTES`], all cases of the group have [`MOST_PROBES`], because fewer probes would read only a small
-/// part of the cache lines of that filter. The run can have a lower bound for all cases: `Effort::most_probes`.
+/// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If one of the filters that are filled
+/// together is larger than [`LARGE_FILTER_BYTES`], all cases of these filters without hashing have [`MOST_PROBES`],
+/// because fewer probes would read only a small part of the cache lines of that filter. The run can have a lower bound
+/// for all cases: `Effort::most_probes`.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

@@ -327,7 +327,7 @@ fn access_ways(results: &Results) -> Vec<Series> {
 }
 
 /// Returns the roofline, with one series per way of reading, and the cache lines per second that batched lookups of
-/// present keys read in each of our filters, over the size of the working set.
+/// present keys read in each of our filters but counting filters, over the size of the working set.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);

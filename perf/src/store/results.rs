@@ -292,7 +292,7 @@ impl Results {
         for point in &self.roofline {
             if point.bytes == 0 || !point.by_access().iter().all(|(_, speed)| is_positive(*speed)) {
                 return Err(format!(
-                    "a roofline speed at {} bytes is not a positive number",
+                    "a size or a speed of the roofline at {} bytes is not a positive number",
                     point.bytes
                 ));
             }

@@ -1,4 +1,5 @@
-//! Claims about hashers: the frozen bytes contain them, another seed gives other answers, and the filter uses its own.
+//! Claims about hashers: the frozen bytes state the hash function and the seed, another seed gives other answers, and a
+//! filter hashes keys with its own hasher.
 
 use super::{answers, fill};
 use crate::stats::assert_binomial;

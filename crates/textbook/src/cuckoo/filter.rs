@@ -18,7 +18,8 @@ use trommel_base::{
 /// Cost: a lookup reads one or two buckets; an insert reads two, and one more for each kick.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT 2014. As in
-/// the paper, fingerprints are 1 to `2^f − 1`, since 0 marks a free entry. Here all of these values are equally likely.
+/// the paper, fingerprints are 1 to `2^f − 1`, since 0 marks a free entry. Here all of these values are almost equally
+/// likely.
 ///
 /// Limits: a table for `n` keys needs fingerprints of about `log2(n) / (2b)` bits or more, or else too many
 /// keys share both buckets (section 4). Such a table reaches the loads of the paper: 50 %, 84 % and 95 %

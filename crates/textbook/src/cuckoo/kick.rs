@@ -51,7 +51,7 @@ impl Buckets {
     /// of `bucket`. If the insert needs more kicks than are allowed, it moves every fingerprint back to its entry and
     /// returns false.
     ///
-    /// Cost: reads two buckets, and one more per kick; undoing the kicks costs one write per kick.
+    /// Cost: reads at most two buckets, and one more per kick; undoing the kicks costs one write per kick.
     ///
     /// Source: Fan et al., CoNEXT 2014, algorithm 1, which does not undo its kicks.
     ///

@@ -31,7 +31,7 @@ pub fn full_rate(bucket_entries: u32, fingerprint_bits: u32) -> f64 {
 /// ```
 ///
 /// # Errors
-/// [`SpecError::FprOutOfRange`] if `fpr` is not between 0 and 1; [`SpecError::Parameter`] if
+/// [`SpecError::FprOutOfRange`] unless `fpr` is strictly between 0 and 1; [`SpecError::Parameter`] if
 /// `bucket_entries` is not 1 to 8; [`SpecError::FprUnreachable`] if the fingerprint would be too long.
 pub fn fingerprint_bits_for(bucket_entries: u32, fpr: f64) -> Result<u32, SpecError> {
     if !(fpr > 0.0 && fpr < 1.0) {
@@ -86,7 +86,7 @@ impl Shape {
         hash.raw() >> (u64::BITS - self.bucket_bits)
     }
 
-    /// The fingerprint: the lower half of the hash, mapped evenly to `1..2^f`.
+    /// The fingerprint: the lower half of the hash, mapped almost evenly to `1..2^f`.
     pub(super) fn fingerprint_of(self, hash: KeyHash) -> u32 {
         1 + reduce(hash.raw() << 32, self.fingerprints()) as u32
     }

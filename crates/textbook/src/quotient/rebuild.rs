@@ -10,7 +10,7 @@ use trommel_base::{Full, Incompatible, SpecError};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RebuildError {
-    /// The fingerprints of the two filters are not comparable.
+    /// The filters differ in fingerprint width, hash function or seed, or one is a set and the other a multiset.
     Incompatible(Incompatible),
     /// The new table's widths are not allowed, or there is no memory for the table.
     Spec(SpecError),

@@ -18,7 +18,7 @@ pub const MAX_REMAINDER_BITS: u32 = u64::BITS - Slot::METADATA_BITS;
 /// ```
 ///
 /// # Errors
-/// [`SpecError::FprOutOfRange`] if `fpr` is not between 0 and 1; [`SpecError::Parameter`] if
+/// [`SpecError::FprOutOfRange`] unless `fpr` is strictly between 0 and 1; [`SpecError::Parameter`] if
 /// `quotient_bits` is not 1 to 40; [`SpecError::FprUnreachable`] if the remainder would be too long.
 pub fn remainder_bits_for(keys: usize, quotient_bits: u32, fpr: f64) -> Result<u32, SpecError> {
     if !(fpr > 0.0 && fpr < 1.0) {

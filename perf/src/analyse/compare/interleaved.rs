@@ -7,7 +7,7 @@
 //! from the rivals of the case's own group: a round of the old run is compared with a round of the new run in which the
 //! rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the rivals is
 //! divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as slower or
-//! faster. With one drift for whole runs, it had been 256.
+//! faster. With one drift for whole runs, 256 cases were.
 
 use super::alike::{Alike, Control};
 use super::runs::{Attempt, Pair};

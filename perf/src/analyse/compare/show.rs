@@ -8,8 +8,8 @@ use crate::base::table::{Line, Table};
 use std::fmt;
 
 impl Comparison {
-    /// The comparison as text. Unless `shows_all`, it has only notable cases ([`Case::is_notable`]) and established
-    /// drifts.
+    /// The comparison as text. Unless `shows_all` is set, the text leaves out cases that are not notable
+    /// ([`Case::is_notable`]) and drifts that are not established.
     pub(crate) fn to_terminal(&self, shows_all: bool) -> String {
         let mut parts: Vec<String> = self.forced.iter().map(|it| format!("FORCED: {it}")).collect();
         parts.extend(self.notes.iter().map(|note| format!("note: {note}")));

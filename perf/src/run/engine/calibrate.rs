@@ -2,7 +2,8 @@
 //!
 //! The costs of memory accesses are measured on one thread, by its processor time, with each strategy forced:
 //!
-//! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`];
+//! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`], without
+//!   those that are too large for the machine (see [`Extent`]);
 //! - *grouped*, keys grouped by piece of the table (the strategy `Partitioned`): batches in one table, with the numbers
 //!   of accesses per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
 //!

@@ -7,7 +7,7 @@
 //! | [`threads`] | starts engines, and threads for rivals and shared filters |
 //! | [`runner`] | builds and calls our filters and rivals through one trait |
 //! | [`rows`] | verifies the cases of a group and times them interleaved |
-//! | [`strategies`] | times both strategies by size, density and threads, and records which one the cost model picks |
+//! | [`strategies`] | times both strategies by size, keys per cache line and threads; records the model's choices |
 //! | [`mod@calibrate`], [`calibration`] | measure and store the constants of the cost model |
 //! | [`shared`] | Bloom filters into which several threads insert |
 //! | [`wall`], [`peak`] | measure wall-clock time and peak memory |

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_is_measured_if_it_is_named_or_the_run_is_not_quick() {
+    fn a_selection_decides_which_groups_and_points_of_the_engine_are_measured() {
         let quick = Selection { quick: true, ..Selection::default() };
         assert!(quick.engine_groups().is_empty());
         let usual = Selection::default();

@@ -201,7 +201,8 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The pace of a point: half a second per operation, or longer if three rounds take longer.
+/// The pace of a point: up to 51 rounds in half a second per operation, but at least three rounds, however long they
+/// take.
 pub(crate) const PACE: Pace =
     Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
 

@@ -1,4 +1,4 @@
-//! Summarizes the rows in sentences. Each speed or ratio that comes from one row links to it.
+//! Summarizes the rows in sentences. Each speed or ratio of a row that a sentence names links to that row.
 
 use super::{cases, escape, heading};
 use crate::analyse::rival::{ratio, rival_of};

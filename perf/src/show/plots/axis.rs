@@ -40,7 +40,7 @@ impl Scale {
     }
 }
 
-/// The most labels of a linear axis, and of an axis of steps.
+/// The most intervals between the labels of a linear axis, and of an axis of steps.
 const LINEAR_LABELS: f64 = 8.0;
 const STEP_LABELS: f64 = 4.0;
 /// The most rows that are labelled after the first one.
