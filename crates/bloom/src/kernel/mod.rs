@@ -32,9 +32,8 @@ use trommel_simd::Isa;
 /// ten keys (on Sapphire Rapids, in split blocks in L1, a batch of eight keys takes 4.9 ns per key with the pipeline
 /// and 2.3 ns without).
 const SHORTEST_BATCH: usize = 16;
-/// The same limit for a table that fits into L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up
-/// one by one took 0.55 to 0.75 times as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long
-/// in a table of 60 MB.
+/// The same limit for a table that fits into L2. On a Zen 4 core, looking 24 keys up one by one took 0.55 to 0.75 times
+/// as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long in a table of 60 MB.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
