@@ -112,7 +112,9 @@ impl<L: Layout> Quotient<L> {
     ///
     /// Unless the new number of slots is the original one times a power of two, every insert, lookup, count and removal
     /// first replaces the key's hash by a number that the hash's fingerprint determines, which costs two
-    /// multiplications. (A filter that was built with `fingerprint_bits` does this at nearly every size.)
+    /// multiplications. (A filter that was built with `fingerprint_bits` does this at nearly every size. A
+    /// [`CacheLineQuotient`](crate::CacheLineQuotient) that was only doubled compares each hash's fingerprint with the
+    /// reserved ones, which costs one multiplication.)
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
