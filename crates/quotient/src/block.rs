@@ -16,7 +16,7 @@ use trommel_simd::Isa;
 
 impl<L: Layout> BlockTable for Quotient<L> {
     /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`, without padding and without
-    /// the overhang, which is the slots behind the last quotient's.
+    /// the overhang (the slots after the last quotient's slot).
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let narrowest =
             if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { *L::REMAINDER_BITS.start() };

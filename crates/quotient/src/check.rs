@@ -91,7 +91,8 @@ fn check_blocks<L: Layout, W: Words>(
         if words.rank(occupieds, quotients.min(64) as u32) != occupieds.count_ones() {
             return Err(impossible("occupieds", block));
         }
-        // At most 64 runs end in a block, so any larger number of open runs makes no difference.
+        // At most 64 runs end in a block, so all numbers of open runs above 64 have the same effect. All numbers from
+        // 100 on are replaced by 100, so that they fit 32 bits.
         let free = words.balanced(occupieds, runends << 1, open.min(100) as u32) & slots;
         if free & runends != 0 {
             return Err(impossible("runends", block));

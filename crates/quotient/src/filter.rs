@@ -192,8 +192,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.geometry
     }
 
-    /// The number of fingerprints held, divided by [`Geometry::slots`]. It can exceed 1, since a table has a few more
-    /// slots behind the last quotient.
+    /// The number of fingerprints held, divided by [`Geometry::slots`]. It can exceed 1, since a table has more slots
+    /// after the last quotient's slot (see [`Geometry::blocks`]).
     ///
     /// ```
     /// use trommel::{Insert, QuotientFilter};
@@ -250,9 +250,10 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.table.as_ref()
     }
 
-    /// The false-positive rate that a filter of this geometry has with `keys` distinct keys. A filter that is built for
-    /// a false-positive rate is sized by this equation. (If it is also built with `fingerprint_bits`, it is sized by
-    /// the upper bound `keys / 2^fingerprint_bits`.)
+    /// The false-positive rate that a filter of this geometry has with `keys` distinct keys:
+    /// `1 − e^(−keys / fingerprints)`. For a [`CacheLineQuotient`], `keys` is first multiplied by 258/256, the mean
+    /// effect of its reserved remainder. A filter that is built for a false-positive rate is sized by this equation.
+    /// (If it is also built with `fingerprint_bits`, it is sized by the upper bound `keys / 2^fingerprint_bits`.)
     ///
     /// ```
     /// use trommel::QuotientFilter;

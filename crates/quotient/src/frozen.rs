@@ -120,8 +120,9 @@ impl<'a, L: Layout> Quotient<L, &'a [u8]> {
 
     /// A zero-copy view of bytes that were verified before. The table's checksum is not computed, and the remainders
     /// are not checked. The table's metadata (occupieds, runends and offsets, see [`Layout`]) and its padding are
-    /// checked in full. So even on damaged bytes, a lookup stays within the table and ends. With remainders of 4 to 8
-    /// bits, a third to a fifth of the table is checked. See [`container::parse_trusted`].
+    /// checked in full. So even on damaged bytes, a lookup stays within the table and ends. A third to a fifth of the
+    /// table is checked in a [`QuotientFilter`](crate::QuotientFilter) with remainders of 4 to 8 bits, and a fifth in a
+    /// [`CacheLineQuotient`](crate::CacheLineQuotient). See [`container::parse_trusted`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};

@@ -83,7 +83,8 @@ impl From<OutOfMemory> for ResizeError {
 
 impl<L: Layout> Quotient<L> {
     /// Doubles the number of slots, without the keys: the highest bit of every remainder becomes the lowest of its
-    /// quotient. The false-positive rate, `len / fingerprints`, does not change; it rises with every further key.
+    /// quotient. This does not change the false-positive rate, which depends on the number of keys and on
+    /// [`Geometry::fingerprints`]. The rate rises with every further key.
     ///
     /// Cost: one pass over the old table and one over the new; both are in memory meanwhile.
     ///
@@ -99,7 +100,7 @@ impl<L: Layout> Quotient<L> {
     ///
     /// # Errors
     /// [`ResizeError`]: `Fingerprint` if remainders have one bit left, `TooSmall` if the remainders of the last
-    /// quotients need more slots behind the last quotient's than the new table has, `TooLarge`, or `OutOfMemory`.
+    /// quotients need more slots after the last quotient's slot than the new table has, `TooLarge`, or `OutOfMemory`.
     pub fn grow(&mut self) -> Result<(), ResizeError> {
         self.resize_slots(self.geometry.slots.saturating_mul(2))
     }
@@ -111,7 +112,9 @@ impl<L: Layout> Quotient<L> {
     ///
     /// Unless the new number of slots is the original one times a power of two, every insert, lookup, count and removal
     /// first replaces the key's hash by a number that the hash's fingerprint determines, which costs two
-    /// multiplications. (A filter that was built with `fingerprint_bits` does this at nearly every size.)
+    /// multiplications. (A filter that was built with `fingerprint_bits` does this at nearly every size. A
+    /// [`CacheLineQuotient`](crate::CacheLineQuotient) that was only doubled compares each hash's fingerprint with the
+    /// reserved ones, which costs one multiplication.)
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -162,8 +165,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if the remainders of the last quotients need more slots behind the
-    /// last quotient's than the smaller table has.
+    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if the remainders of the last quotients need more slots after the
+    /// last quotient's slot than the smaller table has.
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
         let slots = self.slots_to_hold(usize::try_from(self.len).unwrap_or(usize::MAX));
         let now = self.geometry.table_bytes::<L>();
@@ -214,8 +217,8 @@ impl<L: Layout> Quotient<L> {
         }
         self.resize_slots(geometry.slots).map_err(|error| match error {
             ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
-            // The remainders of the last quotients can need more slots behind the last quotient's than a doubled table
-            // has.
+            // The remainders of the last quotients can need more slots after the last quotient's slot than a doubled
+            // table has.
             ResizeError::TooSmall { .. } => WhyFull::Slots,
             _ => WhyFull::Fingerprint,
         })

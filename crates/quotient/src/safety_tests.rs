@@ -2,7 +2,7 @@
 //! at a time, and a test must then fail.
 //!
 //! The tests that pass arguments of a wrong length use hash 0, whose home is the first slot. So without a check, the
-//! accesses stay within the table. The tests of accesses beyond the table have memory of their own behind it.
+//! accesses stay within the table. The tests of accesses beyond the table have memory of their own after it.
 
 use crate::filter::Quotient;
 use crate::geometry::Geometry;
@@ -155,7 +155,8 @@ impl Job for Seven {
     }
 }
 
-/// On x86-64 machines without AVX2, `run` panics. Miri has no AVX2, and reports a call of code that is compiled for it.
+/// On x86-64 machines without AVX2, `run` panics if the instruction set includes AVX2. Miri has no AVX2, and reports a
+/// call of code that is compiled for it.
 #[test]
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
@@ -172,7 +173,7 @@ fn hashes(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23))
 }
 
-/// The answer about a key whose run never ends does not depend on the memory behind the table.
+/// The answer about a key whose run never ends does not depend on the memory after the table.
 #[test]
 fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);
@@ -187,7 +188,7 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     for isa in Isa::available() {
         let kernels = Kernels::of::<LineBlock>(isa);
         for hash in [0, u64::MAX] {
-            // Behind the table is a line that ends the run, with the same remainder in all slots. In one of the 255
+            // After the table is a line that ends the run, with the same remainder in all slots. In one of the 255
             // iterations, this is the key's remainder.
             let mut answers = (1..=u8::MAX).map(|remainder| {
                 memory[len..len + 50].fill(remainder);
@@ -201,13 +202,13 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
             let first = answers.next().unwrap();
             assert!(
                 answers.all(|answer| answer == first),
-                "{isa}: the answer about hash {hash:x} depends on the memory behind the table"
+                "{isa}: the answer about hash {hash:x} depends on the memory after the table"
             );
         }
     }
 }
 
-/// Behind a table without a free slot is memory that looks like free slots.
+/// After a table without a free slot is memory that looks like free slots.
 #[test]
 fn inserts_find_no_free_slot_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);
@@ -225,7 +226,7 @@ fn inserts_find_no_free_slot_beyond_the_table() {
             assert!(!matches!(inserted, Ok(Ok(true))), "{isa}: a full table took a key");
             assert!(
                 memory[len..].iter().all(|byte| *byte == 0),
-                "{isa}: memory behind the table changed"
+                "{isa}: memory after the table changed"
             );
         }
     }
@@ -253,7 +254,7 @@ fn a_table_without_a_free_slot_is_full() {
 }
 
 /// A table of 16 slots has one block, and a kernel that reads the metadata of a block after it reads other bytes of the
-/// table. Here, these bytes would end the key's run behind the table.
+/// table. Here, these bytes would end the key's run after the end of the table.
 #[test]
 fn a_table_of_one_block_has_no_run_in_a_second() {
     let mut geometry = geometry::<WideBlock>(16);
@@ -274,12 +275,12 @@ fn a_table_of_one_block_has_no_run_in_a_second() {
             let batch = || kernels.contains_batch(&geometry, table, &[hash; KEYS], &mut words);
             (one.ok(), panics(batch), words)
         });
-        assert_eq!(answers[0], answers[1], "{isa}: the answer depends on memory behind the table");
+        assert_eq!(answers[0], answers[1], "{isa}: the answer depends on memory after the table");
     }
 }
 
 /// The last home is in the last block but one, and the run of its quotient begins in the last slot of the last block.
-/// The metadata of a block after it would end this run 30 slots behind the table.
+/// The metadata of a block after it would end this run in the 29th slot after the table.
 #[test]
 fn a_run_that_begins_in_the_last_slot_is_not_followed() {
     // The quotient of the run is not the first of its block.

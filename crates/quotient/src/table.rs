@@ -158,8 +158,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        // If a run ends at the end of the table, a remainder larger than all of the run belongs behind that end, and so
-        // does a remainder of a higher quotient.
+        // If a run ends at the end of the table, `from` is that end for a remainder larger than all of the run, and for
+        // a remainder of a higher quotient.
         if from >= self.end() {
             return None;
         }
@@ -292,7 +292,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         true
     }
 
-    /// Inserts a bit into the runends at `first`, and moves the bits from there to before `free` up by one. The bit at
+    /// Inserts a bit into the runends at `first`, and moves the bits of the slots `first..free` up by one. The bit at
     /// `free`, which is 0, is overwritten.
     #[inline(always)]
     fn insert_runend(&mut self, first: Position, free: Position, bit: bool) {

@@ -1,5 +1,5 @@
-//! Batches are inserted by region of the table. They make the same filter as single inserts, bit for bit: in empty
-//! filters, in filters that hold keys, and if the batch does not fit.
+//! Large batches are built, or inserted by region of the table. They make the same filter as single inserts, bit for
+//! bit: in empty filters, in filters that hold keys, and if the batch does not fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -56,7 +56,7 @@ impl<L: Layout> Maker<L> {
     }
 }
 
-/// Inserts hashes one by one, in their order, until one does not fit.
+/// Inserts hashes one by one, in their order, until one is refused.
 fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Result<(), Full> {
     for (i, hash) in hashes.iter().enumerate() {
         if let Err(full) = filter.insert_hash(*hash) {

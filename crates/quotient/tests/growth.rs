@@ -159,9 +159,9 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
     exhaust::<LineBlock>(50, None);
 }
 
-/// A doubled table can have fewer slots behind the last quotient than the table before, since the number of slots is
-/// rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack of slots,
-/// not of fingerprint bits.
+/// A doubled table can have fewer slots after the last quotient's slot than the table had before, since the number of
+/// slots is rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack of
+/// slots, not of fingerprint bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);

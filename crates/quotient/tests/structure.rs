@@ -35,7 +35,7 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// The number of slots of a table, including those behind the last quotient.
+/// The number of slots of a table, including those after the last quotient's slot.
 fn all_slots<L: Layout>(filter: &Quotient<L>) -> u64 {
     filter.geometry().blocks * u64::from(L::SLOTS)
 }

@@ -32,15 +32,14 @@ use trommel_simd::Isa;
 /// ten keys (on Sapphire Rapids, in split blocks in L1, a batch of eight keys takes 4.9 ns per key with the pipeline
 /// and 2.3 ns without).
 const SHORTEST_BATCH: usize = 16;
-/// The same limit for a table that fits into L2, where prefetching gains nothing. On a Zen 4 core, looking 24 keys up
-/// one by one took 0.55 to 0.75 times as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long
-/// in a table of 60 MB.
+/// The same limit for a table that fits into L2. On a Zen 4 core, looking 24 keys up one by one took 0.55 to 0.75 times
+/// as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long in a table of 60 MB.
 const SHORTEST_BATCH_IN_L2: usize = 32;
 
 /// The functions of one layout for batches, compiled for one instruction set.
 ///
 /// Code that calls the pointers must ensure that the machine has the instruction set, that the table has the length
-/// that the geometry says, and that there is an answer word for every 64 hashes, the last of which can be fewer.
+/// that the geometry says, and that there is an answer word for every 64 hashes and one for the rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchKernels {
     contains: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
@@ -70,8 +69,8 @@ impl<B: SingleKey> Kernels<B> {
     #[inline(always)]
     pub(crate) fn contains(&self, geometry: Geometry, table: &[u8], hash: KeyHash) -> bool {
         // SAFETY: `self.isa` is available, as `new` requires. Callers pass a geometry that fits the table's length:
-        // `Bloom::assemble` and `block_geometry` assert it, the geometry of a piece is computed from its length, and
-        // the table of a slice is cut to the length of the filter's.
+        // `Bloom::assemble` and `block_geometry` assert that, `bulk/blocked.rs` computes the geometry of a piece of the
+        // table from the piece's length, and `bulk/slices.rs` cuts its tables to the length of the filter's table.
         unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 

@@ -119,8 +119,8 @@ impl<L: Layout, T: Stored> Region<L, T> {
     }
 
     /// Stores the fingerprints of the region, which are those of all `shares`, in the slots where they belong. Returns
-    /// the number of fingerprints, without the copies that a set drops. `None` if [`MOST_CLUSTERED`] is
-    /// exceeded, if a fingerprint has too many copies, or if there is no memory.
+    /// the number of fingerprints, without the copies that a set drops. `None` if [`MOST_CLUSTERED`] is exceeded, if a
+    /// multiset has too many copies of a fingerprint, if [`Self::drop_copies`] gives up, or if there is no memory.
     #[inline(always)]
     pub(super) fn place<R: LocalFingerprint>(&mut self, shares: &[&[R]]) -> Option<usize> {
         let fingerprints = shares.iter().map(|share| share.len()).sum::<usize>();

@@ -15,8 +15,9 @@
 //! thousand is left to the algorithms of `table.rs`: it ends later, or runs of earlier blocks take the key's whole
 //! block and more.
 //!
-//! A run is compared in the same way for every width of remainders: from its first remainder on, eight bytes at a time
-//! are read as a word of packed fields (`places::Fields`).
+//! Lookups compare a run in the same way for every width of remainders: from the run's first remainder on, eight bytes
+//! at a time are read as a word of packed fields (`places::Fields`). Inserts compare remainders of 8 bits in vectors,
+//! and wider or narrower ones one by one.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

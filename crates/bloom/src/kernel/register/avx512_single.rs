@@ -92,7 +92,7 @@ unsafe fn pattern(geometry: Geometry, hash: u64) -> u64 {
             "vpmultishiftqb xmm0, {starts}, xmm0",
             "vpmovzxbq zmm0, xmm0",                      // a position in each lane
             "vpbroadcastq zmm1, qword ptr [rip + {one}]",
-            "vprolvq zmm0, zmm1, zmm0",                  // by the position modulo 64
+            "vprolvq zmm0, zmm1, zmm0",                  // 1, rotated by the position modulo 64
             "vextracti64x4 ymm1, zmm0, 1",               // and the or of all lanes
             "vpor ymm0, ymm0, ymm1",
             "vextracti128 xmm1, ymm0, 1",

@@ -226,7 +226,7 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
                 written += alive.count_ones() as usize;
             },
         );
-        // Clears what an earlier chunk has left behind the answers of the last group.
+        // Clears the eight bytes after the answers of the last group, where an earlier chunk can have left answers.
         let end = (groups + 8).min(answers.len());
         answers[groups..end].fill(0);
         written

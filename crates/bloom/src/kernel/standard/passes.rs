@@ -2,7 +2,7 @@
 //! not fit into L2. In such a table, a cache line that is not needed costs more than a pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
-//! keys are looked up one by one, each lookup costs a mispredicted branch and the loads behind it. A pass has no branch
+//! keys are looked up one by one, each lookup costs a mispredicted branch and the loads after it. A pass has no branch
 //! on a bit: it always writes the key to the list of keys that are left, and the next key overwrites it if a bit was
 //! clear. So the loads of many keys are in flight together. If nearly all keys are left after a pass, they are probably
 //! present, and the next pass tests all remaining bits.

@@ -289,7 +289,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             let key = _mm512_add_epi64(lanes, _mm512_set1_epi64((first + at) as i64));
             let to = continued.len;
             // SAFETY: before each block, the list has fewer than `BLOCK + RIPE` keys, and a block adds at most `BLOCK`.
-            // It has room for `3 * BLOCK`, so a whole vector fits behind them.
+            // It has room for `3 * BLOCK`, so a whole vector fits after the last of them.
             unsafe {
                 append(&mut continued.line, to, more, line);
                 append(&mut continued.start, to, more, next);

@@ -112,8 +112,8 @@ fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
-/// slots are in this order: the key's line is that of
-/// `first` or before it, `first` is `at` or before it, and `at` is `free` or before it.
+/// slots are in this order: the key's line is that of `first` or before it, `first` is `at` or before it, and `at` is
+/// `free` or before it.
 #[inline(always)]
 unsafe fn insert_at<M: Moves>(
     words: M,

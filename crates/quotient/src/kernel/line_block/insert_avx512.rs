@@ -131,8 +131,8 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
-/// slots are in this order: the key's line is that of
-/// `first` or before it, `first` is `at` or before it, and `at` is `free` or before it.
+/// slots are in this order: the key's line is that of `first` or before it, `first` is `at` or before it, and `at` is
+/// `free` or before it.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"

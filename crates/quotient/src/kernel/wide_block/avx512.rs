@@ -131,8 +131,9 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
     bmi2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
 }
 
-/// Computes the blocks, slots and remainders of hashes, eight at a time. The sum of two products of 32-bit numbers has
-/// the quotient in its high half, and the remainder in the highest bits of its low half.
+/// Computes the blocks, slots and remainders of hashes, eight at a time. Each half of a hash is multiplied by `slots`.
+/// The product of the high half, plus the high half of the other product, has the quotient in its high half and the
+/// remainder in the highest bits of its low half.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"

@@ -103,8 +103,8 @@ pub(super) unsafe fn insert<M: Moves>(
     }
     // This holds in every table that inserts make, but the soundness of writes must not rest on the table's content.
     assert!(place.at <= free);
-    // SAFETY: the checks above make sure that `free` is in the table and not before `place.at`; and `place.first` is
-    // not after `place.at`.
+    // SAFETY: the checks above make sure that `free` is in the table and not before `place.at`. `place` returns a
+    // `place.first` that is not before the key's home, and not after `place.at`.
     unsafe { insert_at(words, places, table, key, &place, free) };
     Ok(true)
 }
@@ -246,13 +246,14 @@ impl Places {
     }
 }
 
-/// Moves the remainders from `place.at` and the runends from `place.first`, both to before `free`, up by one slot, and
-/// stores the key's remainder at `place.at`. Increments the offsets of the blocks after the key's up to that of `free`,
-/// and marks the key's quotient as occupied.
+/// Moves the remainders in the slots `place.at..free` and the runends in the slots `place.first..free` up by one slot,
+/// and stores the key's remainder at `place.at`. Increments the offsets of the blocks after the key's block up to the
+/// block of `free`, unless an offset has its highest value. Marks the key's quotient as occupied.
 ///
 /// # Safety
-/// The caller must ensure that the table has the geometry's length, that all slots are in the table, and that `free` is
-/// not before the others.
+/// The caller must ensure that the table has the geometry's length, that the key's home, both slots of `place` and the
+/// slot `free` are in the table, and that they are in this order: the home, `place.first`, `place.at`, `free`.
+/// Neighbours in this order can be the same slot.
 #[inline(always)]
 unsafe fn insert_at<M: Moves>(
     words: M,

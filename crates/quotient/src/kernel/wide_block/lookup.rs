@@ -247,7 +247,8 @@ impl Batch<'_> {
                 let keys = located[ring::<W>(block)].iter().zip(&mut runs[ring::<W>(block)]);
                 let mut far = 0;
                 for (i, (key, run)) in keys.enumerate() {
-                    // SAFETY: `Places::of` checks that there is a block after a key's.
+                    // SAFETY: `Places::of` checks that there is a block after a key's. If the last block of keys is not
+                    // full, the other entries are homes of earlier keys, or the first slot.
                     let (found, is_far) = unsafe { self.places.run(words, table, *key) };
                     F::line(table.wrapping_add(found.at / 8));
                     *run = found;

@@ -125,7 +125,7 @@ impl Sample {
     }
 }
 
-/// Runs of lengths up to 70 that begin at every slot of a block, and so also end at every slot.
+/// Runs of 2 to 71 remainders that begin at every slot of a block, and so also end at every slot.
 #[test]
 fn kernels_agree_on_runs_that_end_at_every_slot() {
     for bits in [5, 8, 16, 31] {
