@@ -18,8 +18,8 @@ pub enum Strategy {
     Partitioned,
 }
 
-/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values: up to 4 GiB, or one byte less with addresses
-/// of 32 bits.
+/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values: up to 4 GiB, or one byte less with
+/// addresses of 32 bits.
 pub const TABLE_BYTES: [usize; 6] =
     [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, (1usize << 30).saturating_mul(4)];
 
