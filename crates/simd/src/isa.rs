@@ -291,7 +291,8 @@ fn detect(isa: Isa) -> bool {
     }
 }
 
-// Without the standard library, the processor is not queried: only the features that the target guarantees are used.
+// Without the standard library, a set is available only if the target guarantees its features. (Only `has_fp16` still
+// queries the processor.)
 #[cfg(all(target_arch = "x86_64", not(feature = "std")))]
 fn detect(isa: Isa) -> bool {
     let avx2 = cfg!(all(

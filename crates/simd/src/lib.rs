@@ -1,4 +1,4 @@
-//! The capabilities of the machine, and nothing about filters.
+//! The instruction sets and the second-level cache of the machine, prefetching, and operations on single words.
 //!
 //! - [`Isa`]: the instruction sets that the kernels of Trommel, the inner loops of its filters, are written for. On
 //!   x86-64 with the feature `std`, the best one is detected at run time. In all other cases, it is the best one that

@@ -72,7 +72,7 @@ enum Held {
 pub enum AccumulateError {
     /// The accumulators have different specs.
     Specs,
-    /// The filter could not be made or has no room for the keys, or memory for the hashes was refused.
+    /// The filter could not be made or has no room for the keys, or memory for hashes or inserts was refused.
     Build(BuildError),
     /// The filters did not merge.
     Merge(MergeError),
@@ -324,9 +324,10 @@ impl FilterAccumulator {
 
     /// Returns a filter of all keys. If the accumulator has made a filter, returns that filter, like
     /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter that is sized by these hashes instead of by
-    /// the spec's number of keys. That filter is no larger than these keys need, unless the spec sets a size in bytes
-    /// and no false-positive rate. A multiset or a counting filter, which counts the copies of a key, gets every copy,
-    /// and is made for the number of all hashes. Any other filter is made for the number of distinct hashes.
+    /// the spec's number of keys. That filter is no larger than the spec requires for these keys, unless the spec sets
+    /// a size in bytes and no false-positive rate. A multiset or a counting filter, which counts the copies of a key,
+    /// gets every copy, and is made for the number of all hashes. Any other filter is made for the number of distinct
+    /// hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};

@@ -3,7 +3,8 @@
 //! [`AnyFilter`](crate::AnyFilter) and the filter type of each kind read and write frozen bytes themselves. [`Frozen`]
 //! has the same methods for code that is generic over filters. [`FilterView`](crate::FilterView) borrows the bytes that
 //! it reads, and an [`OwnedView`] owns them. Some functions read a header without making a filter: [`parse`] and its
-//! variants check the bytes, and [`identity`] returns a number that tells frozen filters apart.
+//! variants check the header, the length and, unless the bytes are trusted, the checksum of the payload; [`identity`]
+//! returns a number that tells frozen filters apart.
 //!
 //! [docs/FORMAT.md][format] describes all bytes, and [promises][versions] that every later release reads them. Bytes
 //! with a version, kind, hash function or flag of a later release are refused with a

@@ -306,7 +306,8 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block.
+    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. The error for no
+    /// bytes at all can have another reason: [`FilterPolicy::build`] returns none if the system refuses all memory.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());

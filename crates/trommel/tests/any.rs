@@ -1,4 +1,4 @@
-//! Operations that only some kinds support, tried on all kinds.
+//! Operations and options of filters whose kind is chosen at run time, also those that only some kinds support.
 
 use trommel::error::{FoldError, WhyFull};
 use trommel::{
@@ -92,9 +92,10 @@ fn copies_are_counted_where_they_are_kept() {
     }
 }
 
-/// Kinds without slots refuse the options of slots. The error has the option's name.
+/// Every kind refuses the options that it does not have; the error has the option's name. Kinds with slots refuse loads
+/// that are not strictly between 0 and 1, and a cuckoo filter refuses fingerprints of other widths than its four.
 #[test]
-fn filters_without_slots_refuse_the_options_of_slots() {
+fn options_that_a_kind_lacks_and_values_that_are_not_allowed_are_refused() {
     for kind in FilterKind::ALL {
         let options: [(&str, FilterSpec); 5] = [
             ("load", spec(*kind).load(0.5)),

@@ -1,8 +1,9 @@
-//! `contains_many` gives the answers of single lookups, for filters of any kind, size and form.
+//! `contains_many` gives the answers of single lookups, for filters of every kind, and of several sizes and forms.
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
 
-/// Filters of every kind and several sizes, each with a seed of its own and filled with `0..keys`.
+/// Filters of every kind, each kind in one of four sizes. Each filter has a seed of its own, and is filled with
+/// `0..keys`.
 fn filters() -> Vec<AnyFilter> {
     let sizes = [1usize, 18, 700, 20_000];
     let mut filters = Vec::new();

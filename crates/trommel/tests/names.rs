@@ -1,6 +1,6 @@
 //! Uses the public names as programs outside this repository use them.
 //!
-//! Each function is such a program; most of the test is that it compiles.
+//! Each test but the last is such a program; most of the test is that it compiles.
 
 use std::error::Error;
 use trommel::error::WhyFull;
@@ -235,7 +235,7 @@ fn a_program_shares_filters_between_threads() -> Outcome {
 }
 
 #[test]
-fn errors_print_the_value_that_was_refused() {
+fn errors_print_the_refused_value_or_a_name_that_is_allowed() {
     fn message(error: &(dyn Error + Send + Sync + 'static)) -> String {
         error.to_string()
     }

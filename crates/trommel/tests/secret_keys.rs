@@ -134,7 +134,7 @@ fn each_type_of_filter_reads_its_bytes_with_the_key() {
 }
 
 #[test]
-fn the_key_is_neither_in_the_bytes_nor_in_what_debug_prints() {
+fn the_key_is_neither_in_the_header_nor_in_what_debug_prints() {
     let hasher = Hasher::siphash13(SECRET);
     let parts = [&SECRET[..], &SECRET[..8], &SECRET[8..]];
     let contains = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|at| at == part);

@@ -146,7 +146,7 @@ fn a_writer_that_fails_at_any_byte_has_the_bytes_before_it() {
 }
 
 #[test]
-fn every_kind_of_error_is_returned_at_once() {
+fn an_error_of_a_writer_is_returned_at_once() {
     for filter in filters() {
         for kind in ERRORS {
             for at in [0, 1, HEADER_BYTES, HEADER_BYTES + 1] {

@@ -19,8 +19,8 @@ fn select_bmi2(word: u64, n: u32) -> u32 {
 
 /// Calls [`rank_bmi2`].
 pub(crate) fn rank(word: u64, index: u32) -> u32 {
-    // SAFETY: this is reached only through `RankSelect::for_isa`, which checks that the machine has the instruction
-    // set, and that this is `Isa::Avx2` or one above it. These sets include POPCNT, BMI1 and BMI2.
+    // SAFETY: this function is reached only through `RankSelect::for_isa`, which checks that the machine has the
+    // instruction set, and that the set is `Isa::Avx2` or one above it. These sets include POPCNT, BMI1 and BMI2.
     unsafe { rank_bmi2(word, index) }
 }
 

@@ -18,8 +18,8 @@ pub enum Strategy {
     Partitioned,
 }
 
-/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values: up to 4 GiB, or one byte less with addresses
-/// of 32 bits.
+/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values: up to 4 GiB, or one byte less with
+/// addresses of 32 bits.
 pub const TABLE_BYTES: [usize; 6] =
     [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, (1usize << 30).saturating_mul(4)];
 
@@ -73,10 +73,10 @@ pub struct LineCost {
 pub struct CostModel {
     /// The cost of a lookup in a blocked filter.
     pub lookup: LineCost,
-    /// The cost of an insert into a blocked filter.
+    /// The cost of an insert into a blocked filter, or into a standard filter in which a key sets one bit.
     pub insert: LineCost,
-    /// The cost of each bit that an insert sets in a standard filter of two or more bits per key, and of each bit and
-    /// each counter in a counting filter.
+    /// The cost of each bit that an insert sets in a standard filter in which a key sets two or more bits, and of each
+    /// bit and each counter in a counting filter.
     pub insert_bit: LineCost,
     /// The cost of an insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,

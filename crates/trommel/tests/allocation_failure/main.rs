@@ -24,8 +24,7 @@
 //! - the start of an engine's threads, and work that an engine hands to them: the standard library and Rayon allocate
 //!   some hundred bytes per thread and call. Here, workers that run on the calling thread stand in for them;
 //! - the threads and queues of a `Stream`, the keys that it gathers, and the lines of `LineBatches`;
-//! - the text of some errors of `IntegerBatches`, and the panics of `ShardedFilter`;
-//! - the size of L2, which is read from the system once per process.
+//! - the text of some errors of `IntegerBatches`, and the panics of `ShardedFilter`.
 #![cfg(feature = "parallel")]
 
 mod allocator;
