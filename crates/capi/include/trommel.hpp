@@ -122,7 +122,7 @@ public:
         return trommel_policy_may_match_hash(handle_.get(), hash, block, len);
     }
 
-    // Throws error if no policy of this name can have built the block.
+    // Throws error if no policy of this name can have built the block, and if it is empty.
     void verify(const void *block, std::size_t len) const {
         detail::check(trommel_policy_verify(handle_.get(), block, len));
     }

@@ -2,21 +2,20 @@
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
 
-/// Filters of every kind, each kind in one of four sizes. Each filter has a seed of its own, and is filled with
-/// `0..keys`.
+/// Filters of every kind, each kind in four sizes. Each filter has a seed of its own, and is filled with `0..keys`.
 fn filters() -> Vec<AnyFilter> {
     let sizes = [1usize, 18, 700, 20_000];
-    let mut filters = Vec::new();
-    for (seed, keys) in (0..).zip(sizes.iter().cycle().take(60)) {
-        let kind = FilterKind::ALL[seed % FilterKind::ALL.len()];
-        let spec = FilterSpec::new(kind).keys(*keys).fpr(0.03).seed(seed as u64);
-        let mut filter = spec.build().unwrap();
-        for key in 0..*keys as u64 {
-            filter.insert(&key).unwrap();
-        }
-        filters.push(filter);
-    }
-    filters
+    let kinds = FilterKind::ALL.iter().flat_map(|kind| sizes.map(|keys| (*kind, keys)));
+    kinds
+        .zip(0..)
+        .map(|((kind, keys), seed)| {
+            let mut filter = FilterSpec::new(kind).keys(keys).fpr(0.03).seed(seed).build().unwrap();
+            for key in 0..keys as u64 {
+                filter.insert(&key).unwrap();
+            }
+            filter
+        })
+        .collect()
 }
 
 /// Present and absent keys for each filter, hashed with its seed.
