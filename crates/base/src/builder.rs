@@ -284,8 +284,10 @@ macro_rules! counting_setters {
 #[macro_export]
 macro_rules! slot_setters {
     () => {
-        /// The share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters. Only
-        /// quotient and cuckoo filters have this option.
+        /// The largest share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters
+        /// and in cache-line quotient filters for a false-positive rate that takes more slots. If bytes are given
+        /// without a false-positive rate, the filter can have more slots. Only quotient and cuckoo filters have this
+        /// option.
         ///
         /// ```
         /// use trommel::{QuotientFilter, SpecError};

@@ -31,7 +31,7 @@ pub enum SpecError {
     FprUnreachable {
         /// The rate asked for.
         fpr: f64,
-        /// The lowest rate that a filter for the expected keys can reach.
+        /// The lowest rate that a filter for the expected keys can reach with the options given.
         floor: f64,
     },
     /// The filter would be larger than the kind can address or any machine can hold.

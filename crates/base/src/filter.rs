@@ -315,7 +315,7 @@ filter_behind!(alloc::sync::Arc<F>);
 
 /// A filter that takes keys.
 pub trait Insert: Filter {
-    /// Inserts the key of this hash; true if that changed the filter's answers or table.
+    /// Inserts the key of this hash; true if that changed a bit, a counter or the stored fingerprints.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -379,7 +379,7 @@ pub trait Insert: Filter {
 /// ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup that is
 /// ordered after the insert sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
 pub trait InsertShared: Filter {
-    /// Inserts the key of this hash; true if that changed the filter's answers or table.
+    /// Inserts the key of this hash; true if that changed a bit, a counter or the stored fingerprints.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, InsertShared};

@@ -96,7 +96,7 @@ impl fmt::Display for HashId {
 ///
 /// A hasher also has an instruction set, on which it hashes batches: that of the filter if the hasher is from
 /// `filter.hasher()`, the one given to [`Hasher::with_isa`], else [`Isa::active_or_best`]. All sets give the same
-/// hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not contain it.
+/// hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not contain the set.
 #[derive(Clone, Copy)]
 pub struct Hasher {
     id: HashId,

@@ -26,7 +26,7 @@
 //! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
 //! and for regions without a histogram (theirs are virtual memory as large as the input); Polychroniou and
 //! Ross, "A comprehensive study of main-memory partitioning", SIGMOD 2014, for histograms and runs of one
-//! line, which are slower in the table below.
+//! cache line, which are slower in the table below.
 //!
 //! # Measurements
 //!

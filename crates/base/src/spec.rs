@@ -41,7 +41,7 @@ pub struct Spec {
     /// Whether to build the compact variant: a counting filter with 2-bit counters. For any other kind
     /// this is an error.
     pub compact: bool,
-    /// The share of slots that the expected keys fill, in a filter that has slots.
+    /// The largest share of slots that the expected keys fill, in a filter that has slots.
     pub load: Option<f64>,
     /// Bits of a remainder in a quotient filter, instead of as many as the false-positive rate needs.
     pub remainder_bits: Option<u32>,

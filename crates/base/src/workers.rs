@@ -64,7 +64,7 @@ impl Workers for CallerThread {
     }
 }
 
-/// The threads and memory that a large batch may use.
+/// The threads and memory that a large batch is allowed to use.
 #[derive(Debug)]
 pub struct Bulk<'w, W> {
     /// The threads that do the work.

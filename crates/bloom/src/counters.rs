@@ -330,7 +330,7 @@ mod tests {
 
     /// At each position, the test first flips only the bit. Then it sets only the counter, to each of its values.
     #[test]
-    fn a_counter_that_contradicts_its_bit_is_found() {
+    fn a_counter_that_contradicts_its_bit_or_the_overflow_table_is_found() {
         for width in [CounterWidth::Two, CounterWidth::Four] {
             let words = 3;
             let positions = 64 * words as u64;

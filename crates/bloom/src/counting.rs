@@ -55,8 +55,8 @@ use trommel_simd::Isa;
 pub struct CountingBloomFilter<S = Storage> {
     pub(crate) bits: BloomFilter<S>,
     pub(crate) counters: Counters<S>,
-    /// Whether the counters are known to agree with the bits and the overflow table; false in a view that was
-    /// opened with [`CountingBloomFilter::parse_trusted`].
+    /// Whether the counters are known to agree with the bits and the overflow table; false in a view of trusted bytes,
+    /// such as one that was opened with [`CountingBloomFilter::parse_trusted`].
     is_checked: bool,
 }
 

@@ -270,8 +270,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     }
 
     /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0: in the bits of a counting
-    /// filter whose counters stuck, in frozen bytes whose header states a `len` of 0, in a view of a Parquet bitset,
-    /// and after [`Bloom::intersect`] with such a filter.
+    /// filter whose counters stuck or from which false positives were removed, in frozen bytes whose header states a
+    /// `len` of 0, in a view of a Parquet bitset, and after [`Bloom::intersect`] with such a filter.
     ///
     /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {

@@ -270,7 +270,8 @@ impl<B: FrozenBytes> Bloom<SplitBlock, B> {
 
 impl<S: AsRef<[u8]>> Bloom<SplitBlock, S> {
     /// The table as Parquet stores it: the bitset that follows the Bloom filter's header. Parquet readers find the keys
-    /// if the filter was made with [`Hasher::PARQUET`].
+    /// if the filter was made with [`Hasher::PARQUET`], and each key has the column's physical type. For example, the
+    /// keys of a column of 8-bit integers must be `i32`.
     ///
     /// ```
     /// use trommel::{Hasher, SplitBlockBloom};

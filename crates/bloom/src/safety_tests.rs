@@ -203,7 +203,7 @@ fn spread_hashes() -> vec::Vec<KeyHash> {
     (1..1_000).map(hash).chain([u64::MAX, 0]).map(KeyHash::from_raw).collect()
 }
 
-/// Inserts keys into a table of `units` units, and returns the table and the memory behind it. The memory behind the
+/// Inserts keys into a table of `units` units, and returns the table and the memory after it. The memory after the
 /// table is 64 bytes larger than the table. So a kernel that wrongly doubles the index of a block still writes to this
 /// memory.
 fn inserted<L: Layout>(isa: Isa, units: usize, in_a_batch: bool) -> vec::Vec<u8> {

@@ -23,7 +23,7 @@ impl Streamer {
     /// Copies a run of whole cache lines.
     ///
     /// # Panics
-    /// On x86-64, if either run is not aligned to cache lines.
+    /// On x86-64, except under Miri, if either run is not aligned to cache lines.
     #[inline(always)]
     pub(crate) fn copy<R: Record, const RUN: usize>(&self, from: &[R; RUN], to: &mut [R; RUN]) {
         const { assert!(size_of::<[R; RUN]>().is_multiple_of(LINE_BYTES)) };

@@ -250,7 +250,7 @@ mod tests {
         let expected = by_halving(block_bits, fpr, &rate);
         assert_eq!(found.is_some(), expected.is_some(), "{block_bits} bits at {fpr:e}");
         let (Some(found), Some(expected)) = (found, expected) else { return };
-        assert!(rate(found) <= fpr, "{block_bits} bits at {fpr:e}: {found} exceeds the rate");
+        assert!(rate(found) <= fpr, "{block_bits} bits: {found} keys exceed the rate {fpr:e}");
         // Rates are sums of terms of up to 70 with alternating signs, so the last digits of the terms decide which step
         // is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
         let noise = 3e-14 / fpr;
@@ -259,7 +259,7 @@ mod tests {
         let above = found * (1.0 + noise) + block_bits / STEPS as f64;
         assert!(
             above >= block_bits || rate(above) > fpr,
-            "{block_bits} bits at {fpr:e}: {found} is not the most"
+            "{block_bits} bits: more keys than {found} have a rate of at most {fpr:e}"
         );
     }
 

@@ -19,8 +19,9 @@ impl InsertBulk for CountingBloomFilter {
 
     /// Never fails. Takes about 4.5 bytes of scratch memory for each counter of each key, or up to twice as much if the
     /// table has few pieces. The limit is the size of the bit table, but at least 256 MiB and at most 1 GiB; for a bit
-    /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`. Without
-    /// enough memory, or with too few keys per piece of the table, keys are inserted without grouping.
+    /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`, which
+    /// does not count a temporary copy of the overflow table of compact counters. Without enough memory, or with too
+    /// few keys per piece of the table, keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

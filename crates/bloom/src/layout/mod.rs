@@ -112,8 +112,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn estimate_len(geometry: Geometry, ones: u64) -> f64;
 
-    /// Merges each `factor` adjacent units of `from` into one unit of `to`. The caller must ensure that `to` has only
-    /// zero bytes, and that `from` is `factor ≥ 1` times as long as `to`.
+    /// Merges each group of `factor` adjacent units of `from` into one unit of `to`. The caller must ensure that `to`
+    /// has only zero bytes, and that `from` is `factor ≥ 1` times as long as `to`.
     #[doc(hidden)]
     fn fold(from: &[u8], factor: usize, to: &mut [u8]) {
         for (large, small) in

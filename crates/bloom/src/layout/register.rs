@@ -14,9 +14,9 @@ use trommel_simd::Isa;
 /// layout is as fast as any. It is the least compact: 12.1 bits per key at 1 % against the standard filter's 9.6.
 ///
 /// Bits: `word = h · words >> 64`; `g = (low 32 bits of h) · c` for an odd 32-bit `c`; the position of the key's bit
-/// number `j`, counted from 0, is the number in the six bits of `g` from bit `8 + 6j` on. Bits may coincide: at 12 bits
-/// per key the false-positive rate is 1.03 %. With distinct bits it would be 0.96 %, but drawing those costs more than
-/// it saves.
+/// number `j`, counted from 0, is the number in the six bits of `g` from bit `8 + 6j` on. Bits of a key can coincide:
+/// at 12 bits per key the false-positive rate is 1.03 %. With distinct bits the rate would be 0.96 %, but drawing
+/// distinct bits costs more than the lower rate saves.
 ///
 /// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.
 #[derive(Clone, Copy, Debug)]
