@@ -59,9 +59,9 @@ impl Input {
     }
 
     /// The range of a chunk's filter, which consists of header and bitset. `None` if there is no filter, or if it is
-    /// malformed: its header is not valid, its length is not the one that the footer states, or
-    /// it does not lie between the first four bytes and the footer. The bytes of a malformed filter are copied to the
-    /// new file like any other bytes.
+    /// malformed: its header is not valid, its length is not the one that the footer states, or it does not lie between
+    /// the first four bytes and the footer. The bytes of a malformed filter are copied to the new file like any other
+    /// bytes.
     pub(super) fn filter_range(
         &mut self,
         chunk: &Chunk,
