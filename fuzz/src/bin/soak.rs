@@ -33,7 +33,7 @@ const TARGETS: [Target; 4] = [
     Target { name: "quotient_operations", run: quotient_operations::run, inputs: 20_000, share: 1 },
     Target { name: "cuckoo_operations", run: cuckoo_operations::run, inputs: 20_000, share: 1 },
     // Most inputs are refused within microseconds.
-    Target { name: "hostile_bytes", run: hostile_bytes::run, inputs: 1_000_000, share: 3 },
+    Target { name: "hostile_bytes", run: hostile_bytes::run, inputs: 1_000_000, share: 6 },
 ];
 
 /// A round that takes longer than this is ended and counts as failed. Much less suffices on an idle machine, and
