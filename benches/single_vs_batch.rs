@@ -1,6 +1,7 @@
-//! From how many keys on is a batch faster than single lookups, with a table in L2 and with a larger one?
+//! From how many keys on is a batch faster than single lookups, with a table of 640 KiB, which fits into an
+//! L2 cache of 1 MiB, and with one twenty times as large?
 //!
-//! Each call takes the next keys of a long list, so that it does not find in cache what the previous call has loaded.
+//! Each call takes the next keys of a long list, so that no call repeats the lookups of the call before it.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Reads keys from files and standard input, in batches for [`trommel::engine::Stream`].
+//! Reads keys from files and standard input, in batches. Most callers pass these to a [`trommel::engine::Stream`].
 
 mod count;
 mod keys;
@@ -39,16 +39,17 @@ pub(crate) struct Inputs(Arc<[Input]>);
 /// What has been read so far.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// For each input, the number of its keys that have been hashed. If each line is a key, an error that follows these
-    /// keys is in the line with this number plus one.
+    /// For each input, the number of its keys that have been hashed. If each line is a key and this number is
+    /// `n`, an error after these keys is in line `n + 1`.
     keys: Vec<AtomicU64>,
-    /// The number of bytes read from all inputs; of Parquet files, the compressed sizes of the column chunks read.
+    /// The number of bytes that sources have read from all inputs; of Parquet files, the compressed sizes of the column chunks read.
     bytes: AtomicU64,
-    /// The indices of the inputs whose first line ends in a carriage return.
+    /// The indices of the inputs of lines whose first line ends in a carriage return. CSV files are never among them.
     carriage_returns: Mutex<Vec<usize>>,
 }
 
-/// The reason why a source of keys ended early. [`Inputs::failure`] adds the input's name and the line.
+/// The reason why a source of keys ended early. [`Inputs::failure`] turns `input` into a name and `line` into a
+/// number.
 #[derive(Debug)]
 pub(crate) struct SourceError {
     pub(crate) input: usize,
@@ -59,10 +60,9 @@ pub(crate) struct SourceError {
 /// The line of a [`SourceError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// The error concerns no line: for example, the input could not be opened.
+    /// The error concerns no line, as when the input could not be opened, or the line is unknown.
     None,
-    /// The line after the last key of the input that was counted in [`Progress`]: the number of these keys plus one.
-    /// Only for inputs in which each line is a key.
+    /// The line after the keys that [`Progress`] has counted for the input: their number plus one. Only for inputs in which each line is a key.
     Next,
     Number(u64),
 }
@@ -185,7 +185,7 @@ impl Inputs {
         Numbers::of_type(key_type, source, progress)
     }
 
-    /// The inputs whose first line ends in a carriage return.
+    /// The inputs of lines whose first line ends in a carriage return.
     pub(crate) fn with_carriage_returns(&self, progress: &Progress) -> Vec<&Input> {
         let inputs = progress.carriage_returns.lock().unwrap_or_else(PoisonError::into_inner);
         inputs.iter().filter_map(|input| self.get(*input)).collect()

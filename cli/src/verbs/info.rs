@@ -35,7 +35,8 @@ struct Info {
     file: String,
     format_version: u16,
     kind: &'static str,
-    /// In Bloom kinds, the number of inserts, minus removals. In the other kinds, the number of fingerprints.
+    /// In Bloom kinds, the number of inserts minus removals; after an intersection, the smaller of the two filters'
+    /// numbers. In the other kinds, the number of fingerprints.
     keys: u64,
     estimated_distinct_keys: f64,
     file_bytes: u64,

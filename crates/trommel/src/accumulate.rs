@@ -42,14 +42,14 @@ use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecE
 /// assert!((0..9_001u64).all(|key| filter.contains(&key)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FilterAccumulator {
     spec: FilterSpec,
     max_hashes: usize,
     held: Held,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 enum Held {
     Hashes(Vec<KeyHash>),
     Filter(AnyFilter),
@@ -351,6 +351,18 @@ impl FilterAccumulator {
                 filter_of(&self.spec.keys(hashes.len()), &hashes)
             }
             Held::Filter(filter) => Ok(filter),
+        }
+    }
+}
+
+/// Prints how many hashes the accumulator keeps, but not the hashes.
+impl fmt::Debug for FilterAccumulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("FilterAccumulator");
+        shown.field("spec", &self.spec).field("max_hashes", &self.max_hashes);
+        match &self.held {
+            Held::Hashes(hashes) => shown.field("hashes", &hashes.len()).finish(),
+            Held::Filter(filter) => shown.field("filter", filter).finish(),
         }
     }
 }

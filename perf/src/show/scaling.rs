@@ -37,7 +37,7 @@ pub(crate) fn is_engine(row: &Row) -> bool {
     row.case.is_of_engine() && row.case.calls.api == Api::Engine
 }
 
-/// The figures. Each shows one task, at the largest key count at which it was measured.
+/// The figures. Each shows one task, at the largest key count of the rows that [`is_usual`] accepts.
 pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     let figure = |(file, title, wanted): Task| {
         let is_of_task = |row: &&Row| {
@@ -62,15 +62,15 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Whether a row belongs in the plots. Rows with skewed keys, rows of filters of a fixed size, and rows of groups with
-/// inserts through shared references do not.
+/// Whether a row was measured under the usual conditions. Rows with skewed keys, rows of filters of a fixed size, and rows of groups with
+/// inserts through shared references were not.
 fn is_usual(row: &Row) -> bool {
     !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed() && !row.case.is_shared
 }
 
-/// A line for each filter, and a dashed line in the same colour for its rival. If several kinds have the same rival, it
-/// has one line, in the colour of the first of these kinds. Rows of a rival that takes the size of another kind's
-/// filter are left out.
+/// A line for each filter, and a dashed line in the same colour for its rival. A rival has one
+/// line, in the colour of the kind that its own filter has. Its rows in the groups of other kinds are left out, since it
+/// has the size or the rate of another kind's filter there.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.case.takes_size) {
@@ -98,7 +98,7 @@ mod tests {
     use crate::model::{Calls, example};
 
     #[test]
-    fn inserts_into_shared_filters_are_not_plotted() {
+    fn groups_of_shared_filters_are_not_plotted() {
         let mut results = Results::new(Environment::observe(None));
         let insert = |rival, ns| {
             let row = example("bloom", "fpr-1%+wall", rival, ns);

@@ -1,4 +1,4 @@
-//! Cache-line kernels: lines of 512 bits, one bit in each of eight 64-bit lanes.
+//! Cache-line kernels. A line has 512 bits, as eight lanes of 64 bits. A key sets one bit in each lane.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

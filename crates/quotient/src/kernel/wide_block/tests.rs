@@ -1,4 +1,5 @@
-//! The kernels of all instruction sets give the same answers about the same tables.
+//! On every instruction set that the machine has, lookups give the same answers about the same tables, and inserts notice
+//! tables that contradict themselves.
 
 use super::*;
 use crate::geometry::MAX_COPIES;
@@ -17,7 +18,8 @@ fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table, and hashes to look up in it: some that the table holds, and others, most of which it does not hold.
+/// A table, and hashes to look up in it: those of its keys, as many others with quotients from the same range, and 200
+/// random ones.
 struct Sample {
     geometry: Geometry,
     table: Vec<u8>,
@@ -25,21 +27,21 @@ struct Sample {
 }
 
 impl Sample {
-    /// Fills a table with up to `keys` keys, whose quotients come from `draw`, until one does not fit.
+    /// Fills a table with up to `keys` keys, whose quotients come from `draw`, until one is refused.
     fn new(geometry: Geometry, keys: usize, mut draw: impl FnMut(&mut Splitmix) -> u64) -> Self {
         let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
         let mut random = Splitmix::new(keys as u64 + u64::from(geometry.remainder_bits));
         let mut hashes = Vec::new();
         for _ in 0..keys {
             let in_table = hash(&geometry, draw(&mut random), random.word());
-            // This hash has a quotient from the same range as the keys' quotients. The table does not hold most hashes
-            // of this kind.
-            let absent = hash(&geometry, draw(&mut random), random.word());
+            // This hash has a quotient from the same range as the keys' quotients. With wide remainders, the table
+            // rarely holds it.
+            let other = hash(&geometry, draw(&mut random), random.word());
             let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
             if inserted.is_err() {
                 break;
             }
-            hashes.extend([in_table, absent]);
+            hashes.extend([in_table, other]);
         }
         hashes.extend((0..200).map(|_| random.word()));
         Self { geometry, table, hashes }
@@ -85,8 +87,8 @@ impl Sample {
     }
 }
 
-/// Tables of every width, with few and many slots. They are filled to a half, to 95 %, or until a key does not fit,
-/// at most to 110 %.
+/// Tables of every width, with few and many slots. The number of keys is one more than 50, 95 or 110 % of the slots.
+/// Keys with equal fingerprints take one slot, so tables of short fingerprints are filled less.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=32 {
@@ -100,8 +102,8 @@ fn kernels_agree_on_random_tables_of_every_width() {
     }
 }
 
-/// The larger clusters are far longer than a block. So some runs are several blocks away from their homes, and some
-/// offsets are above 64, up to 255, which stands for 255 or more.
+/// Most of these clusters are far longer than a block. So some runs are several blocks away from their homes, and some
+/// offsets are above 64. The highest offset that is stored, 255, means 255 or more.
 #[test]
 fn kernels_agree_where_runs_are_far_from_home() {
     for bits in [1, 3, 8, 12, 16, 29, 32] {
@@ -144,7 +146,8 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// The table's words have a run that ends before its home. No insert makes such a run, and `check` refuses it. In this
+/// By the occupieds and runends of this table, the run of quotient 10 ends at slot 5, and that of quotient 40 at slot 30,
+/// both before their homes. No insert makes such a run, and `check` refuses it. In this
 /// table, the search for a free slot returns a slot before the one where the key's remainder belongs. An assertion of
 /// the insert notices this before anything is written.
 #[test]
