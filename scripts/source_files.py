@@ -1,4 +1,4 @@
-"""Which Rust files are library code and which are test code, for check-coverage and trust-page."""
+"""What scripts ask of the repository: its commit, and which files are library code and which are test code."""
 
 import pathlib
 import re
@@ -8,10 +8,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARY_CRATES = ("simd", "base", "bloom", "quotient", "cuckoo", "trommel")
 
 
+def text_of(command):
+    """What a command prints when it runs in the repository's root folder. An error if it fails."""
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.strip()
+
+
+def commit():
+    """The commit of this checkout, in twelve digits."""
+    return text_of(["git", "rev-parse", "--short=12", "HEAD"])
+
+
 def tracked(pattern):
     """The names of the files in the repository that match a pattern of `git ls-files`."""
-    listed = subprocess.run(["git", "ls-files", pattern], cwd=ROOT, capture_output=True, check=True, text=True)
-    return listed.stdout.splitlines()
+    return text_of(["git", "ls-files", pattern]).splitlines()
 
 
 def is_library(name):

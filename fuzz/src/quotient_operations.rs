@@ -1,8 +1,8 @@
 //! Builds a quotient filter from a spec, runs operations on it, and compares the answers with those of a sorted
 //! multiset of fingerprints.
 //!
-//! A few bytes of input have a large effect: a key often has one of a small number of fingerprints instead of any hash,
-//! so that runs are long and clusters reach the end of the table.
+//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a small number of them. Then
+//! runs are long, and clusters reach the end of the table.
 
 use super::input::Input;
 use std::collections::BTreeMap;
@@ -49,16 +49,15 @@ struct Run<L: Layout> {
     filter: Quotient<L>,
     /// The number of copies of each fingerprint.
     held: BTreeMap<u64, u64>,
-    /// Fingerprints at this number or up to `255 << 15` above it, modulo the number of possible fingerprints, are
-    /// chosen often.
+    /// Many fingerprints are this number plus a byte shifted left by 0 to 15 bits, modulo the number of possible
+    /// fingerprints.
     base: u64,
 }
 
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // If the fingerprints have too few bits for a filter that grows at this load, the filter is built without
-        // growth.
+        // If the fingerprints have too few bits for a filter that grows by itself, the filter does not grow.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -172,8 +171,8 @@ impl<L: Layout> Run<L> {
                 assert_eq!((full.inserted, full.len), (0, self.filter.len()));
                 match full.why {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
-                    // A filter that must grow cannot do so if the cluster at the end of its table would not fit into
-                    // the larger table.
+                    // A filter that must grow cannot do so if the runs of the last home slots would need more slots
+                    // behind these than the larger table has.
                     WhyFull::Slots => {
                         assert!(
                             !self.fits(f) || self.cannot_grow(),
@@ -260,7 +259,7 @@ impl<L: Layout> Run<L> {
         assert!(batch.to_bytes() == self.filter.to_bytes());
     }
 
-    /// Calls `resize`, which returns whether it succeeded, unless the table has too many slots. If it failed, the
+    /// Unless the table has too many slots, calls `resize`, which returns whether it succeeded. If it did not, the
     /// filter must be unchanged.
     fn resize(&mut self, resize: impl FnOnce(&mut Quotient<L>) -> bool) {
         let before = self.filter.to_bytes();

@@ -1,8 +1,8 @@
 //! Filters at 95 % load in which a sixteenth of the keys is replaced in each of many rounds.
 //!
-//! In a set, an insert returns false for a key that a lookup finds already. Such a key does not count as held, and is not
-//! removed later. So every held key has a stored fingerprint of its own. In a cuckoo filter, two held keys can have equal
-//! fingerprints in the same two buckets. A removal of one of these keys then removes either fingerprint.
+//! In a set, an insert returns false for a key that a lookup finds already. Such a key does not count as held, and is
+//! not removed later. So every held key has a stored fingerprint of its own. In a cuckoo filter, two held keys can have
+//! equal fingerprints in the same two buckets. A removal of one of these keys then removes either fingerprint.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{
@@ -20,11 +20,11 @@ const GUARANTEED: f64 = super::FULL;
 /// The columns of the CSV file. `keys` is the number of keys in the filter. In all `rounds` rounds together, `replaced`
 /// keys were removed, and other keys inserted in their place. `refused` counts the inserts that failed in these rounds.
 /// `lost` counts how often a check did not find a held key, and how often a held key could not be removed. `hits` is
-/// the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and `deviations` the distance of `hits` from its expectation in standard
-/// deviations. `fresh` is the `expected_fpr` of a filter of the same keys without removals. For a cuckoo filter,
-/// `bound` is the false-positive rate that it approaches if its keys are replaced again and again. For other kinds,
-/// `bound` equals `fresh`. `full` is the load at which the first insert is refused after the rounds, and `fresh_full`
-/// that load of the filter without removals.
+/// the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and `deviations` the
+/// distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a filter of the
+/// same keys without removals. For a cuckoo filter, `bound` is the false-positive rate that it approaches if its keys
+/// are replaced again and again. For other kinds, `bound` equals `fresh`. `full` is the load at which the first insert
+/// is refused after the rounds, and `fresh_full` that load of the filter without removals.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
@@ -135,11 +135,11 @@ impl Held {
 /// Returns the false-positive rate that a cuckoo filter approaches if its keys are replaced again and again, so that
 /// every lookup searches two buckets.
 ///
-/// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the same
-/// equation. A set does not store the fingerprint of a key that a lookup finds already. So at most one of the
-/// fingerprints in the two buckets of a lookup equals the one looked for. On average, these buckets hold 8 times the load
-/// of fingerprints. The rate is this number, times the probability that the fingerprint of an absent key equals a given
-/// stored one.
+/// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
+/// same equation. A set does not store the fingerprint of a key that a lookup finds already. So at most one of the
+/// fingerprints in the two buckets of a lookup equals the one looked for. On average, these buckets hold 8 times the
+/// load of fingerprints. The rate is this number, times the probability that the fingerprint of an absent key equals a
+/// given stored one.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {

@@ -42,7 +42,8 @@ pub(crate) struct Progress {
     /// For each input, the number of its keys that have been hashed. If each line is a key and this number is
     /// `n`, an error after these keys is in line `n + 1`.
     keys: Vec<AtomicU64>,
-    /// The number of bytes that sources have read from all inputs; of Parquet files, the compressed sizes of the column chunks read.
+    /// The number of bytes that sources have read from all inputs; of Parquet files, the compressed sizes of the column
+    /// chunks read.
     bytes: AtomicU64,
     /// The indices of the inputs of lines whose first line ends in a carriage return. CSV files are never among them.
     carriage_returns: Mutex<Vec<usize>>,
@@ -62,7 +63,8 @@ pub(crate) struct SourceError {
 pub(crate) enum Line {
     /// The error concerns no line, as when the input could not be opened, or the line is unknown.
     None,
-    /// The line after the keys that [`Progress`] has counted for the input: their number plus one. Only for inputs in which each line is a key.
+    /// The line after the keys that [`Progress`] has counted for the input: their number plus one. Only for inputs in
+    /// which each line is a key.
     Next,
     Number(u64),
 }

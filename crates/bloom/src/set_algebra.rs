@@ -51,9 +51,9 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
 
     /// Keeps the bits that are set in both filters, by a bitwise and. Every key that is in both filters is still found.
     /// The false-positive rate is at least that of a filter built from the intersection, and at most that of each of
-    /// the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of its values in both
-    /// filters. If these values count all keys of their filters, the smaller one is an upper bound for the number of
-    /// keys that are in both.
+    /// the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of its values in both filters.
+    /// As long as neither value is lower than the number of keys in its filter, the smaller one is an upper bound for
+    /// the number of keys that are in both.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -120,9 +120,9 @@ impl<L: Layout> Bloom<L> {
         Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
     }
 
-    /// Returns a copy of the filter whose size is halved as long as the number of units is even and the expected
-    /// false-positive rate, with the keys that are held now, stays at most `fpr`. `None` if the expected false-positive
-    /// rate of this filter is already higher.
+    /// Returns a copy of the filter, folded to half its size again and again, until the number of units is odd or the
+    /// next fold would raise the expected false-positive rate of the present keys above `fpr`. `None` if the expected
+    /// false-positive rate of this filter is already higher.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};
@@ -172,8 +172,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if `other` is a
-    /// trusted view whose counters disagree with its bits or its overflow table. This filter is then unchanged.
+    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if `other` is a view
+    /// of bytes that were not verified, and its counters disagree with its bits or its overflow table. This filter is
+    /// then unchanged.
     pub fn union<T: AsRef<[u8]>>(
         &mut self,
         other: &CountingBloomFilter<T>,

@@ -20,7 +20,7 @@ fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -
     let mut alone = filter.clone();
     let expected = alone.insert_batch(batch);
     for threads in THREADS {
-        // Enough memory for a build, less than that, and none.
+        // Enough scratch memory to build the whole table in bulk, less than that, and none.
         let scratch_bytes = [usize::MAX, 6 * batch.len(), 0];
         for scratch_bytes in &scratch_bytes[..if threads == 2 { 3 } else { 1 }] {
             let scratch_bytes = *scratch_bytes;
@@ -72,7 +72,8 @@ fn any_number_of_threads_makes_the_same_line_blocks() {
     }
 }
 
-/// These resized filters replace hashes by numbers that the hashes' fingerprints determine.
+/// In a filter that was resized, a key's quotient and remainder are not parts of its hash, but of another number, which
+/// is computed from its fingerprint. Batches on several threads compute the same number.
 #[test]
 fn any_number_of_threads_makes_the_same_resized_filter() {
     let hashes = distinct(3, 0..500_000);
@@ -115,7 +116,7 @@ fn any_number_of_threads_makes_the_same_filter_of_skewed_keys() {
     assert_all::<LineBlock>(None);
 }
 
-/// If not all keys fit, as many of the first keys were inserted as the error says.
+/// If not all keys fit, the error says how many were inserted. These are the first keys of the batch.
 #[test]
 fn any_number_of_threads_stops_at_the_same_key_when_the_filter_is_full() {
     fn assert_full<L: Layout>(bits: Option<u32>) {
@@ -135,7 +136,8 @@ fn any_number_of_threads_stops_at_the_same_key_when_the_filter_is_full() {
     assert_full::<LineBlock>(None);
 }
 
-/// A filter that holds keys already, or that grows, is not built in bulk.
+/// If a filter holds keys already, or grows by itself, `insert_bulk` inserts the keys without building the table in
+/// bulk.
 #[test]
 fn any_number_of_threads_makes_the_same_filter_without_a_build() {
     let hashes = distinct(6, 0..200_000);

@@ -297,7 +297,8 @@ fn a_program_uses_two_threads() -> Outcome {
     Ok(())
 }
 
-/// The root of the crate stays small enough to be read at once: it has modules and what `pub use` names. Other names belong in the module of their topic.
+/// The root of the crate stays small enough to be read at once: it has modules and what `pub use` names. Other names
+/// belong in the module of their topic.
 #[test]
 fn the_root_has_at_most_40_names() {
     let root = include_str!("../src/lib.rs");

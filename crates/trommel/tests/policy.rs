@@ -197,7 +197,7 @@ fn bytes_that_are_not_a_block_of_the_policy_answer_maybe() {
             *reserved.last_mut().unwrap() = code;
             maybe(&reserved);
         }
-        // A parameter that no build writes.
+        // A parameter that `FilterPolicy::build` never writes.
         let mut parameter = block.clone();
         let at = block.len() - trailer;
         for value in
@@ -385,7 +385,8 @@ fn a_policy_is_shared_by_threads() {
     assert_shared::<PolicyError>();
 }
 
-/// Blocks of many sizes, one without a filter, one of another policy, an empty one, and two with a damaged trailer.
+/// Blocks of many sizes, then one of another policy, an empty slice, the block of one byte that excludes no key
+/// (`[0]`), and two with a damaged trailer.
 #[test]
 fn many_blocks_are_answered_like_one_after_the_other() {
     for kind in kinds() {

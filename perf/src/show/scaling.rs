@@ -62,15 +62,15 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Whether a row was measured under the usual conditions. Rows with skewed keys, rows of filters of a fixed size, and rows of groups with
-/// inserts through shared references were not.
+/// Whether a row was measured under the usual conditions. Rows with skewed keys, rows of filters of a fixed size, and
+/// rows of groups with inserts through shared references were not.
 fn is_usual(row: &Row) -> bool {
     !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed() && !row.case.is_shared
 }
 
-/// A line for each filter, and a dashed line in the same colour for its rival. A rival has one
-/// line, in the colour of the kind that its own filter has. Its rows in the groups of other kinds are left out, since it
-/// has the size or the rate of another kind's filter there.
+/// A line for each filter, and a dashed line in the same colour for its rival. A rival has one line, in the colour of
+/// the kind that its own filter has. Its rows in the groups of other kinds are left out, since it has the size or the
+/// rate of another kind's filter there.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.case.takes_size) {

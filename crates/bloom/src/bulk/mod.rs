@@ -7,8 +7,8 @@
 //!
 //! For smaller tables, several threads insert slices of the batch ([`slices`]).
 //!
-//! Layouts that confine a key's bits to one unit group whole keys ([`blocked`]). The standard layout groups single bit
-//! positions ([`positions`]), and so does the counting filter ([`counting`]).
+//! If a layout confines the bits of a key to one unit, whole keys are grouped ([`blocked`]). In the standard layout and
+//! in the counting filter, single bit positions are grouped ([`positions`], [`counting`]).
 
 mod blocked;
 mod counting;
@@ -100,10 +100,10 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes about 9 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the
-    /// key sets; up to twice as much if the table has few pieces. The limit is the size of the table, but at least 256
-    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. The memory never exceeds
-    /// `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table, keys are inserted
-    /// without grouping.
+    /// key sets; up to twice as much if the table has few pieces. This memory is limited to the size of the table,
+    /// where a table below 256 MiB counts as 256 MiB, one of 1 to 4 GiB as 1 GiB, and a larger one as a quarter of its
+    /// size. It never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table,
+    /// keys are inserted without grouping.
     fn insert_bulk<W: Workers>(
         &mut self,
         hashes: &[KeyHash],

@@ -1,5 +1,5 @@
-//! On every instruction set that the machine has, lookups give the same answers about the same tables, and inserts notice
-//! tables that contradict themselves.
+//! On every instruction set that the machine has, lookups give the same answers about the same tables, and inserts
+//! notice tables that contradict themselves.
 
 use super::*;
 use crate::geometry::MAX_COPIES;
@@ -146,10 +146,10 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// By the occupieds and runends of this table, the run of quotient 10 ends at slot 5, and that of quotient 40 at slot 30,
-/// both before their homes. No insert makes such a run, and `check` refuses it. In this
-/// table, the search for a free slot returns a slot before the one where the key's remainder belongs. An assertion of
-/// the insert notices this before anything is written.
+/// By the occupieds and runends of this table, the run of quotient 10 ends at slot 5, and that of quotient 40 at slot
+/// 30, both before their homes. No insert makes such a run, and `check` refuses it. In this table, the search for a
+/// free slot returns a slot before the one where the key's remainder belongs. An assertion of the insert notices this
+/// before anything is written.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
     for isa in [Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather]
