@@ -178,6 +178,7 @@ mod interrupts {
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
     use std::path::PathBuf;
+    use std::sync::mpsc::sync_channel;
     use std::sync::{Mutex, Once, PoisonError};
     use std::{fs, io, thread};
     use tempfile::NamedTempFile;
@@ -193,22 +194,34 @@ mod interrupts {
         create: impl FnOnce() -> io::Result<NamedTempFile>,
     ) -> io::Result<NamedTempFile> {
         STARTED.call_once(|| {
-            // If the handler cannot be installed, an interrupt leaves the file for the next command to remove.
-            let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
-            thread::spawn(move || {
-                for signal in signals.forever() {
-                    let pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
-                    if let Some(path) = &*pending {
-                        let _ = fs::remove_file(path);
-                    }
-                    let _ = emulate_default_handler(signal);
-                }
-            });
+            // The handler is installed by the thread that takes its signals: without this thread, the signals would have
+            // no effect. If the handler cannot be installed, an interrupt leaves the file for the next command to
+            // remove.
+            let (installed, is_installed) = sync_channel(1);
+            let handle = move || {
+                let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]);
+                let _ = installed.send(());
+                signals.into_iter().for_each(remove_on_signals);
+            };
+            if thread::Builder::new().spawn(handle).is_ok() {
+                let _ = is_installed.recv();
+            }
         });
         let mut pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
         let temporary = create()?;
         *pending = Some(temporary.path().to_owned());
         Ok(temporary)
+    }
+
+    /// Waits for signals, removes the pending file, and ends the process.
+    fn remove_on_signals(mut signals: Signals) {
+        for signal in signals.forever() {
+            let pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(path) = &*pending {
+                let _ = fs::remove_file(path);
+            }
+            let _ = emulate_default_handler(signal);
+        }
     }
 }
 

@@ -170,6 +170,7 @@ impl<'a> Build<'a> {
                 let name = input.map_or_else(String::new, ToString::to_string);
                 Failure::Full { name, at, error }
             }
+            StreamError::Start { error } => Failure::Engine(error),
             other => Failure::Usage(other.to_string()),
         }
     }

@@ -94,6 +94,7 @@ fn ask_lines(view: &FilterView<'_>, arguments: &QueryArgs) -> Result<bool, Failu
         Err(StreamError::Failed { error: QueryError::Stdout(error), .. }) => {
             if error.kind() == io::ErrorKind::BrokenPipe { Ok(true) } else { Err(of_stdout(error)) }
         }
+        Err(StreamError::Start { error }) => Err(Failure::Engine(error)),
         Err(other) => Err(Failure::Usage(other.to_string())),
     }
 }

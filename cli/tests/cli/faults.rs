@@ -152,3 +152,28 @@ fn an_endless_device_is_no_filter() {
     folder.run(["fold", "-o", "new", "--fpr", "0.5", "/dev/zero"]).fails_with(message);
     assert_eq!(folder.names(), ["filter", "words"]);
 }
+
+/// A thread would need more stack than there are addresses, so the system refuses to start it.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[test]
+fn a_refused_thread_is_an_error_and_leaves_the_older_file() {
+    let folder = Folder::new();
+    folder.write("words", lines(100));
+    folder.run(["build", "-o", "filter", "words"]).silent();
+    let older = folder.read("filter");
+    folder.write("words", lines(200));
+    let starved = |threads: &str, verb: &[&str]| {
+        let mut command = folder.command(verb);
+        command.args(["--threads", threads]).env("RUST_MIN_STACK", (1u64 << 62).to_string());
+        Run::of(command.output().unwrap())
+    };
+    // The engine starts one thread less than it has, since the caller's thread is one of them. A stream starts two.
+    for (threads, refused) in [("1", "2 threads"), ("2", "a thread")] {
+        let why = "Resource temporarily unavailable (os error 11)";
+        let message = format!("the system refused to start {refused}: {why}");
+        starved(threads, &["build", "-o", "filter", "words"]).fails_with(&message);
+        starved(threads, &["query", "filter"]).fails_with(&message);
+    }
+    assert_eq!(folder.read("filter"), older);
+    assert_eq!(folder.names(), ["filter", "words"]);
+}

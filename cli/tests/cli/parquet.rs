@@ -245,6 +245,41 @@ fn errors_name_files_that_are_not_parquet_and_missing_columns() {
     assert!(folder.read("file") == whole);
 }
 
+/// An integer as a Parquet footer stores it: each byte has seven bits of it, the lowest first, and a bit that says
+/// whether more bytes follow. The sign is the lowest bit.
+fn in_footer(number: usize) -> Vec<u8> {
+    let mut rest = 2 * number;
+    let mut bytes = Vec::new();
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+    bytes
+}
+
+#[test]
+fn a_filter_in_the_footer_is_refused() {
+    let folder = with_golden("pyarrow");
+    let mut bytes = folder.read("file");
+    let length = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let footer = bytes.len() - 8 - length;
+    let offset =
+        filters_of(&inspect(&folder, "file"), "id")[0]["offset"].as_u64().unwrap() as usize;
+    let (stored, forged) = (in_footer(offset), in_footer(footer));
+    assert_eq!(stored.len(), forged.len());
+    let places: Vec<usize> =
+        (footer..bytes.len() - 8).filter(|at| bytes[*at..].starts_with(&stored)).collect();
+    assert_eq!(places.len(), 1, "the offset must be in the footer once");
+    bytes[places[0]..][..forged.len()].copy_from_slice(&forged);
+    folder.write("forged", bytes);
+    let between = format!("begins at byte {footer}, but must lie between byte 4 and byte {footer}");
+    for verb in [&["inspect", "forged"][..], &["probe", "--column", "id", "forged", "1"]] {
+        let run = folder.run([&["parquet"], verb].concat());
+        assert!(run.code == Some(2) && run.stderr.contains(&between), "{run:?}");
+    }
+}
+
 #[test]
 fn damaged_files_never_crash_the_program() {
     let folder = with_golden("pyarrow");

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use trommel::engine::{
-    Cancel, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, StreamError,
+    Cancel, EngineError, IntegerBatches, KeyBatch, LineBatches, Lines, Progress, StreamError,
 };
 use trommel::{
     Bitmap, CuckooFilter, Engine, Filter, Hasher, Insert, KeyHash, QuotientFilter, SplitBlockBloom,
@@ -332,4 +332,39 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
             }
         }
     }
+}
+
+/// Runs the next test in a process whose threads would each need more stack than there are addresses, so the system
+/// refuses to start them. That process has one thread, since the harness runs a single test on the main thread.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[test]
+fn a_refused_thread_is_an_error() {
+    let program = std::env::current_exe().unwrap();
+    let output = std::process::Command::new(program)
+        .args(["--exact", "without_threads", "--ignored", "--test-threads=1"])
+        .env("RUST_MIN_STACK", (1u64 << 62).to_string())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "a_refused_thread_is_an_error runs this in a process of its own"]
+fn without_threads() {
+    let engine = Engine::builder().threads(1).build().unwrap();
+    let mut filter = bloom();
+    let read = AtomicU64::new(0);
+    let counted = || batches(KEYS, 1_000).inspect(|_| _ = read.fetch_add(1, Ordering::Relaxed));
+    let inserted = engine.stream().insert(&mut filter, counted()).unwrap_err();
+    let answered = engine.stream().contains(&filter, counted(), |_, _| Ok(())).unwrap_err();
+    for error in [inserted, answered] {
+        let StreamError::Start { error: EngineError::Start { threads: 2, why } } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(error.to_string(), format!("the system refused to start 2 threads: {why}"));
+    }
+    assert!(filter.is_empty() && read.into_inner() == 0, "batches were read, and are lost");
+    let refused = Engine::builder().threads(2).build();
+    assert!(matches!(refused, Err(EngineError::Start { threads: 1, .. })), "{refused:?}");
 }

@@ -124,6 +124,15 @@ fn a_refused_change_of_size_names_both_sizes() {
     );
 }
 
+#[cfg(feature = "parallel")]
+#[test]
+fn refused_threads_are_counted() {
+    use trommel::engine::EngineError;
+    let refused = |threads| EngineError::Start { threads, why: "too many".to_owned() };
+    says(&refused(1), "the system refused to start a thread: too many");
+    says(&refused(2), "the system refused to start 2 threads: too many");
+}
+
 #[test]
 fn a_filter_block_that_is_not_built_says_what_it_needs() {
     says(

@@ -75,17 +75,19 @@ impl ParquetFile {
             let column = column.path().to_owned();
             self.failure(ParquetFailure::Filter { row_group, column, error })
         };
+        // The offset of the footer, which filters precede.
+        let footer = self.bytes - (self.ends.len() as u64 - MAGIC_BYTES);
         let begin =
-            u64::try_from(offset).ok().filter(|begin| (MAGIC_BYTES..self.bytes).contains(begin));
+            u64::try_from(offset).ok().filter(|begin| (MAGIC_BYTES..footer).contains(begin));
         let Some(begin) = begin else {
-            return Err(failure(FilterError::OutsideFile { offset, footer: self.bytes }));
+            return Err(failure(FilterError::OutsideFile { offset, footer }));
         };
         let declared = chunk.bloom_filter_length();
         let wanted = declared.and_then(|length| u64::try_from(length).ok()).unwrap_or(HEADER_BYTES);
-        let mut read = self.range(begin, wanted)?;
+        let mut read = self.range(begin, wanted.min(footer - begin))?;
         let parsed = match ChunkFilter::parse(&read) {
             // `need`, the filter's length according to its header, is more than was read.
-            Err(FilterError::Truncated { need, .. }) if need <= self.bytes - begin => {
+            Err(FilterError::Truncated { need, .. }) if need <= footer - begin => {
                 read = self.range(begin, need)?;
                 ChunkFilter::parse(&read)
             }

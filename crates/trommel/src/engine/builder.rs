@@ -165,7 +165,11 @@ impl fmt::Display for EngineError {
                 write!(f, "{threads} threads were requested; the number must be from 1 to {max}")
             }
             Self::Start { threads, why } => {
-                write!(f, "the system refused to start {threads} threads: {why}")
+                let threads = match threads {
+                    1 => "a thread",
+                    more => &alloc::format!("{more} threads"),
+                };
+                write!(f, "the system refused to start {threads}: {why}")
             }
         }
     }

@@ -8,7 +8,7 @@ mod read;
 pub use batch::KeyBatch;
 pub use read::{IntegerBatches, LineBatches, Lines};
 
-use super::Engine;
+use super::{Engine, EngineError};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -28,7 +28,7 @@ const BYTES_PER_GATHERED: usize = 16;
 /// whatever the length of the stream: the stream holds a few batches with their hashes and, for inserts, the [gathered
 /// keys](Stream::keys_at_a_time). If the system refuses the memory of queues, hashes, answers or gathered keys, the
 /// program ends. The memory of a batch is allocated by the source of batches: if it is refused, [`IntegerBatches`]
-/// returns an error, and [`LineBatches`] ends the program. If the system refuses to start a thread, the call panics.
+/// returns an error, and [`LineBatches`] ends the program.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -164,6 +164,11 @@ pub enum StreamError<E> {
         /// How far the stream had come.
         done: Progress,
     },
+    /// The system refused to start the threads that read and hash. No batch was read.
+    Start {
+        /// The number of threads, and the system's message.
+        error: EngineError,
+    },
 }
 
 impl Engine {
@@ -262,14 +267,14 @@ impl<'a> Stream<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`StreamError`] if the source fails, the filter is full, the system refuses memory that an insert needs, or the
-    /// stream is cancelled.
+    /// [`StreamError`] if the source fails, the filter is full, the system refuses a thread or memory that an insert
+    /// needs, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the system refuses to start a thread. If the source, [`KeyBatch::hash_all`], the function set by
-    /// [`Stream::progress`] or a worker of the engine panics, this call panics with the payload of that panic.
+    /// If the source, [`KeyBatch::hash_all`], the function set by [`Stream::progress`] or a worker of the engine panics,
+    /// this call panics with the payload of that panic.
     ///
-    /// After any of these panics, keys that were gathered, but not inserted yet, are not in the filter. After the panic
+    /// After such a panic, keys that were gathered, but not inserted yet, are not in the filter. After the panic
     /// of a worker, the contents of the filter are unknown: drop it.
     pub fn insert<F, B, E, I>(
         mut self,
@@ -327,11 +332,11 @@ impl<'a> Stream<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`StreamError`] if the source or `answer` fails, or the stream is cancelled.
+    /// [`StreamError`] if the source or `answer` fails, the system refuses a thread, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the system refuses to start a thread. If the source, [`KeyBatch::hash_all`], `answer`, the function set by
-    /// [`Stream::progress`] or a worker of the engine panics, this call panics with the payload of that panic.
+    /// If the source, [`KeyBatch::hash_all`], `answer`, the function set by [`Stream::progress`] or a worker of the
+    /// engine panics, this call panics with the payload of that panic.
     pub fn contains<F, B, E, I>(
         mut self,
         filter: &F,
@@ -390,6 +395,7 @@ enum Ended<E> {
     Failed(E),
     Full(Full),
     Cancelled,
+    Start(EngineError),
 }
 
 impl<E> Ended<E> {
@@ -402,6 +408,7 @@ impl<E> Ended<E> {
                 StreamError::Full { error: whole.because(error.why), done }
             }
             Self::Cancelled => StreamError::Cancelled { done },
+            Self::Start(error) => StreamError::Start { error },
         }
     }
 }
@@ -423,6 +430,7 @@ impl<E> fmt::Display for StreamError<E> {
             }
             Self::Full { error, .. } => error.fmt(f),
             Self::Cancelled { done } => write!(f, "cancelled after {} keys", done.keys),
+            Self::Start { error } => error.fmt(f),
         }
     }
 }
@@ -431,8 +439,8 @@ impl<E: core::error::Error + 'static> core::error::Error for StreamError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Failed { error, .. } => Some(error),
-            // `Full` has no source, since its text is already the text of this error.
-            Self::Full { .. } | Self::Cancelled { .. } => None,
+            // The text of the inner error is already the text of this one.
+            Self::Full { .. } | Self::Start { .. } | Self::Cancelled { .. } => None,
         }
     }
 }

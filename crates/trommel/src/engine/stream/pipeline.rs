@@ -1,19 +1,25 @@
 //! A pipeline of three threads with bounded queues between them.
 
 use super::{Cancel, Ended, KeyBatch};
+use crate::engine::EngineError;
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use trommel_base::{Hasher, KeyHash};
 
+/// The threads of the pipeline besides the caller's.
+const THREADS: usize = 2;
 /// The most batches that wait in a queue between two threads.
 const QUEUED: usize = 2;
 
 /// Reads batches on one thread, hashes them on another, and consumes them on the caller's thread, in order.
 ///
 /// A thread that ends early drops its ends of the queues. The others then find the queues closed, so no thread waits
-/// for one that has ended. If a thread panics, the caller panics with the same payload after all threads have ended.
+/// for one that has ended. If a thread panics, the caller panics with the same payload after all threads have ended. If
+/// a thread does not start, no batch is read, since the reader starts last.
 /// Once the caller's thread sees that `cancel` is set, it consumes no further batch.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
@@ -34,15 +40,7 @@ where
         let (hashed, to_consume) = sync_channel(QUEUED);
         // The queue that returns consumed vectors of hashes, so that they are reused.
         let (consumed, spare) = sync_channel::<Vec<KeyHash>>(2 * QUEUED);
-        let reader = scope.spawn(move || {
-            for batch in batches {
-                let is_last = batch.is_err();
-                if is_cancelled() || read.send(batch).is_err() || is_last {
-                    break;
-                }
-            }
-        });
-        let hashing = scope.spawn(move || {
+        let hash = move || {
             for batch in to_hash {
                 let item = batch.map(|batch| {
                     let mut hashes = spare.try_recv().unwrap_or_default();
@@ -53,7 +51,19 @@ where
                     break;
                 }
             }
-        });
+        };
+        let read = move || {
+            for batch in batches {
+                let is_last = batch.is_err();
+                if is_cancelled() || read.send(batch).is_err() || is_last {
+                    break;
+                }
+            }
+        };
+        let hashing =
+            thread::Builder::new().spawn_scoped(scope, hash).map_err(|error| refused(&error))?;
+        let reader =
+            thread::Builder::new().spawn_scoped(scope, read).map_err(|error| refused(&error))?;
         // The loop owns the receiver and drops it before the threads are joined.
         let ended = to_consume.into_iter().try_for_each(|item| {
             if is_cancelled() {
@@ -70,4 +80,9 @@ where
         }
         if is_cancelled() { ended.and(Err(Ended::Cancelled)) } else { ended }
     })
+}
+
+/// The error of a thread that did not start.
+fn refused<E>(error: &io::Error) -> Ended<E> {
+    Ended::Start(EngineError::Start { threads: THREADS, why: error.to_string() })
 }
