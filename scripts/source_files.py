@@ -8,19 +8,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARY_CRATES = ("simd", "base", "bloom", "quotient", "cuckoo", "trommel")
 
 
-def text_of(command):
+def output_of(*command):
     """What a command prints when it runs in the repository's root folder. An error if it fails."""
-    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.strip()
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
 
 
-def commit():
-    """The commit of this checkout, in twelve digits."""
-    return text_of(["git", "rev-parse", "--short=12", "HEAD"])
+def commit(except_for=None):
+    """The commit of this checkout, in twelve digits. Ends in `-dirty` if a file other than `except_for` has changed."""
+    changed = [ROOT / line[3:] for line in output_of("git", "status", "--porcelain").splitlines()]
+    is_dirty = any(except_for is None or path != pathlib.Path(except_for).resolve() for path in changed)
+    return output_of("git", "rev-parse", "--short=12", "HEAD").strip() + ("-dirty" if is_dirty else "")
 
 
-def tracked(pattern):
-    """The names of the files in the repository that match a pattern of `git ls-files`."""
-    return text_of(["git", "ls-files", pattern]).splitlines()
+def tracked(*patterns):
+    """The names of the files in the repository that match a pattern of `git ls-files`; without a pattern, of all."""
+    return [name for name in output_of("git", "ls-files", "-z", *patterns).split("\0") if name]
 
 
 def is_library(name):

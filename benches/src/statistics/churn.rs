@@ -137,9 +137,9 @@ impl Held {
 ///
 /// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
 /// same equation. A set does not store the fingerprint of a key that a lookup finds already. So at most one of the
-/// fingerprints in the two buckets of a lookup equals the one looked for. On average, these buckets hold 8 times the
-/// load of fingerprints. The rate is this number, times the probability that the fingerprint of an absent key equals a
-/// given stored one.
+/// fingerprints in the two buckets of a lookup equals the one looked for. The average number of fingerprints in these
+/// buckets is 8 times the load. The rate is this number, times the probability that the fingerprint of an absent key
+/// equals a given stored one.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {

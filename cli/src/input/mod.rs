@@ -45,7 +45,7 @@ pub(crate) struct Progress {
     /// The number of bytes that sources have read from all inputs; of Parquet files, the compressed sizes of the column
     /// chunks read.
     bytes: AtomicU64,
-    /// The indices of the inputs of lines whose first line ends in a carriage return. CSV files are never among them.
+    /// Of the inputs in which each line is a key, the indices of those whose first line ends in a carriage return.
     carriage_returns: Mutex<Vec<usize>>,
 }
 
@@ -187,7 +187,7 @@ impl Inputs {
         Numbers::of_type(key_type, source, progress)
     }
 
-    /// The inputs of lines whose first line ends in a carriage return.
+    /// The inputs in which each line is a key and the first line ends in a carriage return.
     pub(crate) fn with_carriage_returns(&self, progress: &Progress) -> Vec<&Input> {
         let inputs = progress.carriage_returns.lock().unwrap_or_else(PoisonError::into_inner);
         inputs.iter().filter_map(|input| self.get(*input)).collect()

@@ -22,7 +22,7 @@ struct Target {
     name: &'static str,
     /// The fuzz function. Its results are added up in [`Tried::operations`].
     run: fn(&[u8]) -> u64,
-    /// The number of inputs of a round. It is chosen so that a round takes from 4 to 30 seconds.
+    /// The number of inputs of a round. It is chosen so that a round takes from 3 to 30 seconds.
     inputs: u64,
     /// The target's part of the time, as a share of the sum of all shares.
     share: u32,

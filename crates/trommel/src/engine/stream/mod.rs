@@ -274,8 +274,8 @@ impl<'a> Stream<'a> {
     /// If the source, [`KeyBatch::hash_all`], the function set by [`Stream::progress`] or a worker of the engine panics,
     /// this call panics with the payload of that panic.
     ///
-    /// After such a panic, keys that were gathered, but not inserted yet, are not in the filter. After the panic
-    /// of a worker, the contents of the filter are unknown: drop it.
+    /// After such a panic, keys that were gathered, but not inserted yet, are not in the filter. After the panic of
+    /// a worker, the contents of the filter are unknown: drop it.
     pub fn insert<F, B, E, I>(
         mut self,
         filter: &mut F,

@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use trommel_base::{Hasher, KeyHash};
 
-/// The threads of the pipeline besides the caller's.
+/// The number of threads of the pipeline, without the caller's.
 const THREADS: usize = 2;
 /// The most batches that wait in a queue between two threads.
 const QUEUED: usize = 2;
@@ -19,8 +19,8 @@ const QUEUED: usize = 2;
 ///
 /// A thread that ends early drops its ends of the queues. The others then find the queues closed, so no thread waits
 /// for one that has ended. If a thread panics, the caller panics with the same payload after all threads have ended. If
-/// a thread does not start, no batch is read, since the reader starts last.
-/// Once the caller's thread sees that `cancel` is set, it consumes no further batch.
+/// a thread does not start, no batch is read, since the reader starts last. Once the caller's thread sees that `cancel`
+/// is set, it consumes no further batch.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,
