@@ -1,5 +1,9 @@
-"""What scripts ask of the repository: its commit, and which files are library code and which are test code."""
+"""What scripts ask of the repository: its commit, and which files are library code and which are test code.
 
+Also copies it, for scripts that change the source."""
+
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -25,6 +29,18 @@ def tracked(*patterns):
     return [name for name in output_of("git", "ls-files", "-z", *patterns).split("\0") if name]
 
 
+def present():
+    """The names of the tracked files that have not been deleted."""
+    return [name for name in tracked() if (ROOT / name).is_file()]
+
+
+def target_folder():
+    if folder := os.environ.get("CARGO_TARGET_DIR"):
+        return pathlib.Path(folder).resolve()
+    metadata = output_of("cargo", "metadata", "--format-version", "1", "--no-deps")
+    return pathlib.Path(json.loads(metadata)["target_directory"])
+
+
 def is_library(name):
     """Whether a file is source code of a library crate, and not a module of tests."""
     parts = pathlib.PurePosixPath(name).parts
@@ -45,3 +61,24 @@ def lines_before_tests(source):
         if line == "#[cfg(test)]" and re.match(r"mod \w+ \{", following):
             return number
     return len(lines)
+
+
+def write_if_changed(path, data):
+    if not path.is_file() or path.read_bytes() != data:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def copy_source(to):
+    """Copies the tracked files. The inner crates lose the dev-dependency on `trommel`, which only the examples of their
+    documentation need: without it, Cargo compiles one crate per mutation instead of six."""
+    names = set(present())
+    for name in names:
+        data = (ROOT / name).read_bytes()
+        if re.fullmatch(r"crates/(simd|base|bloom|quotient|cuckoo)/Cargo\.toml", name):
+            data = re.sub(rb'^trommel = \{ path = "\.\./trommel".*\n', b"", data, flags=re.MULTILINE)
+        write_if_changed(to / name, data)
+        os.chmod(to / name, (ROOT / name).stat().st_mode)
+    for path in to.rglob("*.rs"):
+        if str(path.relative_to(to)) not in names:
+            path.unlink()
