@@ -1,6 +1,6 @@
 //! What does a call with one key cost, for lookups, inserts and removals, compared with the crates that a user would
-//! otherwise pick? With `--batches`: what does a key of a batch cost? The other crates have no batches, and still get
-//! one call per key. So do removals from our filters, and lookups in our `FilterView`.
+//! otherwise pick? With `--batches`: what does a key of a batch cost? Other crates have no batches, so they still get
+//! one call per key. Removals from our filters, and lookups in our `FilterView`, have one call per key too.
 //!
 //! A group has one or more filters of this library and their rivals, the comparable filters of other crates. In each
 //! round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys unless it

@@ -1,6 +1,6 @@
-"""What scripts ask of the repository: its commit, and which files are library code and which are test code.
+"""Tells other scripts the commit of the repository, and which of its files are library code and which are test code.
 
-Also copies it, for scripts that change the source."""
+Also copies the repository, for scripts that change the source."""
 
 import json
 import os
@@ -13,7 +13,7 @@ LIBRARY_CRATES = ("simd", "base", "bloom", "quotient", "cuckoo", "trommel")
 
 
 def output_of(*command):
-    """What a command prints when it runs in the repository's root folder. An error if it fails."""
+    """Runs a command in the repository's root folder, and returns its output. Raises an error if the command fails."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
 
 

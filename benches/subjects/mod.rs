@@ -14,7 +14,7 @@ use trommel_benches::{FPR, hashes};
 
 /// The number of keys that each operation gets.
 pub(crate) const CHUNK: usize = 4096;
-/// The most keys that lookups choose from: too many for a branch predictor to learn.
+/// The largest number of keys that lookups choose from: too many for a branch predictor to learn.
 pub(crate) const POOL: usize = 1 << 20;
 /// The most absent keys of a chunk that a filter is allowed to report as present: 5 %. At most 3 % are expected of any
 /// filter.
@@ -305,9 +305,9 @@ pub(crate) fn bloom_groups(keys: &[KeyHash], batches: bool) -> Vec<Group> {
     ]
 }
 
-/// Filters of `slots` slots, a power of two, with remainders or fingerprints of 8 bits and a load of 90 %.
+/// Filters of about `slots` slots, a power of two, with remainders or fingerprints of 8 bits and a load of 90 %.
 pub(crate) fn slot_groups(slots: usize, keys: &[KeyHash], batches: bool) -> Vec<Group> {
-    // With this number of keys and a load of 95 %, a builder makes a table of `slots` slots.
+    // With this number of keys and a load of 95 %, a builder makes a table of about `slots` slots.
     let planned = slots / 20 * 19;
     let quotient = QuotientFilter::builder().keys(planned).load(0.95).remainder_bits(8);
     let cache_line = CacheLineQuotient::builder().keys(planned).load(0.95);

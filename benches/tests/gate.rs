@@ -1,4 +1,5 @@
-//! What the program behind `scripts/check-instructions` refuses. Because of this test, `cargo test` builds the program.
+//! Tests which arguments the program behind `scripts/check-instructions` refuses. Because of this test, `cargo test`
+//! builds the program.
 
 use std::process::Command;
 

@@ -35,8 +35,8 @@ pub(crate) enum Failure {
     Spool { error: io::Error },
     /// A key on the command line is not a number of the key type.
     Argument { key: String, error: NotNumber },
-    /// The arguments are invalid or contradict each other. Also has the messages of errors that have no variant of their
-    /// own.
+    /// The arguments are invalid or contradict each other. Errors that have no variant of their own are here too, with
+    /// their messages.
     Usage(String),
     /// The number of threads is out of range, or the system refused to start a thread.
     Engine(EngineError),

@@ -107,7 +107,7 @@ impl<'py> Array<'py> {
         buffer.map(PyUntypedBuffer::get).transpose()
     }
 
-    /// Returns `count` items of buffer `index` as a NumPy array that begins with the array's first item. Does not copy.
+    /// Returns `count` items of buffer `index` as a NumPy array, from the first item of this array on. Does not copy.
     fn items(&self, index: usize, dtype: &str, count: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.array.py();
         let buffer = self.buffers.get(index).and_then(Option::as_ref);

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use trommel::{Hasher, Key, KeyHash};
 
-/// The number of items of a NumPy array that are hashed at a time, as a *chunk*, if they are integers or bytes. A chunk
-/// is enough work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of
-/// 64, so that the bitmaps of chunks can be concatenated by words.
+/// The number of items of a *chunk*. A NumPy array of integers or bytes is hashed chunk by chunk. A chunk is enough
+/// work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of 64, so that
+/// the bitmaps of chunks can be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.

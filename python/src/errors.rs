@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use trommel::{FormatError, Full, MergeError, SpecError, Unsupported};
 
 /// The exception types of the module. Most of them also derive from a built-in exception of Python, such as
-/// `ValueError`, so that callers can catch them as that.
+/// `ValueError`, so that callers can catch the built-in one.
 pub(crate) struct Exceptions {
     base: Py<PyType>,
     spec: Py<PyType>,

@@ -48,8 +48,8 @@ use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, In
 #[pyclass(frozen, module = "trommel", name = "Filter")]
 #[derive(Debug)]
 pub(crate) struct PyFilter {
-    /// The lock is never held during a call into Python. So a thread that holds the lock never waits for a thread that
-    /// waits for the lock.
+    /// The lock is never held during a call into Python, and a thread releases the GIL while it waits for the lock. So
+    /// the lock and the GIL cannot cause a deadlock.
     filter: RwLock<AnyFilter>,
     /// The filter's hasher, which never changes.
     hasher: Hasher,

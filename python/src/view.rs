@@ -20,7 +20,7 @@ use trommel::{Filter, FilterView};
 /// >>> "anvil" in view, "forge" in view, len(view)
 /// (True, False, 1)
 ///
-/// A memory map makes a view of a file without reading it into memory first::
+/// With a memory map, the view of a file needs no copy of the file in memory::
 ///
 ///     with open(path, "rb") as file:
 ///         view = FilterView(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -1,4 +1,5 @@
-//! Reads keys from files and standard input, in batches. Most callers pass these to a [`trommel::engine::Stream`].
+//! Reads keys from files and standard input, in batches. Most callers pass the batches to a
+//! [`trommel::engine::Stream`].
 
 mod count;
 mod keys;

@@ -1,4 +1,4 @@
-//! Errors name the file and the line, and change no files.
+//! Errors name the file and, if they concern one, the line. They change no files.
 
 use crate::support::{Folder, lines};
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,5 @@
-//! Outputs that cannot be written to the end, and filters that are read from devices and pipes without an end.
+//! The program on a full disk, when it is ended or interrupted, or when the system refuses a thread; and with devices
+//! and pipes in place of filter files.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Folder, Run, feed, lines, signal, wait_until};

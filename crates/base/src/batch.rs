@@ -6,8 +6,8 @@
 //! lines. After a further distance, *probe* reads or writes them.
 //!
 //! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is fetched. If an
-//! offset were read right after the vector store that wrote it, the processor could not forward it from its store
-//! buffer; where this was tried, it halved the speed.
+//! offset is read right after it was stored, and the load has another width than the store, the load may have to wait
+//! until the store has left the store buffer. Where this was tried, it halved the speed.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};

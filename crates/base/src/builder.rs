@@ -4,8 +4,9 @@ use crate::spec::FromSpec;
 use crate::{Spec, SpecError};
 use core::marker::PhantomData;
 
-/// Builds a filter of type `F`. The defaults are: no keys, a false-positive rate of 1 %, XXH3 with seed 0, the
-/// instruction set [`Isa::active`](trommel_simd::Isa::active), and huge pages for large tables.
+/// Builds a filter of type `F`. The defaults are: no keys, XXH3 with seed 0, the instruction set
+/// [`Isa::active`](trommel_simd::Isa::active), and huge pages for large tables. The false-positive rate is at most 1 %,
+/// unless the builder sets another rate, a size, or the bits of a remainder or of a fingerprint.
 ///
 /// A builder has only the options of its kind: an option of another kind does not compile. A `trommel::FilterSpec`,
 /// whose kind is known at run time, has all options, and its `build` refuses those that the kind lacks.
@@ -112,9 +113,9 @@ impl<F: FingerprintOptions> Builder<F> {
 #[macro_export]
 macro_rules! spec_setters {
     () => {
-        /// The number of keys expected. With 0 keys, the filter is the smallest one, unless bytes are given but no
-        /// false-positive rate: then it takes these bytes. (But a quotient filter with `fingerprint_bits` is then the
-        /// smallest one too.)
+        /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if bytes
+        /// are given but no false-positive rate, the filter takes these bytes, unless it is a quotient filter with
+        /// `fingerprint_bits`.
         ///
         /// ```
         /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -319,9 +320,9 @@ macro_rules! slot_setters {
         }
 
         /// The filter doubles by itself when this share of its slots is taken. Only quotient and cuckoo filters have
-        /// this option. Each doubling uses up one bit of every fingerprint. A share is refused if it is so low that the
-        /// bits run out, or the filter has its largest size, before all expected keys are inserted (before one key if
-        /// none are expected).
+        /// this option. Each doubling uses up one bit of every stored remainder or fingerprint. A share is refused if
+        /// it is so low that the bits run out, or the filter has its largest size, before all expected keys are
+        /// inserted (before one key if none are expected).
         ///
         /// ```
         /// use trommel::{Filter, Insert, QuotientFilter};

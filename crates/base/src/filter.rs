@@ -166,7 +166,7 @@ pub trait Filter {
     /// except in a trusted view of damaged bytes.
     ///
     /// Cost: up to one pass over the table for a Bloom filter whose `len` is 0. A `trommel::engine::ShardedFilter` asks
-    /// its shards, one after the other. Otherwise none.
+    /// its shards, one after the other. Other filters do not read their tables.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

@@ -19,8 +19,9 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Keys expected. With 0 keys, the filter is the smallest one, unless bytes are given but no false-positive rate:
-    /// then it takes these bytes. (But a quotient filter with [`Spec::fingerprint_bits`] is then the smallest one too.)
+    /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if bytes are
+    /// given but no false-positive rate, the filter takes these bytes, unless it is a quotient filter with
+    /// [`Spec::fingerprint_bits`].
     pub keys: usize,
     /// The target false-positive rate. If neither a rate, nor a size, nor the bits of a remainder or fingerprint are
     /// given, it is [`Spec::DEFAULT_FPR`].
@@ -35,8 +36,8 @@ pub struct Spec {
     pub isa: Option<Isa>,
     /// Whether a large table asks for huge pages.
     pub huge_pages: bool,
-    /// The number of units (blocks or words) is made a multiple of this, so that the filter can be
-    /// folded by any divisor of it.
+    /// The number of units (words, blocks or cache lines) is rounded to a multiple of this number, so that the filter
+    /// can be folded by any divisor of this number.
     pub foldable_by: u32,
     /// Whether to build the compact variant: a counting filter with 2-bit counters. For any other kind
     /// this is an error.
@@ -84,7 +85,7 @@ impl Spec {
     /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
     /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
     /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0. If no keys are expected, the
-    /// spec of such a kind then has neither bits nor bytes, which makes the kind's smallest filter.
+    /// result for such a kind has neither bits nor bytes, so the kind makes its smallest filter.
     ///
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] for a number that is not above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
@@ -185,8 +186,8 @@ impl Spec {
     /// The instruction set to use.
     ///
     /// # Errors
-    /// [`SpecError::Isa`] if the set that the spec or, without one in the spec, the environment variable `TROMMEL_ISA`
-    /// asks for cannot be used.
+    /// [`SpecError::Isa`] if the set cannot be used. The spec names the set; if it names none, the environment variable
+    /// `TROMMEL_ISA` can.
     pub fn usable_isa(&self) -> Result<Isa, SpecError> {
         Ok(match self.isa {
             Some(isa) => isa.require()?,

@@ -1,5 +1,5 @@
-//! The atomics for memory that threads share: the standard library's, or under `cfg(loom)` those of the model checker
-//! loom, which tries the orders of the threads' accesses one after the other.
+//! The atomics for memory that threads share. They come from the standard library or, under `cfg(loom)`, from the model
+//! checker loom, which runs a test with one order of the threads' accesses after another.
 
 #[cfg(not(loom))]
 pub use core::sync::atomic::{AtomicU64, Ordering};

@@ -30,8 +30,8 @@ impl CounterWidth {
         self as u32
     }
 
-    /// The highest value of a cell, the bits of one counter. With four bits this value means "stuck", with two "the
-    /// overflow table has the count".
+    /// The highest value of a cell; a cell is the bits of one counter. In a cell of four bits this value means "the
+    /// counter is stuck", in a cell of two bits "the overflow table has the count".
     pub(crate) const fn ceiling(self) -> u8 {
         (1 << self.bits()) - 1
     }

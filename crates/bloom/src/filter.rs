@@ -12,8 +12,8 @@ use trommel_base::{
 };
 use trommel_simd::Isa;
 
-/// A Bloom filter of layout `L`, whose table is in `S`: owned memory ([`Storage`], the default), or borrowed bytes
-/// (`&[u8]`, at any alignment) for a zero-copy view.
+/// A Bloom filter of layout `L`, whose table is in `S`: owned memory ([`Storage`], the default), or, for a zero-copy
+/// view, frozen bytes at any alignment (`&[u8]` or `SharedBytes`).
 ///
 /// ```
 /// use trommel::{Bitmap, Filter, Insert, KeyHash, RegisterBloom};
@@ -143,8 +143,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         isa: Isa,
         table: S,
     ) -> Self {
-        // The single-key kernels access the table unchecked; this assertion makes that sound for filters, and the one
-        // in `block_geometry` for filter blocks.
+        // The single-key kernels access the table unchecked. This assertion makes these accesses sound in filters; the
+        // assertion in `block_geometry` makes them sound in filter blocks.
         assert_eq!(table.as_ref().len() as u64, geometry.units * L::UNIT_BYTES as u64);
         let kernels = L::kernels(isa);
         let hasher = hasher.with_isa(isa).unwrap_or(hasher);
@@ -271,7 +271,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 
     /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0: in the bits of a counting
     /// filter whose counters stuck or from which false positives were removed, in frozen bytes whose header states a
-    /// `len` of 0, in a view of a Parquet bitset, and after [`Bloom::intersect`] with such a filter.
+    /// `len` of 0, in a filter from a Parquet bitset, and in the results of operations on such filters, for example
+    /// [`Bloom::union`] and [`Bloom::intersect`].
     ///
     /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {

@@ -30,8 +30,9 @@ fn inserted_one_by_one<F: Filter + Insert>(
     (new, found, filter)
 }
 
-/// Checks that the answers and the bytes of single inserts and lookups on all instruction sets of this machine equal the
-/// portable ones, in filters of 1 to 48 bits per key. Returns the different numbers of bits that a key sets in these filters.
+/// Checks that the answers and the bytes of single inserts and lookups on all instruction sets of this machine equal
+/// the portable ones, in filters of 1 to 48 bits per key. Returns the different numbers of bits that a key sets in
+/// these filters.
 fn check_against_portable<F: Filter + Insert + FromSpec + PartialEq>(
     hash_count: fn(&F) -> u32,
 ) -> BTreeSet<u32> {

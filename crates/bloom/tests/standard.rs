@@ -52,9 +52,10 @@ fn the_textbook_table_is_reproduced() {
     }
 }
 
-/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. Each filter's fraction is within four standard
-/// deviations. The deviation is computed for independent bits. This deviation is an upper bound, since the bits are
-/// negatively correlated. The mean of all filters is within four standard deviations of a mean.
+/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction is
+/// within four standard deviations of `p0`, and that the mean of all filters is within four standard deviations of such
+/// a mean. The standard deviation is computed for independent bits, which gives an upper bound, since the bits are
+/// negatively correlated.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;

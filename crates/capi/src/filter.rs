@@ -260,8 +260,8 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 /// the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 ///
 /// Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
-/// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store two
-/// keys that they cannot tell apart as one. The removal of either key then removes both.
+/// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store a
+/// single fingerprint for two keys that they cannot tell apart. The removal of either key then removes both.
 ///
 /// Thread safety: no other thread may use the filter during the call.
 ///

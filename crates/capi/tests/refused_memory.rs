@@ -15,8 +15,8 @@ use trommel_capi::*;
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Freezing this filter allocates memory once, for the bytes of its overflow table. Freezing any other filter allocates
-/// none.
+/// Freezing this filter allocates memory once, for the bytes of its overflow table. Freezing a filter without an
+/// overflow table allocates none.
 #[test]
 fn freezing_reports_refused_memory() {
     let mut filter =

@@ -170,7 +170,7 @@ fn remove_and_arrange(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slot
 }
 
 /// Distributes the fingerprints over the pairs so that the pairs encode the wanted flags. Returns the bucket, and
-/// whether it encodes all wanted flags. If it does not, it would do so if empty pairs were [`EmptyPair::Unknown`].
+/// whether it encodes all wanted flags. If it does not, it encodes them once empty pairs are [`EmptyPair::Unknown`].
 #[inline(always)]
 pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;
@@ -183,8 +183,8 @@ pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, 
     let bare_first = (a | b == 0) & (wanted[0] != unknown);
     let bare_second = (c | d == 0) & (wanted[1] != unknown);
     if (a | b == 0) != (c | d == 0) && (bare_first | bare_second) {
-        // One pair stays empty, and so has the flag of empty pairs. The only fingerprint goes to the other pair, which
-        // needs a different flag.
+        // One pair stays empty and has the flag of empty pairs. So the only fingerprint goes to a pair that needs the
+        // opposite flag.
         slots = [c, d, a, b];
     }
     let slots = with_flags(slots, wanted);

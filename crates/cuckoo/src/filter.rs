@@ -74,9 +74,9 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large, if the
-    /// environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the system refuses the
-    /// memory.
+    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
+    /// if the environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the system refuses
+    /// the memory.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }

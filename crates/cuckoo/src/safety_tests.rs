@@ -1,5 +1,5 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes one check
-//! after the other, and each time a test must fail.
+//! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
+//! a time, and each time a test must fail.
 //!
 //! Most tests use hash 0, whose primary bucket is the first. Its alternate bucket lies within a table that is a byte
 //! too short, but not within one of half the length. So the tables in the tests of lookups are only a byte too short or

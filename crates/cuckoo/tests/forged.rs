@@ -1,6 +1,6 @@
 //! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All others, even those
-//! that no writer writes, are accepted as filters. These answer lookups, and can be filled, emptied, doubled and merged
-//! like unforged ones.
+//! that no writer writes, are accepted as filters. These answer lookups, take inserts and removals, and can be doubled
+//! and merged, like unforged ones.
 
 mod words;
 
@@ -34,8 +34,8 @@ fn assert_structure(bytes: &[u8], expected: &str) {
     }
 }
 
-/// Uses a filter of accepted bytes in every way. It can answer anything about old keys, but nothing panics, and keys
-/// that are inserted now are found.
+/// Looks keys up in a filter of accepted bytes, merges it with a clone, removes and inserts keys, doubles it, and reads
+/// its bytes again. It can answer anything about old keys, but nothing panics, and keys inserted now are found.
 fn exercise(bytes: &[u8], random: &mut Splitmix) {
     let view = CuckooFilter::parse(bytes).unwrap();
     let mut filter = CuckooFilter::from_bytes(bytes).unwrap();

@@ -129,7 +129,8 @@ impl Model {
     }
 
     /// Removes the key at an index of `held`. If a set cannot remove the key without another, the oracle only forgets
-    /// the key. But if the filter has as many fingerprints of the key's pair as there are keys of it, the key stays.
+    /// the key. But if the filter has as many fingerprints of the key's pair as the oracle has keys of that pair, the
+    /// key stays.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);
@@ -162,7 +163,7 @@ impl Model {
         }
     }
 
-    /// Checks the whole state: every key by every kind of lookup, the table slot by slot, and the bytes.
+    /// Checks the whole state: every key by single and batch lookups, the table slot by slot, and the bytes.
     fn check(&mut self) {
         self.operations += 2 * self.held.len() as u64;
         assert_eq!(self.filter.len() as u64, self.len);

@@ -149,8 +149,8 @@ struct Runs<'t, L, W> {
     words: W,
     table: &'t Table<L, &'t [u8]>,
     copies: u32,
-    /// The length of the sequence of slots, up to the last slot before the block, that each have the same remainder as
-    /// the next slot of the same run.
+    /// The number of adjacent slots, the last of them right before the block, that each have the same remainder as the
+    /// next slot of their run.
     repeated: u32,
 }
 

@@ -49,7 +49,7 @@ pub struct Quotient<L: Layout, S = Storage> {
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     isa: Isa,
-    /// The part of the table that was checked: all of it, except in a trusted view.
+    /// The part of the table that was checked, or needs no check: all of it, except in a trusted view.
     pub(crate) checked: Extent,
     pub(crate) table: S,
     layout: PhantomData<L>,
@@ -77,13 +77,14 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`SpecError`] if `fpr` is not between 0 and 1 or cannot be reached, if the filter would be too large,
-    /// or if the system refuses the memory.
+    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
+    /// if the environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the system refuses
+    /// the memory.
     pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder for everything else: load, remainder bits, multiset, growth, seed.
+    /// A builder, which has more options, among them load, remainder bits, multiset, growth and seed.
     ///
     /// ```
     /// use trommel::QuotientFilter;

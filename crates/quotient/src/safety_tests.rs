@@ -1,8 +1,9 @@
 //! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one
 //! at a time, and a test must then fail.
 //!
-//! The tests that pass arguments of a wrong length use hash 0, whose home is the first slot. So without a check, the
-//! accesses stay within the table. The tests of accesses beyond the table have memory of their own after it.
+//! The *home* of a hash is the slot whose number is the hash's quotient; `table.rs` also defines runs. The tests that
+//! pass kernels arguments of a wrong length use hash 0, whose home is the first slot. So without a check, the accesses
+//! stay within the table. The tests about the memory after a table allocate this memory themselves.
 
 use crate::filter::Quotient;
 use crate::geometry::Geometry;
@@ -156,7 +157,7 @@ impl Job for Seven {
 }
 
 /// On x86-64 machines without AVX2, `run` panics if the instruction set includes AVX2. Miri has no AVX2, and reports a
-/// call of code that is compiled for it.
+/// call of code that is compiled for AVX2.
 #[test]
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
@@ -253,8 +254,8 @@ fn a_table_without_a_free_slot_is_full() {
     }
 }
 
-/// A table of 16 slots has one block, and a kernel that reads the metadata of a block after it reads other bytes of the
-/// table. Here, these bytes would end the key's run after the end of the table.
+/// A table of 16 slots has one block. A kernel that reads the metadata of a second block reads padding instead. Here,
+/// this padding would end the key's run after the end of the table.
 #[test]
 fn a_table_of_one_block_has_no_run_in_a_second() {
     let mut geometry = geometry::<WideBlock>(16);
@@ -280,7 +281,7 @@ fn a_table_of_one_block_has_no_run_in_a_second() {
 }
 
 /// The last home is in the last block but one, and the run of its quotient begins in the last slot of the last block.
-/// The metadata of a block after it would end this run in the 29th slot after the table.
+/// If a kernel read the metadata of one more block, this run would end in the 29th slot after the table.
 #[test]
 fn a_run_that_begins_in_the_last_slot_is_not_followed() {
     // The quotient of the run is not the first of its block.
@@ -310,7 +311,7 @@ fn a_run_that_begins_in_the_last_slot_is_not_followed() {
     }
 }
 
-/// Fills a table to a load of 95 %, and looks up all its keys, among them keys of the last slots.
+/// Inserts as many keys as 95 % of the slots, and two keys whose home is the last slot. Then looks up all of them.
 fn keys_are_kept<L: Layout>(geometry: &Geometry, slots: u64) {
     for isa in Isa::available() {
         let kernels = Kernels::of::<L>(isa);
@@ -358,7 +359,7 @@ fn small_line_tables_keep_their_keys() {
     }
 }
 
-/// Kernels of [`LineBlock`] read the line after a key's, so the table must have that line.
+/// Kernels of [`LineBlock`] also read the line after the line of a key's home, so the table must have that line.
 #[test]
 fn the_overhang_is_at_least_a_line() {
     for slots in (1u64..5_000).chain([1 << 20, 1 << 30]) {

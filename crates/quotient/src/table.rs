@@ -2,7 +2,9 @@
 //!
 //! The *run* of a quotient is its remainders in adjacent slots, in ascending order. A run begins at the slot whose
 //! number is the quotient (its *home*), or right after the run before it if that one ends at the home or later. A
-//! *cluster* is a sequence of adjacent runs of which only the first begins at its home. Runs are in the order of their
+//! *cluster* is a sequence of adjacent runs of which only the first begins at its home.
+//!
+//! A quotient that has a run is *occupied*, and the last slot of a run is its *runend*. Runs are in the order of their
 //! quotients. So the run of the `d`-th occupied quotient ends at the `d`-th runend, and rank and select find that slot.
 //!
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3,
@@ -235,8 +237,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         L::set_offset(&self.shape, self.bytes.as_mut(), block, stored);
     }
 
-    /// Inserts a fingerprint. Returns false, and changes nothing, if a set holds it already. Changes nothing on an
-    /// error either.
+    /// Inserts a fingerprint. Returns false, and changes nothing, if the table is a set that holds it already. Changes
+    /// nothing on an error either.
     #[inline(always)]
     pub(crate) fn insert<W: Words>(
         &mut self,

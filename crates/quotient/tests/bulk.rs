@@ -1,5 +1,5 @@
-//! Large batches are built, or inserted by region of the table. They make the same filter as single inserts, bit for
-//! bit: in empty filters, in filters that hold keys, and if the batch does not fit.
+//! Large batches make the same filter as single inserts, bit for bit. In an empty filter, a batch can build the whole
+//! table. Otherwise, its keys are inserted region by region of the table. Some batches do not fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -163,9 +163,9 @@ fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
     }
 }
 
-/// All keys belong to a third of the table, which has fewer slots than there are keys. So the keys are one cluster. One
-/// key in twenty repeats another. The build allows this number of copies, but moving the rest of the cluster for each
-/// copy would take too long.
+/// All keys belong to a third of the table, which has fewer slots than there are keys. So nearly all keys are in one
+/// cluster. One key in twenty repeats another. The build allows this number of copies, but moving the rest of the
+/// cluster for each copy would take too long.
 #[test]
 fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     fn dropped<L: Layout>(bits: u32) {

@@ -134,8 +134,8 @@ impl Mix {
     }
 }
 
-/// Inserts new and held keys, removes held and absent keys, and looks all of them up. Compares the whole state now and
-/// then. Returns the number of operations.
+/// Inserts new and held keys, removes held and absent keys, and looks up both. Compares the whole state now and then.
+/// Returns the number of operations.
 fn churn<L: Layout>(mut pair: Pair<L>, mix: Mix) -> u64 {
     let mut random = Splitmix::new(mix.seed);
     let mut held: Vec<KeyHash> = Vec::new();

@@ -1,7 +1,7 @@
 //! Deterministic streams of key hashes: the same on every machine, from a seed alone.
 //!
-//! The generator is not from a crate: a stream must be the same in ten years, because golden digests
-//! and statistical tests with fixed seeds depend on it.
+//! The generator is written here, not taken from a crate: a stream must be the same in ten years, because golden
+//! digests and statistical tests with fixed seeds depend on it.
 
 use core::fmt;
 use core::ops::Range;

@@ -9,7 +9,7 @@ use trommel_base::{
 };
 use trommel_simd::Isa;
 
-/// What a filter has room for. This determines what its `len` counts.
+/// Whether a filter can become full. This also determines what its `len` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// Any number of keys; the false-positive rate rises with them. No insert fails, and `len` counts
@@ -54,7 +54,7 @@ pub trait Subject {
     /// Whether the sizing equation gives the false-positive rate of a filter. Otherwise it gives an upper bound.
     const SIZING_IS_EXACT: bool = true;
 
-    /// What the filter has room for.
+    /// Whether the filter can become full.
     const ROOM: Room = Room::Endless;
 
     /// The largest step between the possible sizes of a table, in bytes. A table that is sized by bytes is smaller

@@ -1,4 +1,4 @@
-//! A filter in ten lines: one key, many keys, frozen bytes.
+//! A filter in a few lines: one key, many keys, frozen bytes.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example quick_start
@@ -8,7 +8,7 @@ use std::error::Error;
 use trommel::{Bitmap, Filter, FilterView, SplitBlockBloom};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Room for a million keys; one absent key in a hundred is reported as present.
+    // Room for a million keys; about one absent key in a hundred is reported as present.
     let mut filter = SplitBlockBloom::with_capacity_and_fpr(1_000_000, 0.01)?;
 
     // One key at a time: a text, an integer or bytes.

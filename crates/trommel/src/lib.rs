@@ -21,7 +21,7 @@
 //!
 //! | you want | take | bits per key at a false-positive rate of 1 % |
 //! |---|---|---|
-//! | the fastest lookups, memory to spare | [`RegisterBloom`] | 12.1 |
+//! | faster lookups than those of [`SplitBlockBloom`] on some machines with AVX-512, memory to spare | [`RegisterBloom`] | 12.1 |
 //! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
 //! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
 //! | few bits per key, where most lookups are of absent keys | [`BloomFilter`] | 9.6 |
@@ -139,16 +139,15 @@
 //!
 //! # If the system refuses memory
 //!
-//! A call that returns a `Result` then returns an error, which has the number of bytes unless it is an error of
-//! `std::io`; or it does without the memory, and takes longer. After the error, the filter holds the same keys as
-//! before, except that a batch of inserts keeps the keys that its error reports as inserted. (A filter that grows by
-//! itself can have doubled.) A call that can neither return an error nor do without the memory ends the program, like
-//! those of the standard library's collections. Most such calls are `to_bytes`, for which `write_to` is the
-//! alternative; `clone`; and calls that extend a [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`]
-//! and `Vec::try_reserve` are the alternatives. Some calls can end the program although they return a `Result`: the
-//! start of an engine's threads and the calls that hand work to them, streams, [`LineBatches`](engine::LineBatches),
-//! the making of an [`OwnedView`](container::OwnedView), and changes of a counting filter with
-//! [compact](FilterSpec::compact) counters.
+//! A call that returns a `Result` then does without the memory and takes longer, or it returns an error. The error has
+//! the number of bytes, unless it is an error of `std::io`. After the error, the filter holds the same keys as before,
+//! except that a batch of inserts keeps the keys that its error reports as inserted. (A filter that grows by itself can
+//! have doubled.) A call that can neither return an error nor do without the memory ends the program, like those of the
+//! standard library's collections. Most such calls are `to_bytes`, for which `write_to` is the alternative; `clone`;
+//! and calls that extend a [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve`
+//! are the alternatives. Some calls can end the program although they return a `Result`: the start of an engine's
+//! threads and the calls that hand work to them, streams, [`LineBatches`](engine::LineBatches), the making of an
+//! [`OwnedView`](container::OwnedView), and changes of a counting filter with [compact](FilterSpec::compact) counters.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

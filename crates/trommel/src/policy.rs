@@ -48,10 +48,11 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
 /// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. A lookup
-/// takes more cache lines than the table says if, in the quotient kinds, the fingerprints of one quotient go on in the
-/// next block, or if a bucket of a cuckoo filter lies in two cache lines. Kinds with slots are for large filter blocks:
-/// below some hundred keys they take more than `bits_per_key`; above, they leave bits unused that do not suffice for a
-/// wider fingerprint. A counting filter has no block form, since no lookup reads its counters.
+/// takes more cache lines than the last column says if, in the quotient kinds, the fingerprints of one quotient go on
+/// in the next block, or if a bucket of a cuckoo filter lies in two cache lines. Kinds with slots are for large filter
+/// blocks. With fewer than some hundred keys, a block takes more than `bits_per_key`. In larger blocks, bits that do
+/// not suffice for a wider fingerprint stay unused. A counting filter has no block form, since no lookup reads its
+/// counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -245,8 +246,8 @@ impl FilterPolicy {
     }
 
     /// Looks up one hash in each block of a list: bit `i` of `found` becomes the answer of [`FilterPolicy::may_match`]
-    /// for `probes[i]`. So a point read can look up its key in all blocks that may hold it with one call. `found` gets
-    /// the length of the list; its allocation is reused, and nothing else is allocated.
+    /// for `probes[i]`. So one call looks up the key of a point read in all blocks that may hold it. `found` gets the
+    /// length of the list; its allocation is reused, and nothing else is allocated.
     ///
     /// Cost: the cache lines of each lookup and the last one of each block, prefetched so that the latencies of some
     /// sixteen blocks overlap.
@@ -306,8 +307,8 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. The error for no
-    /// bytes at all can have another reason: [`FilterPolicy::build`] returns none if the system refuses all memory.
+    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. The exception is an
+    /// empty slice, which [`FilterPolicy::build`] returns if the system refuses all memory.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());
@@ -322,10 +323,10 @@ impl FilterPolicy {
     }
 }
 
-/// In [`FilterPolicy::may_match_many`], the lines of a block's table are prefetched this number of blocks before its
-/// lookup: a core can have about sixteen loads of cache lines into L1 in flight.
+/// [`FilterPolicy::may_match_many`] prefetches the cache lines of a block's table this number of blocks before it looks
+/// the block up: a core can have about sixteen loads of cache lines into L1 in flight.
 const TABLES_AHEAD: usize = 16;
-/// The line with a block's trailer is prefetched this number of blocks before the lines of its table are.
+/// It prefetches the cache line with the trailer of a block this number of blocks before those of the block's table.
 const TRAILERS_AHEAD: usize = 16;
 
 impl fmt::Debug for FilterPolicy {
@@ -350,7 +351,7 @@ pub struct FilterPolicyBuilder {
 
 impl FilterPolicyBuilder {
     /// Sets the bits of the table per key, at most 64. They must be at least 1 for Bloom kinds, 3.29 for `Quotient`,
-    /// 10.78 for `CacheLineQuotient`, and 8.43 for `Cuckoo`.
+    /// 10.78 for `CacheLineQuotient`, and 8.43 for `Cuckoo`. (The last three numbers are rounded up.)
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, SpecError};

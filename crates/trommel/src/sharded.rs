@@ -29,7 +29,7 @@ use trommel_base::{
 ///
 /// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash:
 /// `t ^ t >> 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that
-/// all keys of a shard have in common would be the lowest ones, from which Bloom filters compute positions.
+/// all keys of a shard have in common would be the lowest ones, from which blocked Bloom filters compute positions.
 /// [`ShardedFilter::shard_of`] returns the shard and this hash. With four shards for each thread that inserts, threads
 /// rarely wait. Beside its table, a shard takes a few hundred bytes for the lock and the filter's fields.
 ///

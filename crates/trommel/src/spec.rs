@@ -34,8 +34,8 @@ macro_rules! encoded_len_arms {
 }
 
 /// The kind of a filter, its size and its other options. By default: no expected keys, XXH3 with seed 0, the
-/// instruction set [`Isa::active`](crate::Isa::active), huge pages for large tables. The false-positive rate is 1 %,
-/// unless the spec sets another rate, a size, or the bits of a remainder or of a fingerprint.
+/// instruction set [`Isa::active`](crate::Isa::active), huge pages for large tables. The false-positive rate is at most
+/// 1 %, unless the spec sets another rate, a size, or the bits of a remainder or of a fingerprint.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec, SpecError};
@@ -173,8 +173,8 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
     filter.insert_bulk(hashes, Bulk::CALLER)
 }
 
-/// The reason why a filter was not built, or why an accumulator did not take all keys. A call that builds a filter then
-/// returns none, not even a partly filled one.
+/// The reason why a filter was not built, or why an accumulator did not take all keys. With this error, a call that
+/// builds a filter returns no filter, not even a partly filled one.
 ///
 /// ```
 /// use trommel::error::BuildError;

@@ -47,7 +47,7 @@ macro_rules! declare_filter_view {
             /// | Bloom kinds without counters | parameters and length | 0 |
             /// | counting | each counter agrees with its bit; overflow table | 550, compact 2500 |
             /// | quotient kinds | the table is exactly the one that its fingerprints produce | 220 to 280 |
-            /// | cuckoo | each fingerprint is in a bucket that it can be in, and their number is the header's | 210 |
+            /// | cuckoo | each fingerprint is in a bucket that it can be in; the header has the number of fingerprints | 210 |
             ///
             /// ```
             /// use trommel::{CuckooFilter, FilterKind, FilterView, FormatError};

@@ -138,8 +138,8 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
     }
 }
 
-/// Tables of one piece, in which a key has few or many positions. With too little memory to group keys, the call
-/// inserts them directly.
+/// The tables are so small that they are one piece, and a key has few or many positions in them. If there is too little
+/// memory to group the keys, they are inserted directly.
 #[test]
 fn small_filters_are_built_with_any_memory_budget() {
     let hashes = distinct(20, 0..10_000);

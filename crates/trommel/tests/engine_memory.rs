@@ -145,7 +145,7 @@ fn resident_memory_is_within_the_budget() {
         let done = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "resident_memory_of_a_case", "--ignored", "--nocapture"])
             .env(CASE, number.to_string())
-            // Makes glibc return freed memory to the system at once.
+            // Makes glibc return freed pieces of 128 KiB or more to the system at once.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .output()
             .unwrap();

@@ -14,9 +14,9 @@ const HEADER_CHECKSUM_AT: usize = 120;
 const PAYLOAD_LEN_AT: usize = 64;
 const PAYLOAD_CHECKSUM_AT: usize = 72;
 
-/// The frozen bytes of a filter. `variant` chooses compact counters or a multiset, if the kind has such an option. The
-/// remainder `keys % 3` says how the filter is resized: a quotient filter is left as it is (0), doubled (1), or resized
-/// to no multiple of its first size (2); a cuckoo filter is doubled that number of times.
+/// The frozen bytes of a filter. `variant` chooses compact counters or a multiset, if the kind has such an option.
+/// `keys % 3` says how the filter is resized: a quotient filter is left as it is (0), doubled (1), or resized to
+/// `2 * keys + 47` keys (2); a cuckoo filter is doubled that number of times.
 fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let spec = FilterSpec::new(kind).keys(keys).fpr(0.02);
     let spec = match kind {

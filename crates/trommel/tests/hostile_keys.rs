@@ -1,6 +1,5 @@
-//! Keys that an adversary has chosen, for every kind. Under a seed that the adversary knows, they
-//! raise the false-positive rate or fill slots early. Under a secret key, they do neither. docs/security.md states
-//! these claims.
+//! Keys that an adversary has chosen, for every kind. Under a seed that the adversary knows, these keys raise the
+//! false-positive rate or fill slots early. Under a secret key, they do neither. docs/security.md states these claims.
 //!
 //! Hashes are chosen directly, as if the adversary could invert the hash function, or are those of keys that were found
 //! by trying. Work is counted by the bytes of the table that an insert changes. No test fails because of a time. The
@@ -139,8 +138,8 @@ fn an_insert_changes_a_bounded_part_of_the_table() {
     }
 }
 
-/// All fingerprints of neighbouring quotients make one cluster of hundreds of thousands of slots. Lookups, inserts and
-/// removals in this cluster end, and are right.
+/// The filter holds all fingerprints but one of each of many neighbouring quotients. They make one cluster of hundreds
+/// of thousands of slots. Lookups, inserts and removals in this cluster end, and are right.
 #[test]
 fn a_cluster_of_most_of_the_table_gives_right_answers() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {

@@ -1,5 +1,5 @@
-//! What people read: the messages of errors, which carry the numbers, and the `Debug` output of types with a table,
-//! which has its shape and not its bytes.
+//! The texts that people read. Messages of errors have the numbers. The `Debug` output of a type with a table has the
+//! parameters of the table and not its bytes.
 
 use std::error::Error;
 use trommel::cuckoo::GrowError;

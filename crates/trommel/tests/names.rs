@@ -1,6 +1,6 @@
 //! Uses most names of the crate's root as programs outside this repository use them.
 //!
-//! Each test but the last is such a program; most of the test is that it compiles.
+//! Each test but the last is such a program, and mainly tests that the program compiles.
 
 use std::error::Error;
 use trommel::error::WhyFull;
@@ -297,8 +297,8 @@ fn a_program_uses_two_threads() -> Outcome {
     Ok(())
 }
 
-/// The root of the crate stays small enough to be read at once: it has modules and what `pub use` names. Other names
-/// belong in the module of their topic.
+/// The root of the crate has few enough names to be read at once. The test counts its public modules and the names of
+/// its `pub use` items. Further names belong in the module of their topic.
 #[test]
 fn the_root_has_at_most_40_names() {
     let root = include_str!("../src/lib.rs");

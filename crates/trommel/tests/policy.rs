@@ -401,7 +401,7 @@ fn many_blocks_are_answered_like_one_after_the_other() {
         *damaged.last_mut().unwrap() ^= 0xFF;
         blocks.push(damaged);
         for count in [0, 1, 15, 16, 17, 31, 32, 33, blocks.len()] {
-            // Half of the probes are for keys that are in their block.
+            // Every second probe is for the first key of its block, if the block has keys.
             let probes: Vec<(&[u8], KeyHash)> = blocks[blocks.len() - count..]
                 .iter()
                 .enumerate()

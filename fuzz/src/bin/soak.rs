@@ -3,11 +3,11 @@
 //!
 //! Every worker is a process that runs one round: [`Target::inputs`] inputs of one target. The number of the round
 //! initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again.
-//! The targets get their shares of the time of all workers ([`Target::share`]). The parent
-//! process counts what its workers report, and writes `soak.json` after every round. If that file exists at the start,
-//! the parent adds to the counts of the file, and goes on with the next numbers. The last line of the output begins
-//! with `N passed, N failed`. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is 2
-//! on a wrong argument.
+//! The targets get their shares of the time of all workers ([`Target::share`]). The parent process counts what its
+//! workers report, and writes `soak.json` after every round. If that file exists at the start, the parent adds to the
+//! counts of the file, and goes on with the next numbers. The last line of the output begins with `N passed, N failed`,
+//! unless an error ends the run. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is
+//! 2 on a wrong argument.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -52,8 +52,9 @@ fn hash_wide(hasher: &Hasher, mut unscaled: i256, scale: i8) -> KeyHash {
     }
 }
 
-/// The number `unscaled`·10^−`scale` as an integer of 64 bits, signed or unsigned. `None` if the number has a fraction
-/// or does not fit. The caller must ensure that `unscaled` does not end in zero.
+/// The number `unscaled`·10^−`scale` as an integer of 64 bits. A negative number is returned as its two's complement.
+/// `None` if the number has a fraction, or fits neither into `i64` nor into `u64`. The caller must ensure that
+/// `unscaled` does not end in zero.
 fn integer(unscaled: i256, scale: i32) -> Option<u64> {
     // 10^20 and all higher powers of ten exceed 64 bits.
     let exponent = u32::try_from(-scale).ok().filter(|exponent| *exponent < 20)?;

@@ -6,8 +6,8 @@ use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use trommel::{Bitmap, Filter, Full, Hasher, Insert, Key, KeyHash};
 
-/// The number of rows in a chunk. When the hashes of a further column are combined with those of the columns before it,
-/// each step combines one chunk. A chunk has few enough rows for the pairs of hashes to stay in the L1 cache.
+/// The number of rows for which [`combine`] makes pairs of hashes in one step. The pairs are few enough to stay in the
+/// L1 cache.
 const CHUNK_ROWS: usize = 512;
 
 /// What a NULL means.

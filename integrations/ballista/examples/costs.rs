@@ -146,9 +146,8 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     text.split_once(mark).map_or("", |(_, rest)| rest)
 }
 
-/// The number at the beginning of a text, in the form in which DataFusion prints counts. Below 1000 that is the number.
-/// From 1000 on it is a multiple of a power of 1000 with a suffix: with two decimals below 100, `12.30 K`, and with one
-/// from 100 on, `123.4 K`.
+/// Parses the count at the beginning of a text. DataFusion prints counts below 1000 as whole numbers. It rounds larger
+/// counts to one or two decimals and adds a suffix for the power of 1000: `12.30 K`, `123.4 K`.
 fn rounded(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 =

@@ -27,8 +27,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct MergeStageExec {
     /// A leaf of two partitions: the first partition has one row, the second has none. Ballista gives a task one or
-    /// both of the partitions, and numbers those of the task from 0. So the number of a partition does not show whether
-    /// the partition is the first; the row does.
+    /// both of the partitions, and numbers the partitions of each task from 0. So number 0 can be either partition, and
+    /// only the row marks the first one.
     marker: Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,

@@ -16,8 +16,8 @@ use trommel_datafusion::{
     FilteredJoin, RuntimeFilterExec, RuntimeFilterNode, RuntimeFilterPlanner, filtered_rows,
 };
 
-/// Plans runtime filters for a cluster like [`RuntimeFilterPlanner`], and adds a stage that merges the parts of a
-/// filter.
+/// Plans runtime filters for a cluster. Does the same as [`RuntimeFilterPlanner`], and adds a stage that merges the
+/// parts of a filter.
 ///
 /// No filter is made if the estimated size of the join side that builds the filter is below
 /// `ballista.optimizer.broadcast_join_threshold_bytes`: Ballista is then expected to send that side to all executors,

@@ -1,5 +1,5 @@
 //! Tests a cluster with processes that die, processes without the filters, and filters that are too large. A query must
-//! end within a minute, or two minutes for several queries, with a right answer or a clear error.
+//! not hang, and must end with a right answer or a clear error.
 
 mod support;
 
@@ -69,8 +69,8 @@ async fn with_fault(
 const STALLED: Duration = Duration::from_secs(20);
 
 /// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer, or an error
-/// that the job was cancelled. Then starts the executor again and repeats the query, which must give the right answer
-/// within two minutes.
+/// that the job was cancelled. Then starts the executor again and repeats the query until it gives an answer, which
+/// must be right. If a query fails later than two minutes after the start of the executor, the test fails.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let setup = Setup { cancel_stalled_after: Some(STALLED), ..Setup::default() };

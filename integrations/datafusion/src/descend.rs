@@ -49,9 +49,9 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
 }
 
 /// Returns the plan with a runtime filter at the origin of `column`, as near to the scan as possible. The filter is
-/// built from the single column of `keys`; `join` describes the join for which the filter is made. If the origin has a
-/// filter of the same column by the same key column already, the new filter replaces it. `None` if the old filter has
-/// the same `keys`.
+/// built from the single column of `keys`; `join` describes the join for which the filter is made. If the plan already
+/// filters `column` by the same key column, the new filter replaces the old one. `None` if the old filter has the same
+/// `keys`.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,

@@ -52,7 +52,7 @@ impl RuntimeFilterExec {
     ///
     /// # Errors
     /// An internal error if `filter` does not have exactly one column, of type BinaryView, or if `probe` has no column
-    /// `key`.
+    /// with the index of `key`.
     pub fn try_new(
         probe: Arc<dyn ExecutionPlan>,
         filter: Arc<dyn ExecutionPlan>,

@@ -1,5 +1,5 @@
-//! The state of one aggregate, or of one partial aggregate, which is called a *part*: at first hashes, later perhaps a
-//! filter, or `ALWAYS_TRUE`.
+//! The state of an aggregate or of a partial aggregate. The state begins as hashes, and can become a filter or
+//! `ALWAYS_TRUE`. The state of a partial aggregate is called a *part*.
 
 use crate::arguments::Agreed;
 use datafusion::common::{Result, exec_datafusion_err, exec_err};

@@ -23,10 +23,10 @@ use std::sync::{Arc, LazyLock};
 ///
 /// The result is true if the filter or the key is NULL, so it is never NULL.
 ///
-/// The function keeps copies of the eight filters that were used last, so that it does not verify them again for the
-/// next batch. It recognizes them by header and length, so it does not notice if the same header comes again with a
-/// damaged table, and answers from its copy. If the filters are a column, consecutive rows of a batch with the same
-/// filter cost at most one verification.
+/// The function keeps copies of the eight filters that were used last, so that these filters are not verified again for
+/// the next batch. It recognizes a filter by header and length. If the same header comes again with a damaged table,
+/// the function does not notice the damage, and answers from its copy. If the filters are a column, consecutive rows of
+/// a batch with the same filter cost at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,

@@ -24,9 +24,9 @@ pub struct RuntimeFilterOptions {
     /// The maximum size of a filter in bytes. A join is not filtered if its filter would be larger. Default: 8 MiB, as
     /// in Spark.
     pub max_bytes: usize,
-    /// The maximum ratio of two numbers of rows: of the tables that are read for the keys, and of the tables of the
-    /// filtered input. Rows that predicates drop are counted too. A join is not filtered if its ratio is higher.
-    /// Default: 0.5.
+    /// The maximum ratio of the number of rows in the tables that are read for the keys to the number of rows in the
+    /// tables of the filtered input. Rows that predicates drop are counted too. An input is not filtered if the ratio
+    /// is higher. Default: 0.5.
     pub max_build_share: f64,
     /// The minimum number of rows of the tables of an input. An input is not filtered if its tables are known to have
     /// fewer rows. Default: 100,000.
@@ -83,8 +83,8 @@ impl ConfigExtension for RuntimeFilterOptions {
     const PREFIX: &'static str = "trommel";
 }
 
-// Implemented by hand, because DataFusion's macro leaves the prefix out of `entries`, so that options would not reach a
-// scheduler.
+// Implemented by hand, because DataFusion's macro leaves the prefix out of `entries`. Options without the prefix would
+// not reach a scheduler.
 impl ExtensionOptions for RuntimeFilterOptions {
     fn as_any(&self) -> &dyn Any {
         self

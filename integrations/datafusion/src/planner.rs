@@ -41,7 +41,8 @@ const KEYS_MARGIN: usize = 2;
 /// - if the table of the keys is unbounded.
 ///
 /// If the number of keys is unknown, it is assumed to be 1,000,000. A condition on a number of rows is ignored if the
-/// number is unknown. At run time, a sample of its rows ([`Sampling`]) decides whether a partition keeps the filter on.
+/// number is unknown. At run time, each partition decides from its first rows ([`Sampling`]) whether it goes on using
+/// the filter.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterPlanner {}
 

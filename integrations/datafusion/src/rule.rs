@@ -32,8 +32,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct RuntimeFilterRule {}
 
-/// The estimated size in bytes of a value without a fixed width, such as a string: 16 bytes for a view, and 16 for the
-/// bytes to which the view refers.
+/// The estimated size in bytes of a value that is not of a primitive type of Arrow. It is chosen for strings: 16 bytes
+/// for a view, and 16 for the bytes to which the view refers.
 const VARIABLE_BYTES: usize = 32;
 
 impl OptimizerRule for RuntimeFilterRule {

@@ -17,8 +17,8 @@ pub struct Sampling {
     /// The number of rows after which the partition decides. It decides at the end of the batch in which it reaches
     /// this number. With 0, the partition never stops using the filter.
     pub rows: usize,
-    /// The partition stops using the filter if the filter kept a larger share of the rows that the partition has read
-    /// when it decides.
+    /// The filter may keep at most this share of the rows that the partition reads before it decides. If the filter
+    /// keeps more, the partition stops using it.
     pub max_pass_share: f64,
 }
 

@@ -117,6 +117,7 @@ async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
             physical_plan_from_bytes_with_extension_codec(&changed, &elsewhere.task_ctx(), &codec);
         refused += usize::from(result.is_err());
     }
-    // Every flip in the tag must be refused. A flip in the message can be refused or accepted.
+    // Every flip in the tag is refused. A flip in the message can be refused or accepted. So at least as many flips are
+    // refused as the tag has bits.
     assert!(refused >= tag.len() * 8, "only {refused} flips are refused");
 }

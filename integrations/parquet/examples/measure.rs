@@ -4,10 +4,12 @@
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
 //! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
-//! with the lowest time in brackets. Before they are timed, the two subjects must build equal filters. Their lookups
-//! must have equal answers or at least equally many positive ones, though of the single keys only the first twenty are
-//! compared. Whether present values are found is checked only in part: for twenty keys of one file each, and by the
-//! number of positive answers where about ten literals are present.
+//! with the lowest time in brackets.
+//!
+//! Before the timing, the program checks that both subjects build equal filters, and compares their lookups. For some
+//! rows of the tables it compares the answers, for others only the numbers of positive answers. Of the lookups of
+//! single keys, it compares the first twenty. It checks in two cases that present values are found: for twenty keys
+//! that are in one file each, and, by the number of positive answers, for about ten literals that are in row groups.
 //!
 //! ROUNDS is 15 by default. SCALE is for a quick trial of the program, and 1 by default. Four numbers are divided by
 //! it: values per built filter, row groups, literals, and files.

@@ -198,7 +198,7 @@ impl From<ThriftError> for FileError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// A filter that the lookup needs cannot be read, or the file does not have the requested row group.
+    /// A filter that the lookup needs cannot be read, or the file does not have the requested row group or column.
     File(FileError),
     /// The file has no such column.
     NoSuchColumn {

@@ -163,9 +163,9 @@ impl Literals {
     }
 
     /// Makes literals from text that a person types: integers, floats, strings, UUIDs with or without dashes, decimals
-    /// with a point, dates as `2026-01-31`. Times and timestamps are integers in the column's unit. Byte arrays of
-    /// fixed length that are neither decimals nor UUIDs, such as intervals and half-precision floats, are hexadecimal
-    /// with the prefix `0x`.
+    /// with or without a point, dates as `2026-01-31` or as days since 1970. Times and timestamps are integers in the
+    /// column's unit. Byte arrays of fixed length that are neither decimals nor UUIDs, such as intervals and
+    /// half-precision floats, are hexadecimal with the prefix `0x`.
     ///
     /// # Errors
     /// [`ProbeError::Text`] if a text is not a value of the column, or an error of [`Literals::new`].

@@ -12,7 +12,7 @@ pub(crate) struct ThriftError {
     pub(crate) problem: &'static str,
 }
 
-/// The maximum number of levels of nested values in a value that is skipped, with the innermost one.
+/// The maximum depth of nesting of a value that is skipped. A value without values inside has depth 1.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.

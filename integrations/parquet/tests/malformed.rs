@@ -1,4 +1,5 @@
-//! Tests that reading malformed files gives typed errors, never panics, and does not use much memory.
+//! Tests malformed files. Reading or rewriting them must not panic, and errors must have the right type. Reading their
+//! footers must not use much memory.
 
 mod common;
 // The fuzz package has the following module in its library.

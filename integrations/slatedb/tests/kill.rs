@@ -30,8 +30,8 @@ fn store(folder: &Path) -> Store {
 fn small_tables() -> Settings {
     let mut settings = Settings { l0_sst_size_bytes: 16 << 10, ..compacting() };
     if let Some(compactor) = &mut settings.compactor_options {
-        // If a process is killed during compactions, the next one repeats them when the heartbeat of the killed process
-        // has timed out. By default that would take half a minute.
+        // If a process is killed during compactions, the next process repeats these compactions when the heartbeat of
+        // the killed process has timed out. By default, the timeout is half a minute.
         compactor.worker_heartbeat_timeout = Duration::from_millis(300);
         if let Some(worker) = &mut compactor.worker {
             worker.heartbeat_interval = Duration::from_millis(50);

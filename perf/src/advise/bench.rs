@@ -56,8 +56,8 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws the keys, and times cache-line reads in working sets of up to the size of the largest offer, but at most
-    /// [`MOST_READ_BYTES`].
+    /// Draws the keys, and times cache-line reads in working sets of up to the most bytes that lookups in one offer
+    /// read, but at most [`MOST_READ_BYTES`].
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);

@@ -42,7 +42,8 @@ impl Scenario {
 /// Measures the scenarios with `keys` keys, or with each number in [`KEYS`]; `say` prints the progress.
 ///
 /// # Errors
-/// If a filter gives a wrong answer or cannot be built, or if there is no filter for one of the numbers of keys.
+/// If a filter gives a wrong answer or cannot be built, if there is no filter for one of the numbers of keys, or if
+/// there is not enough memory to time cache-line reads.
 pub(crate) fn check(
     keys: Option<usize>,
     isa: Option<Isa>,

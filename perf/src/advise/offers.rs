@@ -134,8 +134,8 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
     if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
 }
 
-/// Describes the filter of a spec with all keys inserted. To find out, an empty filter is created and freed; no keys
-/// are inserted.
+/// Describes the filter of a spec with all keys inserted. The function creates an empty filter and computes the
+/// description from it, without inserting keys.
 ///
 /// # Errors
 /// If the library cannot build the filter, or if its kind is unknown to [`fpr_with_keys`].

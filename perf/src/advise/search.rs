@@ -23,7 +23,8 @@ const TIME: Duration = Duration::from_secs(45);
 /// Measures the offers that could be the best one, and answers the question.
 ///
 /// # Errors
-/// Bad input if no filter meets the question; another error if a filter gives a wrong answer or cannot be built.
+/// Bad input if no filter meets the question. Another error if a filter gives a wrong answer or cannot be built, or if
+/// there is not enough memory to time cache-line reads.
 pub(crate) fn from_measurements(asked: &Question, isa: Option<Isa>) -> Result<Advice> {
     let caches = Environment::observe(isa).caches;
     let offers = offers(asked, &caches, isa)?;

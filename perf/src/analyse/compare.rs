@@ -1,6 +1,6 @@
-//! Compares two programs, an old and a new build of `trommel-perf` and so of our filters, by runs on one machine. The
-//! machine itself can be slower in one run than in another. This change is called the drift of the machine, and is
-//! separated from the differences between the programs.
+//! Compares two programs, an old and a new build of `trommel-perf`, by their runs on one machine. Each program contains
+//! our filters. The machine itself can be slower in one run than in another. This change of its speed is called the
+//! drift of the machine, and is separated from the differences between the programs.
 //!
 //! | module | content |
 //! |---|---|

@@ -140,8 +140,8 @@ mod tests {
     }
 
     /// The rank, counted from 1, of the value at which the interval of the median of `n` values begins. `n` must be
-    /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r: that
-    /// more than half of the drawn values are.
+    /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r.
+    /// This is the probability that more than half of the drawn values are at most that value.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =

@@ -33,7 +33,7 @@ const KEYS_OF_MATRIX: usize = 3000;
 /// Made-up cache sizes with which the matrix has all its points.
 const SOME_CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };
 const TPCH_SCALE: f64 = 0.001;
-/// The number of slots in each filter with slots, and the loads in per cent to which these filters are filled.
+/// The number of slots of each filter in the sweep over loads, and the loads of the sweep, in per cent.
 const SLOTS: usize = 4096;
 const LOADS: [u32; 3] = [1, 75, 95];
 

@@ -7,7 +7,8 @@ use crate::cli::SimulatedArgs;
 use crate::run::simulate::Job;
 use anyhow::Result;
 
-/// Runs the cases of a job, each marked as sections, and prints which sections belong to which case.
+/// Runs the cases of a job in sections that are marked for Callgrind. Prints the name of each case and its number of
+/// sections and operations, as JSON.
 pub(crate) fn run(arguments: &SimulatedArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let job: Job = serde_json::from_str(&arguments.job)

@@ -208,7 +208,8 @@ fn describe_isa(asked: Option<Isa>) -> String {
     format!("{used} (of {})", available.join(", "))
 }
 
-/// The processor flags that decide which of our kernels can run.
+/// The processor flags that are reported: `popcnt`, `bmi2`, and those of vector instructions, of which our kernels use
+/// some.
 fn isa_flags(flags: &str) -> String {
     let is_for_kernels = |flag: &&str| {
         ["sse4_2", "popcnt", "bmi2", "avx2", "asimd", "sve", "sve2"].contains(flag)

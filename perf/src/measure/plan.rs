@@ -326,7 +326,7 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
 /// large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
-/// The memory, in bytes per key, of a machine that measures the large filters of a quick run. The filters, the hashes
+/// The memory, in bytes per key, that a machine must have for the large filters of a quick run. The filters, the hashes
 /// of their keys and the array for the roofline take less than half of it together.
 const MEMORY_PER_LARGE_KEY: u64 = 100;
 

@@ -17,11 +17,11 @@ pub(crate) struct Case {
     /// The name of the rival's crate; `None` for our filters.
     pub(crate) rival: Option<String>,
     pub(crate) sizing: Sizing,
-    /// Whether the case belongs to a rival whose filter has another kind than `filter`, and its name says so by the
-    /// prefix `as-` and the kind `filter` before the size. In the groups of the engine and of shared filters, all
-    /// rivals of another kind have the prefix; elsewhere only `sbbf-rs-safe` has it. `sbbf-rs-safe` and `fastbloom` are
-    /// then about as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive
-    /// rate of this sizing.
+    /// Whether the name of the case has the prefix `as-` and the kind `filter` before the size. The prefix marks a
+    /// rival whose filter has another kind than `filter`. In the groups of the engine and of shared filters, all such
+    /// rivals have it; elsewhere only `sbbf-rs-safe` has it. With the prefix, `sbbf-rs-safe` and `fastbloom` are about
+    /// as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive rate of
+    /// this sizing.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another one than the run.
     pub(crate) kernels: Option<Isa>,

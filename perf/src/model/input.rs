@@ -32,7 +32,7 @@ pub(crate) enum Distribution {
 }
 
 impl Distribution {
-    /// The skewed distributions. The engine must not be slower on them than the batch of one thread.
+    /// The skewed distributions. With them, the engine is compared with the filter's own batch on one thread.
     pub(crate) const SKEWED: [Self; 3] = [Self::Sorted, Self::Equal, Self::Zipf];
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Row {
     pub(crate) ci_high: Option<f64>,
     /// The speed divided by that of the same subject on one thread.
     pub(crate) speedup: Option<f64>,
-    /// The peak of the memory that became resident during one untimed run of the operation, in bytes.
+    /// The bytes by which the resident memory of the process grew at its peak, during one untimed run of the operation.
     pub(crate) peak_bytes: Option<u64>,
     /// Processor cycles per operation.
     #[serde(default)]

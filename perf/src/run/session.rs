@@ -125,8 +125,8 @@ impl Session {
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
-    /// The time after which no group begins. Full runs have none, nor have usual runs whose cases
-    /// the user has selected, nor quick runs for which the user names loads. A resumed run has the whole time again.
+    /// The time after which no group begins. Returns `None` for full runs, for usual runs whose cases the user has
+    /// selected, and for quick runs whose loads the user has named. A resumed run has the whole time again.
     fn deadline(&self) -> Option<Duration> {
         let is_of_all = self.selection.filter.is_none() && self.selection.includes_all();
         let has_deadline = match self.selection.scope() {
@@ -555,8 +555,8 @@ const INSERTED_AT_MOST: usize = 100_000_000;
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
 /// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If one of the filters that are filled
 /// together is larger than [`LARGE_FILTER_BYTES`], all cases of these filters without hashing have [`MOST_PROBES`],
-/// because fewer probes would read only a small part of the cache lines of that filter. The run can have a lower bound
-/// for all cases: `Effort::most_probes`.
+/// because fewer probes would read only a small part of the cache lines of that filter. In all these cases,
+/// `Effort::most_probes` is an upper bound too.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

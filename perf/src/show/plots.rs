@@ -326,12 +326,12 @@ fn access_ways(results: &Results) -> Vec<Series> {
     Access::ALL.into_iter().enumerate().map(line).collect()
 }
 
-/// Returns the roofline, with one series per way of reading, and the cache lines per second that batched lookups of
-/// present keys read in each of our filters but counting filters, over the size of the working set.
+/// Returns one series of the roofline per way of reading, and one series per filter of ours, except counting filters:
+/// the cache lines per second that its batched lookups of present keys read, over the size of the working set.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);
-    // Counting filters are left out: their lookups read only a fraction of their bytes.
+    // Counting filters are left out: their lookups never read the counters, which are four fifths of the bytes.
     let is_shown = |row: &&Row| {
         row.case.op == Op::Contains
             && row.case.workload == Some(Workload::Hit)

@@ -4,7 +4,7 @@ use crate::measure::effort::Effort;
 use crate::measure::environment::Environment;
 use crate::model::{Api, Calls, Case, Row, Sizing};
 
-/// Only full runs measure filters with this number of slots, or with a fixed number of bytes.
+/// Without `--cases`, only full runs measure filters with this number of slots, or with a fixed number of bytes.
 const SLOTS_OF_FULL: usize = 1 << 27;
 /// The name of the input of a user's own files.
 const OWN_FILES: &str = "file";
@@ -12,7 +12,8 @@ const OWN_FILES: &str = "file";
 /// Returns the command line for a shell. The option `-f` matches only the row's case, and `measure` adds the rivals of
 /// this case. Rows of the engine are measured in groups, so the option `-f` of such a row selects its whole group. A
 /// row of the matrix is selected by its name alone, since `--keys` leaves the matrix out. A run does not record the
-/// paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them.
+/// paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them. If only a user's file of cases has the
+/// row's size, the command selects nothing, since a run does not record the path of that file either.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();

@@ -69,8 +69,8 @@ fn is_usual(row: &Row) -> bool {
 }
 
 /// A line for each filter, and a dashed line in the same colour for its rival. A rival has one line, in the colour of
-/// the kind that its own filter has. Its rows in the groups of other kinds are left out, since it has the size or the
-/// rate of another kind's filter there.
+/// the kind that the rival implements. Rows in which a rival has the size or the rate of another kind's filter are left
+/// out.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let mut lines: Vec<Series> = Vec::new();
     for row in rows.iter().filter(|row| !row.case.takes_size) {

@@ -59,7 +59,7 @@ pub(crate) struct Results {
 /// with `--force`.
 pub(crate) const SCHEMA: u32 = 2;
 
-/// The time of all timed sections of a run.
+/// The total time of the timed sections of all groups of a run. The map of strategies does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
     /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time without those of `waited_s`.

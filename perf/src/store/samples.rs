@@ -14,8 +14,8 @@ use std::path::Path;
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
     /// For each interleaved measurement, the names of its cases. Repetitions of these cases with
-    /// the same index were made in the same round. The list is empty in older files. `turns` is its
-    /// name in the file.
+    /// the same index were made in the same round. The list is empty in older files. In the file, this field is called
+    /// `turns`.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }

@@ -290,7 +290,7 @@ fn joined_shares_equal_one_pass() {
     }
 }
 
-/// A pass takes the memory that `scratch_bytes_for` predicts, unless the batch is skewed.
+/// A pass takes the memory that `scratch_bytes_for` predicts, give or take 64 bytes.
 #[test]
 fn scratch_memory_is_predicted() {
     for (len, parts) in [(0, 1), (1000, 7), (700_000, 64), (700_000, 1024), (100_000, 4096)] {

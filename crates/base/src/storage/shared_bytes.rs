@@ -18,7 +18,7 @@ pub unsafe trait StableBytes: AsRef<[u8]> + Send + Sync + 'static {}
 unsafe impl StableBytes for Vec<u8> {}
 // SAFETY: as for `Vec<u8>`.
 unsafe impl StableBytes for Box<[u8]> {}
-// SAFETY: an `Arc<[u8]>` that is not moved refers to one slice.
+// SAFETY: an `Arc<[u8]>` that is not moved refers to one slice, which changes only through a `&mut` to its only `Arc`.
 unsafe impl StableBytes for Arc<[u8]> {}
 // SAFETY: static bytes never change.
 unsafe impl StableBytes for &'static [u8] {}
@@ -42,7 +42,7 @@ pub struct SharedBytes {
     holder: Arc<dyn StableBytes>,
 }
 
-// SAFETY: the bytes are read only, and belong to a holder that is `Send` and `Sync`.
+// SAFETY: the bytes are only read, and belong to a holder that is `Send` and `Sync`.
 unsafe impl Send for SharedBytes {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for SharedBytes {}

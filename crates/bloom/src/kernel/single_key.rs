@@ -2,10 +2,10 @@
 //!
 //! These functions are not called through pointers: the inlined code compares the instruction set, and calls the
 //! function of that set directly. On a Zen 4 core, lookups in split-block filters of 140 KB, 1.4 MB and 14 MB take 1.3,
-//! 1.6 and 12.5 ns by a direct call, and 1.5, 1.8 and 14.1 ns through a pointer. With AVX2, most functions of blocked
-//! filters save the call too: they are in assembly, which is inlined (`docs/decisions/0078-single-keys-in-assembly.md`).
-//! Rejected: inlined SSE2 (2.2, 2.4 and 19 ns) and inlined scalar code (3.2, 4.6 and 36), since a core overlaps fewer
-//! lookups if each has more instructions.
+//! 1.6 and 12.5 ns by a direct call, and 1.5, 1.8 and 14.1 ns through a pointer. Most functions of blocked filters for
+//! AVX2, and those of register-blocked filters for `Isa::Avx512`, save even the direct call: they are in assembly,
+//! which is inlined (`docs/decisions/0078-single-keys-in-assembly.md`). Rejected: inlined SSE2 (2.2, 2.4 and 19 ns) and
+//! inlined scalar code (3.2, 4.6 and 36), since a core overlaps fewer lookups if each has more instructions.
 
 use crate::geometry::Geometry;
 use core::fmt::Debug;
@@ -37,12 +37,13 @@ macro_rules! single_key {
                 $(
                     #[cfg(target_arch = "x86_64")]
                     if isa >= Isa::$least {
-                        // SAFETY: the caller promises that the machine has `isa`, and that the table has its length.
+                        // SAFETY: the caller promises that the machine has `isa`, and that the table has the length
+                        // that the geometry says.
                         return unsafe { $set::contains(geometry, table, hash) };
                     }
                 )*
                 let _ = isa;
-                // SAFETY: the caller promises that the table has its length.
+                // SAFETY: the caller promises that the table has the length that the geometry says.
                 unsafe { $contains(geometry, table, hash) }
             }
 

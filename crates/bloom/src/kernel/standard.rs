@@ -187,8 +187,7 @@ fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: 
 
 #[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    // A key fetches `k` cache lines, so a shorter distance keeps as many lines in flight as a key of one line does with
-    // a longer distance.
+    // Each key fetches `k` cache lines, so even a short distance, in keys, keeps many cache lines in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }

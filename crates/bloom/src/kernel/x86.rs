@@ -3,12 +3,11 @@
 use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
-/// The size in bytes of the largest table in which batches of lookups in blocks smaller than a cache line process
-/// several keys per register with AVX-512. In larger tables the AVX2 loops are faster, although they have more
-/// instructions. Times in ns per key on Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB,
-/// 2.23 and 2.19 at 8 MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and
-/// 3.0 at 16 MB, 12.9 and 11.3 at 1 GB. Lookups in blocks of a whole cache line have a higher limit, in
-/// `cache_line/avx512.rs`.
+/// In tables of up to this number of bytes, batches of lookups in register blocks and split blocks process several keys
+/// per register with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. Times
+/// in ns per key on Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8
+/// MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9
+/// and 11.3 at 1 GB. Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
 /// The unit of each of eight hashes `h`: `h · units >> 64`, which is below `units`. Each lane of `units` must have the
@@ -155,8 +154,8 @@ impl AnswerBytes {
     }
 }
 
-/// A word for each key between locating and probing: the key's pattern, or in cache-line blocks the product from which
-/// the key's mask is made. The words are computed in vectors and used one by one.
+/// A word for each key that is located but not yet probed: the key's pattern, or in cache-line blocks the product from
+/// which the key's mask is made. The words are computed in vectors and used one by one.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct PatternRing([u64; RING_KEYS]);
@@ -247,7 +246,7 @@ pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
 #[repr(align(32))]
 pub(super) struct Operand<T>(pub(super) T);
 
-/// An assembly block for vectors of 32 bytes, which ends with `vzeroupper`. That clears the upper halves of `ymm0` to
+/// An assembly block for vectors of 32 bytes. It ends with `vzeroupper`, which clears the upper halves of `ymm0` to
 /// `ymm15`. So each block must name all of `xmm0` to `xmm3`, whether it uses them or not; the macro names the others.
 macro_rules! asm_on_vectors {
     ($($line:literal,)+ options($($option:ident),*), $($operands:tt)+) => {

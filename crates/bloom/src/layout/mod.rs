@@ -166,8 +166,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
 /// The geometry of a table in the block form. Panics unless the table is a whole number of units.
 #[inline(always)]
 fn block_geometry<L: Layout>(hashes_per_key: u8, table: &[u8]) -> Geometry {
-    // The single-key kernels access the table unchecked; this assertion makes that sound for filter blocks, and the one
-    // in `Bloom::assemble` for filters.
+    // The single-key kernels access the table unchecked. This assertion makes these accesses sound in filter blocks;
+    // the assertion in `Bloom::assemble` makes them sound in filters.
     assert!(table.len().is_multiple_of(L::UNIT_BYTES));
     Geometry { units: (table.len() / L::UNIT_BYTES) as u64, hashes: hashes_per_key.into() }
 }
@@ -226,8 +226,7 @@ fn geometry_for_fpr<L: Layout>(
 /// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
 ///
 /// If a number of hashes has a rate above `fpr` at the best load so far, it reaches `fpr` only at a lower load. So the
-/// function first evaluates the rate at the best load so far. This mostly saves the search for the load of this number
-/// of hashes.
+/// function first evaluates the rate at the best load so far, and skips the search for the load of such a number.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {

@@ -27,7 +27,7 @@ impl Layout for SplitBlock {
     type Body = SplitBlockBody;
     const KIND: FilterKind = FilterKind::SplitBlockBloom;
     const UNIT_BYTES: usize = 32;
-    // Parquet computes the block from 32 bits of the hash. With about 2^27 blocks (4 GiB), some blocks get 3 % more
+    // Parquet computes the block from 32 bits of the hash. With nearly 2^27 blocks (4 GiB), some blocks get 3 % more
     // keys than others, which raises the false-positive rate by less than 1 % of its value. With more blocks the
     // false-positive rate would rise further.
     const MAX_UNITS: u64 = 1 << 27;

@@ -4,7 +4,7 @@
 //! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. Each bucket has
 //! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
 //! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends
-//! on how full the bucket is: the one that tests whether both words are full, which is rare. Then the first words are
+//! on how full the bucket is: it tests whether both words are full, which they rarely are. Then the first words are
 //! written to the region in one pass, with all overflow flags clear (see `bucket`), except that a pair of equal
 //! fingerprints in a multiset means *set*.
 

@@ -1,7 +1,7 @@
 //! Inserts batches. Random-walk eviction in lockstep makes room for the keys whose two buckets are full.
 //!
 //! A batch is inserted in blocks of sixteen keys. In each block, the keys whose primary bucket has room go there first.
-//! Then those of the other keys whose alternate bucket has room go there. The keys that are left have two full buckets,
+//! Then each other key goes to its alternate bucket, if that has room. The keys that are left have two full buckets,
 //! and are queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket
 //! where that fingerprint belongs. If one of the four fingerprints of the bucket can move to a bucket with room, that
 //! fingerprint moves, the fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand

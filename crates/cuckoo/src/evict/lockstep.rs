@@ -117,9 +117,9 @@ pub(crate) trait EvictionKernel<W: Width>: Copy {
     /// Creates the kernel. The caller must ensure that `parts.empty` does not change while the kernel is in use.
     fn new(parts: &Parts<'_>) -> Self;
 
-    /// Places those of the sixteen keys from `first` on that have room in one of their buckets, and queues the
-    /// others. A set does neither with keys that it holds already, or that are queued already. Returns a bit per key,
-    /// set if the key was placed or queued.
+    /// Takes the sixteen keys from `first` on: places each key that has room in one of its buckets, and queues the
+    /// others. A set skips keys that it holds already or that are queued already. Returns a bit per key, set if the key
+    /// was placed or queued.
     fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
     /// Advances the chains of a group by a step. Chains that conflict with an earlier one wait for the next step. If a

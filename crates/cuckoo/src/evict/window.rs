@@ -32,8 +32,8 @@ const STREAMS: usize = 512;
 /// The list is prefetched this number of keys ahead of each of its [`STREAMS`] positions. Eight keys fill a cache line.
 const AHEAD_KEYS: usize = 8;
 
-/// A stretch of the table that chains do not leave. No key was removed since the build began to fill it, so empty pairs
-/// of slots mean *clear* (see `bucket`).
+/// A stretch of the table that chains do not leave. The build has removed no key from it, so empty pairs of slots mean
+/// *clear* (see `bucket`).
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     /// The geometry of the whole table.
@@ -91,8 +91,8 @@ impl Window<'_> {
     /// fingerprint's buckets. The caller must ensure that `left` has room for one entry per key.
     ///
     /// # Panics
-    /// If a key's bucket is outside of the window. The vector kernels also panic if the window has no bucket or too
-    /// many for vectors, or if `full` does not have a bit for every bucket.
+    /// If a key's bucket is outside of the window. The vector kernels also panic if the window has no bucket, if the
+    /// table has too many buckets for vectors, or if `full` does not have a bit for every bucket of the window.
     #[inline(always)]
     pub(crate) fn insert_within<W: Width, K: WindowedEviction<W>>(
         &mut self,

@@ -11,14 +11,13 @@
 //! | Zen 4 | 2^20 | 2.2 / 3.0 | 3.8 / 6.1 |
 //! | Zen 4 | 2^24 | 4.9 / 12.5 | 6.1 / 22 |
 //!
-//! If the table is in cache, both buckets of every key are read. Otherwise every cache line that is read takes time, so
-//! primary buckets are prefetched two chunks of 64 keys ahead, and only the alternates of keys that need them are
-//! prefetched and read.
+//! In a table of up to twice the size of L2, both buckets of every key are read. In a larger table, every cache line
+//! that is read takes time. So primary buckets are prefetched two chunks of 64 keys ahead, and alternates are
+//! prefetched and read only for keys that are not in their primary bucket and can be in the alternate.
 //!
-//! Rejected, for tables in cache: reading only the alternates of keys that need them, after listing these keys without
-//! a branch (`vpcompressd`, or AVX2 permutations from a table of constants) in chunks of their own. This took 0.84 to
-//! 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth
-//! a second pass.
+//! Rejected, for tables in cache: listing such keys without a branch (`vpcompressd`, or AVX2 permutations from a table
+//! of constants), and reading only their alternates, in chunks of their own. This took 0.84 to 1.03 times as long with
+//! AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not worth a second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;

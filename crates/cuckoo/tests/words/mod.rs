@@ -16,8 +16,8 @@ pub(crate) struct Place {
     pub(crate) fingerprint: u64,
 }
 
-/// The lower bucket, the higher bucket and the fingerprint of a key. If two keys have the same pair, a filter that
-/// holds them cannot distinguish them.
+/// The lower bucket, the higher bucket and the fingerprint of a key. If two keys have the same pair, a filter can
+/// mistake one for the other.
 pub(crate) type Pair = (u64, u64, u64);
 
 impl Place {

@@ -8,13 +8,13 @@ use trommel_base::range::reduce;
 
 /// The binary logarithm of a region's number of blocks. Regions are larger if there would be more than
 /// [`MOST_REGIONS`]. Time per key at 2^20 slots: 12.2 ns with 2^5 and 2^6 blocks, 12.4 with 2^7, 13.0 with 2^8, 13.8
-/// with 2^9. Regions of 2^5 or 2^6 blocks would be more regions, and in larger tables, partitioning takes longer with
-/// more regions.
+/// with 2^9. With 2^5 or 2^6 blocks, there would be more regions, and more regions make partitioning slower in larger
+/// tables.
 const REGION_BLOCKS_LOG2: u32 = 7;
 /// The most regions into which one pass can partition.
 pub(crate) const MOST_REGIONS: u64 = 4096;
-/// The most slots of a region, so that the numbers of the slots that its runs take, which are at most twice
-/// `region::MOST_CLUSTERED` times this number, fit 31 bits.
+/// The most slots of a region. The runs of a region take slots with numbers of up to twice `region::MOST_CLUSTERED`
+/// times this number, and these numbers must fit 31 bits.
 const MOST_REGION_SLOTS: u64 = 1 << 27;
 
 /// The regions in which a table is built.

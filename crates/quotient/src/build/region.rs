@@ -47,9 +47,9 @@ pub(super) struct Region<L, T> {
     begin: usize,
     /// The slot after the last run that begins in this region or in an earlier one.
     end: usize,
-    /// Quotient `i` is at index `i + 1`: first its number of fingerprints; then the slot of its next fingerprint; and
-    /// when all fingerprints have their slots, the slot after the last run of quotients up to `i`, or `i` if that slot
-    /// is below `i`. Index 0 is the slot after earlier regions' runs.
+    /// The entry of quotient `i` is at index `i + 1`. It is first the quotient's number of fingerprints, and then the
+    /// slot of the quotient's next fingerprint. When all fingerprints have their slots, it is the slot after the last
+    /// run of quotients up to `i`, or `i` if that slot is below `i`. Index 0 has the slot after earlier regions' runs.
     cursors: Vec<u32>,
     /// Stored remainders. In this field and the next three, slot `i` is at index `i + 1`.
     stored: Vec<T>,

@@ -123,9 +123,9 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// A kernel for batches of lookups prefetches in tables that are larger than half of L2, or only in tables that are
-/// larger than L2. In tables of more than twice L2, every such kernel prefetches far ahead. In tables of 3 and 66 MiB,
-/// lookups give the same answers as in portable code, in batches shorter and longer than the prefetch distances.
+/// In tables of 3 and 66 MiB, lookups give the same answers as in portable code, in batches shorter and longer than the
+/// prefetch distances. The size of the table, compared with the size of L2, decides whether and how batches of lookups
+/// prefetch. 66 MiB is more than twice the largest size that `l2_bytes` returns.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);

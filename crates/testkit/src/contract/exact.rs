@@ -169,8 +169,8 @@ pub fn order_does_not_matter<S: Exact>(isa: Isa) {
     }
 }
 
-/// A batch into a filter of any load, up to the last slot, makes the same bytes as single inserts in portable
-/// code. The lengths of the batches are around the widths of vectors and words, and longer.
+/// A batch makes the same bytes as single inserts in portable code. The filter is filled by many batches, until a key
+/// does not fit. The lengths of the batches are around the widths of vectors and words, and longer.
 pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     for planned in [60, 1000, 9000] {
         let room = planned + planned / 8 + 300;
@@ -201,8 +201,8 @@ pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     }
 }
 
-/// A filter that was filled with the planned number of keys, or to its last slot, and then emptied in another order
-/// is, bit for bit, the empty one.
+/// A filter that was filled with the planned number of keys, or until a key did not fit, and then emptied in another
+/// order is, bit for bit, the empty one.
 pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
     for planned in [0, 1, 20, 300, 5000] {
         let empty = built::<S>(&spec(planned, 0.001, isa));

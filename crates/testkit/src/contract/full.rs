@@ -233,7 +233,8 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
 }
 
 /// In a filter into which no more of the keys fit, batches of many lengths, single lookups and portable code agree, and
-/// find every key. (Most quotient filters have no free slot then, and their runs are furthest from their homes.)
+/// find every key. (Hardly a slot of a quotient filter is free then, so its remainders are far from the slots where
+/// lookups for them begin.)
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
         let keys = Disjoint::new(78, too_many(planned), 6000);

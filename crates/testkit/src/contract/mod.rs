@@ -185,8 +185,7 @@ pub(crate) fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash], what: &
 /// ```text
 /// contract_suite!(split_block, SplitBlockSubject);
 /// ```
-/// makes the module `split_block` with `portable::no_key_is_lost`, `avx2::no_key_is_lost` and so
-/// on.
+/// makes the module `split_block` with `portable::no_key_is_lost`, `avx2::no_key_is_lost` and so on.
 #[macro_export]
 macro_rules! contract_suite {
     ($module:ident, $subject:ty) => {

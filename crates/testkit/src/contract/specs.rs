@@ -135,8 +135,8 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Any spec is met or refused with a typed error. If it is met, the table is no larger than allowed, and
-/// the sizing equation keeps the false-positive rate.
+/// Any spec is met or refused with a typed error. If it is met, the table is no larger than allowed, and by the sizing
+/// equation, the filter has at most the false-positive rate asked for.
 pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     let mut random = Splitmix::new(0x59EC);
     let mut met = 0;

@@ -33,8 +33,8 @@ fn highly_loaded<S: Exact>(keys: usize) -> S::Filter {
     filter
 }
 
-/// Uses an accepted table in every way, up to the last slot. Fails unless it holds the fingerprints that it
-/// enumerates, and inserting these fingerprints makes the same bytes.
+/// Enumerates, empties, fills up, merges and resizes the filter of an accepted table. Fails unless the filter holds the
+/// fingerprints that it enumerates, and inserting these fingerprints makes the same bytes.
 fn exercise<S: Resize>(bytes: &[u8]) {
     forgery::exercise::<S>(bytes);
     let filter = S::from_bytes(bytes).expect("bytes accepted before are refused");

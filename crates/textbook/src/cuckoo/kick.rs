@@ -11,8 +11,8 @@ pub const DEFAULT_MAX_KICKS: u32 = 500;
 /// The highest permitted kick limit. It bounds memory, since an insert records its kicks.
 pub const MAX_KICKS: u32 = 1 << 20;
 
-/// The kick limit, the random source that chooses the fingerprints to kick out, the kicks of the insert in progress, so
-/// that they can be undone, and the number of all kicks.
+/// The kick limit of an insert, the random source that chooses the fingerprints to kick out, and the number of all
+/// kicks. Records the kicks of the insert in progress, so that they can be undone.
 #[derive(Clone, Debug)]
 pub struct Kicks {
     limit: u32,

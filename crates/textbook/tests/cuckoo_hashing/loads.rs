@@ -1,4 +1,4 @@
-//! The loads that sets reach before they cannot place a key for the first time.
+//! The loads at which sets first cannot place a key.
 
 use trommel_testkit::streams::distinct;
 use trommel_textbook::cuckoo_hashing::{

@@ -64,8 +64,8 @@ impl Trial<'_> {
     }
 }
 
-/// The trial fills and drains the set in alternation. It draws from twice as many keys as the set has places, so a set
-/// that does not take all keys has to refuse some.
+/// The trial fills and drains the set in alternation. It draws from more keys than the set has places, so a set that
+/// does not take all keys has to refuse some.
 #[test]
 fn every_variant_answers_like_a_standard_library_set() {
     for (places, operations) in [(8, 20_000), (64, 30_000), (512, 40_000)] {

@@ -130,8 +130,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Builds the engine and starts its threads. If the system refuses some hundred bytes of memory per thread, this
-    /// ends the program.
+    /// Builds the engine and starts its threads. Ends the program if the system refuses the memory that each thread
+    /// needs, a few hundred bytes.
     ///
     /// ```
     /// use trommel::Engine;

@@ -79,7 +79,7 @@ pub(crate) fn refused() -> usize {
 /// memory. `verify` checks the subject after each run, given the result.
 ///
 /// Apart from the operation under test, `run` must not allocate. The name and number of a run are written to standard
-/// error before it begins, since an allocation that cannot fail ends the process.
+/// error before the run begins: if the operation cannot handle the refusal, the process ends.
 pub(crate) fn check<S, T, E: Refusal>(
     name: &str,
     fresh: impl Fn() -> S,

@@ -300,8 +300,8 @@ fn check_merges(case: &Case) {
     }
 }
 
-/// Whether two filters have the same size, which a merge of cuckoo filters requires. A cuckoo filter that grows by
-/// itself can have grown more often than another.
+/// False only for cuckoo filters of different sizes, which cannot be merged. A cuckoo filter that grows by itself can
+/// have grown more often than another.
 fn same_shape(left: &AnyFilter, right: &AnyFilter) -> bool {
     match (left, right) {
         (AnyFilter::Cuckoo(left), AnyFilter::Cuckoo(right)) => left.geometry() == right.geometry(),

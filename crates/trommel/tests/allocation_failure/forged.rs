@@ -1,4 +1,4 @@
-//! Bytes that are refused allocate nothing, whatever their header states.
+//! `AnyFilter` and `FilterView` allocate nothing if they refuse frozen bytes with a forged number in the header.
 
 use crate::allocator::counted;
 use trommel::container::{HEADER_BYTES, OwnedView};

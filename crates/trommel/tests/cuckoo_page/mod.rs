@@ -1,9 +1,10 @@
 //! A reader of kind 8, written only from docs/FORMAT.md. It checks all that the document states about the bytes of a
 //! filter, except two statements that the bytes alone cannot prove or refute:
 //!
-//! - if the pair of a parity is clear in a bucket, no fingerprint of that parity with this primary bucket is in its
-//!   other bucket: the bytes do not show which of a fingerprint's two buckets is the primary one;
-//! - a filter that is no multiset does not insert a key that it finds: the bytes do not show which keys were inserted.
+//! - if the pair of slots that encodes the flag of a parity is clear in a bucket, no fingerprint of this parity with
+//!   this primary bucket is in its other bucket. The bytes do not show which of a fingerprint's two buckets is the
+//!   primary one;
+//! - a filter that is no multiset does not insert a key that it finds. The bytes do not show which keys were inserted.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
 use trommel::{

@@ -68,7 +68,7 @@ pub(crate) fn payload(filter: &AnyFilter) -> Vec<u8> {
     filter.to_bytes().split_off(128)
 }
 
-/// The smallest hash of each fingerprint of some quotients, in a filter that was not resized.
+/// For some quotients, the smallest hash of each fingerprint with a remainder above 0, in a filter that was not resized.
 pub(crate) fn of_quotients(filter: &AnyFilter, quotients: core::ops::Range<u64>) -> Vec<KeyHash> {
     let (bits, slots) = match filter {
         AnyFilter::Quotient(filter) => (filter.geometry().remainder_bits, filter.geometry().slots),
@@ -117,8 +117,8 @@ pub(crate) fn keys_that(
     (from..).filter(|key| is_chosen(hasher.hash_u64(*key))).take(count).collect()
 }
 
-/// One hash for each fingerprint of 16 bits of which both buckets are below `few`, in random order. The primary bucket
-/// of each hash is even, so no two hashes have the same fingerprint and buckets.
+/// One hash for each pair of an even primary bucket and a fingerprint of 16 bits whose two buckets are below `few`, in
+/// random order. The other bucket is odd, so no two of the hashes share both the fingerprint and the buckets.
 pub(crate) fn of_few_buckets(buckets: u64, few: u64) -> Vec<KeyHash> {
     let mut hashes: Vec<KeyHash> = (0..few << 16)
         .filter(|bucket_and_fingerprint| bucket_and_fingerprint >> 16 & 1 == 0)

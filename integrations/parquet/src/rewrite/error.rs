@@ -36,7 +36,7 @@ pub enum RewriteError {
         /// The column's type.
         physical: PhysicalType,
     },
-    /// A filter was requested for a column that already has one.
+    /// Adding a filter was requested for a column that already has one. Replacing it would be possible.
     FilterExists {
         /// The column's path.
         column: String,

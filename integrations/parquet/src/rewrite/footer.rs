@@ -34,7 +34,7 @@ fn copy_struct(reader: &mut Reader<'_>, out: &mut Vec<u8>, field: &mut Field<'_>
     Ok(())
 }
 
-/// Copies a field that is a list of structs. Calls `element` with the index of each struct to copy it.
+/// Copies a field that is a list of structs. Calls `element` to copy each struct, with the struct's index.
 fn copy_structs(
     to: &mut StructWriter<'_>,
     id: i16,

@@ -27,8 +27,8 @@ pub(crate) enum What {
 /// Counted false-positive rates that differ by more than this number of standard deviations have changed.
 const DEVIATIONS: f64 = 5.0;
 
-/// Slightly more than one unit of the last of the five digits to which rows are rounded, as a share of the smallest
-/// number with five digits.
+/// The largest relative difference that counts as rounding. Rows are rounded to five digits, and one unit of the last
+/// digit is at most this share of a number.
 const ROUNDING: f64 = 1.0001e-4;
 
 /// Returns the changes that every attempt shows.

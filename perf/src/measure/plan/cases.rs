@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use trommel::FilterKind;
 
-/// The most keys of a case: those of a filter of some GiB.
+/// The most keys of a case. With 12 bits per key, a filter for this number of keys has 2.8 GiB.
 const MOST_KEYS: usize = 2_000_000_000;
 
 /// The cases of a file.

@@ -4,8 +4,8 @@
 //!
 //! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
 //! to its source, `from_bytes` allocates the capacity that the header states before it compares this capacity with the
-//! number of bytes that follow, so it must not be given untrusted bytes. Here `from_bytes` serves only to copy a
-//! filter, which is not possible in another way, so it reads only bytes that `to_bytes` wrote.
+//! number of bytes that follow, so it must not be given untrusted bytes. Here `from_bytes` reads only bytes that
+//! `to_bytes` wrote, to copy a filter: the crate has no other call for this.
 
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};

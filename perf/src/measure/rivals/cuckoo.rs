@@ -24,7 +24,8 @@ pub(super) trait Crate: Sized + 'static {
     /// The number of fingerprints held: one per inserted key.
     fn held(&self) -> usize;
 
-    /// Bytes of the table, as the crate reports them: `cuckoofilter` includes the size of the filter's other fields.
+    /// Bytes of the table. `cuckoofilter` includes the size of the filter's other fields, and `autoscale_cuckoo_filter`
+    /// its list of fingerprints outside the table.
     fn bytes(&self) -> usize;
 
     /// The probability that two keys have the same fingerprint. It depends on how the crate replaces the fingerprint
@@ -47,7 +48,7 @@ impl<C> Cuckoo<C> {
     }
 }
 
-/// Omits the filter, because few of these crates implement `Debug`.
+/// Omits the filter, because some of these crates do not implement `Debug`.
 impl<C> fmt::Debug for Cuckoo<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cuckoo").field("slots", &self.slots).finish_non_exhaustive()

@@ -1,5 +1,5 @@
-//! `parquet`: every public call of its split-block filter hashes the key with XXH64. Sizes are rounded up to powers of
-//! two.
+//! `parquet`: every public call of its split-block filter that takes a key hashes it with XXH64. The crate rounds a
+//! requested size up to a power of two, and creates filters of at most 128 MiB.
 
 use super::Size;
 use crate::measure::keys::Column;

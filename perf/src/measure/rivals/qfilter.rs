@@ -42,7 +42,7 @@ impl Qfilter {
 
     fn for_keys(keys: usize, fpr: f64) -> Result<Self> {
         let filter = Filter::new(keys as u64, fpr)?;
-        // The crate reports only its capacity, which is 95 % of its slots.
+        // The filter reports its capacity, which is 95 % of its slots, but not the number of slots.
         let slots = 1 << (filter.capacity() * 20 / 19).ilog2();
         Ok(Self { filter, slots })
     }

@@ -1,5 +1,5 @@
-//! `trommel-textbook`: the quotient filter with three metadata bits per slot, implemented as the paper describes it. It
-//! is the baseline for the optimised filter.
+//! `trommel-textbook`: the quotient filter with three metadata bits per slot, implemented as its paper describes it
+//! (Bender et al., PVLDB 5, 2012). It is the baseline for our optimised quotient filters.
 
 use crate::measure::ours::{Fingerprinted, Ours};
 use crate::measure::slots::Slots;

@@ -41,8 +41,8 @@ pub(crate) struct Extent {
     /// The number of repetitions of each measurement per pass.
     rounds: usize,
     /// The size, in bytes, of the table for which keys are grouped. In a full calibration, it is
-    /// larger than most caches, yet so small that an engine keeps its scratch memory, at most
-    /// 256 MiB, from one repetition to the next.
+    /// larger than most caches. Yet the scratch memory for a table of this size, at most 256 MiB, is
+    /// so small that an engine keeps it from one repetition to the next.
     grouped_bytes: usize,
     /// The size, in bytes, of the largest table in which direct accesses are measured. For larger tables,
     /// the cost for the next smaller table is multiplied by the ratio of the default costs of the

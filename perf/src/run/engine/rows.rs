@@ -83,7 +83,8 @@ impl Reference {
         Ok(filter)
     }
 
-    /// Returns the probes of a group's workload, a bitmap of those that are keys, and our answers to them.
+    /// Returns the probes of a group's workload, a bitmap of those that are keys, and our filter's answers to all
+    /// probes.
     fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
         let stream = KeyStream::new(group.keys as u64);

@@ -1,5 +1,5 @@
-//! The map of strategies: times both strategies of the engine, direct and partitioned, by filter size, keys per cache
-//! line and threads, and records the strategy that the cost model picks.
+//! Measures the map of strategies. For each filter size, number of keys per cache line and number of threads, times
+//! both strategies of the engine, direct and partitioned, and records the strategy that the cost model picks.
 
 use super::threads::ThreadSet;
 use super::wall;

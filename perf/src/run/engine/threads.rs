@@ -74,8 +74,8 @@ impl ThreadSet {
     }
 }
 
-/// The numbers of threads that are measured, in ascending order: those asked for, or one and the number of cores (at
-/// most [`MAX_THREADS`]).
+/// Returns the numbers of threads that are measured, in ascending order: those in `asked` or, by default, 1 and the
+/// number of cores (at most [`MAX_THREADS`]).
 pub(crate) fn numbers_of_threads(asked: Option<&[usize]>) -> Vec<usize> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let mut numbers = asked.map_or_else(|| vec![1, cores()], <[usize]>::to_vec);

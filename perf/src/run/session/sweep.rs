@@ -25,8 +25,8 @@ const BAND: u32 = 2;
 /// reduced to the keys in its middle, and then ends below the load.
 const BAND_KEYS: usize = 1 << 20;
 
-/// The most probes for the textbook filter, which scans whole clusters: at high loads, each lookup
-/// takes microseconds.
+/// The most probes for the textbook quotient filter, which scans whole clusters: at high loads, each lookup takes
+/// microseconds.
 const FEW_PROBES: usize = 1 << 12;
 
 /// The most keys that are looked up after removals of other keys.

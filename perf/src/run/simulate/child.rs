@@ -22,7 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 ///
-/// If the process cannot be started, fails, or takes longer than [`LONGEST`], or if its files cannot be read.
+/// If the process cannot be started, fails, or takes longer than [`LONGEST`], or if its files cannot be written or
+/// read.
 pub(super) fn run(
     job: &Job,
     isa: Isa,

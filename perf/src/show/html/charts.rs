@@ -17,7 +17,7 @@ pub(super) struct Section {
     pub(super) html: String,
 }
 
-/// A plot: its title, and whether it shows a row.
+/// A plot: its title, and the function that says whether the plot shows a row.
 type Plot = (&'static str, fn(&Row) -> bool);
 
 impl Section {

@@ -139,7 +139,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Formats a figure with three significant digits and without a unit.
+/// Formats a figure, rounded to three significant digits, without a unit.
 pub(super) fn plain(value: f64) -> String {
     round_significant(value, 3).to_string()
 }

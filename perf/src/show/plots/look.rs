@@ -49,7 +49,8 @@ const MARKERS: [Marker; 8] = [
     Marker::Right,
     Marker::Plus,
 ];
-/// The number of markers that rivals use. This number and the number of their colours have no common divisor but 1.
+/// The number of markers that rivals use. It has no common divisor with the number of their colours except 1, so every
+/// colour is combined with every marker.
 const MARKERS_OF_RIVALS: usize = 5;
 
 /// Colours of our filters. The first six are from the palette of Okabe and Ito, which colour-blind people can
@@ -78,7 +79,7 @@ pub(super) const GRID: RGBColor = RGBColor(228, 231, 235);
 pub(super) const INK: RGBColor = RGBColor(36, 41, 47);
 pub(super) const PAPER: RGBColor = RGBColor(255, 255, 255);
 
-/// Half the width of a marker.
+/// About half the width of a marker, in pixels.
 const RADIUS: i32 = 4;
 
 impl Look {

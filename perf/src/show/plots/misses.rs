@@ -1,4 +1,4 @@
-//! Counted misses of lookups, as points in the rows of filters.
+//! Counted misses of lookups, as points of a plot that has a row for each filter.
 
 use super::{Look, Series};
 use crate::model::{Api, Op, Row, Workload};

@@ -30,7 +30,7 @@ enum Sizes {
     TwoThreads(&'static [u64]),
 }
 
-/// What a goal demands.
+/// The quantity that a goal is about, and the smallest value that reaches the goal.
 #[derive(Clone, Copy, Debug)]
 enum Least {
     /// The speed over that of the rival.

@@ -2,8 +2,8 @@
 //! `docs/decisions/0078-single-keys-in-assembly.md`.
 //!
 //! Times in ns per key on a Zen 3 core with tables of 125 KB and 1.25 MB, inlined here and called with intrinsics: 3.4
-//! and 5.8 against 4.3 and 7.0. Rejected: inserts in assembly. In a loop around the kernel, they take 0.8 and 0.9 of the
-//! time of a call, but through the filter 0.98 and 1.07.
+//! and 5.8 against 4.3 and 7.0. Rejected: inserts in assembly. In a loop around the kernel, they take 0.8 and 0.9 of
+//! the time of a call, but through the filter 0.98 and 1.07.
 
 use super::LINE_BYTES;
 pub(super) use super::avx2::insert;

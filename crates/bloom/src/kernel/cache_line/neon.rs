@@ -1,5 +1,5 @@
-//! Cache-line blocks with NEON: lookups test the eight bits of two keys in one vector of bytes; inserts make a key's
-//! mask in four vectors.
+//! Cache-line blocks with NEON: lookups test the bits of two keys, eight of each, in one vector of bytes; inserts make
+//! a key's mask in four vectors.
 
 use super::{CacheLineBody, LANES};
 use crate::geometry::Geometry;

@@ -44,12 +44,12 @@ struct Chunk {
     survivors: [u64; CHUNK + GROUP],
     /// For each pass, its answers, one bit for each hash of its list, and a word that is always zero.
     answers: [[u64; WORDS + 1]; MAX_HASHES as usize],
-    /// The indices of the words to be read for the keys between locating and probing; see [`Lines`].
+    /// The indices of the words to read for the keys that are located but not yet probed; see [`Lines`].
     lines: Lines,
 }
 
-/// The indices of the words to be read for the groups between locating and probing: a ring with one vector for each bit
-/// of each group.
+/// The indices of the words to read for the groups that are located but not yet probed: a ring with one vector for each
+/// bit of each group.
 struct Lines([[u32; GROUP]; Lines::SLOTS]);
 
 impl Lines {

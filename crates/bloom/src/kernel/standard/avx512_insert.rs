@@ -21,8 +21,8 @@ const DISTANCE_KEYS: usize = 32;
 /// The number of bits in a half-word.
 const HALF_BITS: u32 = 32;
 
-/// The bits of the groups between locating and setting: for each bit of each group, sixteen half-word indices and
-/// masks.
+/// The bits of the groups that are located but not yet inserted: for each bit of each group, sixteen half-word indices
+/// and masks.
 struct Ring {
     half_words: [[u32; GROUP]; Ring::SLOTS],
     masks: [[u32; GROUP]; Ring::SLOTS],
@@ -33,7 +33,7 @@ struct Ring {
 
 impl Ring {
     const SLOTS: usize = 256;
-    /// The largest number of groups between locating and setting.
+    /// The largest number of groups that are located but not yet inserted.
     const GROUPS: usize = (LEAD_KEYS + DISTANCE_KEYS) / GROUP + 1;
 
     const FITS: () = assert!(Self::GROUPS * MAX_HASHES as usize <= Self::SLOTS);

@@ -38,8 +38,7 @@ pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
 
 /// Sets the bits of many keys in a table. The caller must ensure that the table is not empty.
 pub(crate) fn insert_batch(table: &mut [u8], count: u32, hashes: &[KeyHash]) {
-    // A key fetches `count` cache lines, so a shorter distance keeps as many lines in flight as a key of one line does
-    // with a longer distance.
+    // Each key fetches `count` cache lines, so even a short distance, in keys, keeps many cache lines in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(table, count, hashes, window));
 }

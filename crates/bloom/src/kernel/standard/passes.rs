@@ -1,5 +1,6 @@
-//! Lookups of a batch in passes. Most passes test two bits of every key that is left, or one bit in a table that does
-//! not fit into L2. In such a table, a cache line that is not needed costs more than a pass.
+//! Lookups of a batch in passes. A key is *left* if all of its bits that were tested so far are set. Most passes test
+//! two bits of every key that is left, or one bit in a table that does not fit into L2. In such a table, a cache line
+//! that is not needed costs more than a pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
 //! keys are looked up one by one, each lookup costs a mispredicted branch and the loads after it. A pass has no branch

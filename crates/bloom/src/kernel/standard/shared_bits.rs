@@ -116,8 +116,7 @@ impl SharedBody for SharedBits {
 
     #[inline(always)]
     fn insert_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64]) {
-        // A key fetches `k` cache lines, so a shorter distance keeps as many lines in flight as a key of one line does
-        // with a longer distance.
+        // Each key fetches `k` cache lines, so even a short distance, in keys, keeps many cache lines in flight.
         let bytes = table.len() * WORD_BYTES;
         let window = Window { distance_keys: 32, ..Window::for_gathers(bytes) };
         let (groups, rest) = hashes.as_chunks::<GROUP>();

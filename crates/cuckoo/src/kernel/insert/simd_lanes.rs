@@ -58,7 +58,7 @@ impl<V: Vector> SimdLanes<V> {
     }
 
     /// The part of [`Self::alternate`] that depends on the bucket alone: zero and `bucket` for an even bucket, all ones
-    /// and `bucket + buckets + 1` for an odd one. What counts is the bucket's number before doublings.
+    /// and `bucket + buckets + 1` for an odd one. The bucket's number before doublings tells whether it is odd.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
         let odd = V::splat(0).sub(buckets.right_by(self.doublings).and(V::splat(1)));

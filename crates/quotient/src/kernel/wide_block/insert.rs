@@ -64,9 +64,9 @@ impl Places {
     }
 }
 
-/// Inserts a key. `rest` inserts the key by the algorithms of `table.rs` if the table is too small, if the set or
-/// multiset holds the key already, or if the slot is too far from the key's home (the slot whose number is the
-/// quotient) or the run too long to find the slot here.
+/// Inserts a key. `rest` inserts the key by the algorithms of `table.rs` if the table is too small or holds the key
+/// already, if the key's run begins too far from the key's home (the slot whose number is the quotient), or if the run
+/// is too long.
 ///
 /// # Safety
 /// The caller must ensure that `prepared` comes from [`prepare`] with the geometry and a table of this length.
@@ -151,8 +151,8 @@ unsafe fn first_free<W: Words>(
     Some(block * 64 + free.trailing_zeros() as usize % 64)
 }
 
-/// Finds the slot where a key's remainder belongs. `None` if the key's run holds the remainder already, or if the slot
-/// is too far from home or the run too long to find the slot here.
+/// Finds the slot where a key's remainder belongs. `None` if the key's run holds the remainder already, if it begins
+/// after the block that comes after the key's, or if it has more than [`VECTOR`] slots.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length, and two blocks after the key's.

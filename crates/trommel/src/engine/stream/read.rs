@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use std::io::{self, BufRead, Read};
 use trommel_base::storage::collected;
 
-/// Batches of 64-bit integers from a reader whose bytes are nothing but little-endian integers of 64 bits.
+/// Batches of 64-bit integers from a reader. The reader's bytes are little-endian integers of 64 bits, without
+/// separators.
 ///
 /// ```
 /// use trommel::engine::IntegerBatches;
@@ -96,8 +97,8 @@ impl<R: Read> Iterator for IntegerBatches<R> {
     }
 }
 
-/// Batches of lines from a reader. A key is the bytes of a line without its terminator, `\n` or `\r\n`. They need not
-/// be UTF-8.
+/// Batches of lines from a reader. A key is the bytes of a line without its terminator, `\n` or `\r\n`. The bytes need
+/// not be UTF-8.
 ///
 /// ```
 /// use trommel::engine::LineBatches;
