@@ -46,7 +46,8 @@ impl Output {
         Ok(Self { name, to })
     }
 
-    /// Writes the output. After success, a regular file has been renamed to its path and synchronised to the disk.
+    /// Writes the output. After success, a regular file has been renamed to its path and synchronised to the disk. If
+    /// only the last step fails, the synchronisation of the folder, the file has been replaced; the message says so.
     /// Succeeds too if the reader of a pipe has closed it.
     pub(crate) fn commit(
         self,
@@ -68,8 +69,8 @@ impl Output {
 
 fn target(path: &Path) -> io::Result<Target> {
     // Follows symbolic links, so that the file they lead to is replaced. A dangling link is replaced itself.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let existing = fs::metadata(&path).ok();
+    let path = if_present(fs::canonicalize(path))?.unwrap_or_else(|| path.to_owned());
+    let existing = if_present(fs::metadata(&path))?;
     if existing.as_ref().is_some_and(|file| file.is_dir()) {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
     }
@@ -92,6 +93,18 @@ fn target(path: &Path) -> io::Result<Target> {
         temporary.as_file().set_permissions(existing.permissions())?;
     }
     Ok(Target::Replaced { temporary, path })
+}
+
+/// `None` if there is no such file. Other errors are returned: a file whose kind or permissions are unknown must not be
+/// replaced.
+fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ => Err(error),
+        },
+    }
 }
 
 /// Creates a temporary file and locks it. The lock tells other processes that the file is in use.
@@ -138,7 +151,10 @@ fn replace(
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         let folder = if folder == Path::new("") { Path::new(".") } else { folder };
-        File::open(folder)?.sync_all()?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| {
+            let why = format!("written, but a loss of power may undo it: {error}");
+            io::Error::new(error.kind(), why)
+        })?;
     }
     Ok(())
 }
@@ -194,8 +210,8 @@ mod interrupts {
         create: impl FnOnce() -> io::Result<NamedTempFile>,
     ) -> io::Result<NamedTempFile> {
         STARTED.call_once(|| {
-            // The handler is installed by the thread that takes its signals: without this thread, the signals would have
-            // no effect. If the handler cannot be installed, an interrupt leaves the file for the next command to
+            // The handler is installed by the thread that takes its signals: without this thread, the signals would
+            // have no effect. If the handler cannot be installed, an interrupt leaves the file for the next command to
             // remove.
             let (installed, is_installed) = sync_channel(1);
             let handle = move || {

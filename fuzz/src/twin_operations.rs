@@ -263,10 +263,10 @@ impl Run {
         }
     }
 
-    /// Inserts all keys into a filter of one to seven shards. A shard can become full, since keys are not spread
-    /// evenly.
+    /// Inserts all keys into a filter of one, two, four or eight shards, if each shard can have this spec. A shard can
+    /// become full, since keys are not spread evenly.
     fn shard(&mut self, input: &mut Input<'_>) {
-        let shards = 1 + usize::from(input.byte() % 7);
+        let shards = 1 << (input.byte() % 4);
         let Ok(sharded) = ShardedFilter::build(&self.spec.isa(self.isa), shards) else { return };
         for key in self.keys.keys() {
             let hash = KeyHash::from_raw(*key);

@@ -5,6 +5,7 @@ mod errors;
 mod faults;
 mod info;
 mod interchange;
+mod io_errors;
 mod kills;
 mod merge_fold;
 mod pages;

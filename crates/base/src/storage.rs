@@ -78,9 +78,10 @@ pub struct Storage {
     start: NonNull<u8>,
     len: usize,
     origin: Origin,
+    huge_pages: bool,
 }
 
-/// Has the alignment of all tables, for the dangling pointer of an empty one.
+/// Gives the dangling pointer of an empty table the alignment of all tables.
 #[repr(align(64))]
 struct Line;
 
@@ -164,17 +165,16 @@ impl Storage {
         }
         if bytes == 0 {
             let start = NonNull::<Line>::dangling().cast();
-            return Ok(Self { start, len: 0, origin: Origin::Nothing });
+            return Ok(Self { start, len: 0, origin: Origin::Nothing, huge_pages });
         }
         #[cfg(all(target_os = "linux", feature = "std"))]
         if bytes >= MAPPED_THRESHOLD_BYTES {
             return Self::mapped(bytes, huge_pages).ok_or(refused);
         }
-        let _ = huge_pages;
         let layout = Layout::from_size_align(bytes, LINE_BYTES).map_err(|_| refused)?;
         // SAFETY: the layout's size is not zero, as checked above.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
-        Ok(Self { start, len: bytes, origin: Origin::Heap(layout) })
+        Ok(Self { start, len: bytes, origin: Origin::Heap(layout), huge_pages })
     }
 
     /// Bytes of memory that [`Storage::zeroed`] takes from the system for a table of `bytes` bytes. On Linux with the
@@ -238,7 +238,7 @@ impl Storage {
         let advise =
             || unsafe { madvise(start.as_ptr().cast(), used_bytes, Advice::LinuxHugepage) };
         let advised = huge_pages && advise().is_ok();
-        Some(Self { start, len: bytes, origin: Origin::Mapped { advised } })
+        Some(Self { start, len: bytes, origin: Origin::Mapped { advised }, huge_pages })
     }
 
     /// Allocates a copy of `bytes`.
@@ -273,6 +273,21 @@ impl Storage {
             #[cfg(all(target_os = "linux", feature = "std"))]
             Origin::Mapped { advised: false, .. } => Backing::Pages,
         }
+    }
+
+    /// Whether huge pages were wanted when the memory was allocated: for a table that replaces this one, and may be
+    /// large enough for them although this one is not.
+    ///
+    /// ```
+    /// use trommel::container::Storage;
+    /// let small = Storage::zeroed(1_000, false)?;
+    /// assert!(!small.wants_huge_pages());
+    /// let larger = Storage::zeroed(8 << 20, small.wants_huge_pages())?;
+    /// # Ok::<(), trommel::error::OutOfMemory>(())
+    /// ```
+    #[must_use]
+    pub const fn wants_huge_pages(&self) -> bool {
+        self.huge_pages
     }
 }
 
@@ -327,11 +342,10 @@ impl AsMut<[u8]> for Storage {
 }
 
 impl Clone for Storage {
-    /// Makes a copy, with the advice to use huge pages if the system accepted this advice for the original. Like a
-    /// vector's clone, this ends the program if memory is refused.
+    /// Makes a copy, which wants huge pages if the original does. Like a vector's clone, this ends the program if
+    /// memory is refused.
     fn clone(&self) -> Self {
-        let huge_pages = self.backing() == Backing::HugePagesAdvised;
-        Self::copy_of(self, huge_pages).unwrap_or_else(|_| {
+        Self::copy_of(self, self.huge_pages).unwrap_or_else(|_| {
             handle_alloc_error(
                 Layout::from_size_align(self.len, LINE_BYTES).unwrap_or(Layout::new::<u64>()),
             )
@@ -364,6 +378,7 @@ mod tests {
                 let copy = storage.clone();
                 assert!(copy.iter().all(|byte| *byte == 0xA5));
                 assert_eq!(copy.backing(), storage.backing());
+                assert_eq!(copy.wants_huge_pages(), huge_pages);
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::counting::CountingBloomFilter;
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
-use trommel_base::{Backing, FoldError, Incompatible, Merge, MergeError, Storage};
+use trommel_base::{FoldError, Incompatible, Merge, MergeError, Storage};
 
 /// Sets the bits that are set in `other`, up to the end of the shorter table.
 pub(crate) fn set_bits_of(table: &mut [u8], other: &[u8]) {
@@ -89,7 +89,7 @@ impl<L: Layout> Bloom<L> {
     /// A filter with the same keys and `1 / factor` of the size. The result is bit for bit the filter that would have
     /// been built at that size with the same number of hashes. If the number of keys is unknown, build a large filter
     /// and fold it when all keys are in; see [`Builder::foldable_by`](trommel_base::Builder::foldable_by).
-    /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result is its false-positive rate.
+    /// [`expected_fpr`](trommel_base::Filter::expected_fpr) of the result is the false-positive rate after the fold.
     ///
     /// ```
     /// use trommel::{Filter, Insert, SplitBlockBloom};
@@ -114,15 +114,14 @@ impl<L: Layout> Bloom<L> {
         }
         let geometry = Geometry { units: units / u64::from(factor), hashes };
         let bytes = self.table.len() / factor as usize;
-        let huge_pages = self.backing() == Backing::HugePagesAdvised;
-        let mut table = Storage::zeroed(bytes, huge_pages)?;
+        let mut table = Storage::zeroed(bytes, self.table.wants_huge_pages())?;
         L::fold(&self.table, factor as usize, &mut table);
         Ok(Self::assemble(geometry, self.hasher, self.len, self.isa(), table))
     }
 
     /// Returns a copy of the filter, folded to half its size again and again, until the number of units is odd or the
-    /// next fold would raise the expected false-positive rate of the present keys above `fpr`. `None` if the expected
-    /// false-positive rate of this filter is already higher.
+    /// next fold would raise the expected false-positive rate above `fpr`. `None` if the expected false-positive rate
+    /// of this filter is already higher.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};

@@ -93,7 +93,7 @@ impl Geometry {
     }
 
     /// The number of bytes of padding. Only buckets of six bytes need padding, since they are read as eight bytes.
-    const fn padding_bytes(&self) -> u64 {
+    pub(crate) const fn padding_bytes(&self) -> u64 {
         if self.fingerprint_bits == 12 { PADDING_BYTES } else { 0 }
     }
 

@@ -105,7 +105,7 @@ impl CuckooFilter {
         if !doubled.is_possible() {
             return Err(GrowError::TooLarge { buckets: doubled.buckets });
         }
-        let huge_pages = self.backing() != trommel_base::Backing::Pages;
+        let huge_pages = self.table.wants_huge_pages();
         let mut table = Storage::zeroed(doubled.table_bytes() as usize, huge_pages)?;
         let empty = with_width!(self.geometry, W => self.split_buckets::<W>(&doubled, &mut table));
         self.overflow.double(&doubled);

@@ -66,8 +66,7 @@ impl CuckooFilter {
             Incompatible::check(what, left, right)?;
         }
         other.check_structure()?;
-        let huge_pages = self.backing() != trommel_base::Backing::Pages;
-        let table = Storage::copy_of(&self.table, huge_pages)?;
+        let table = Storage::copy_of(&self.table, self.table.wants_huge_pages())?;
         let mut union =
             Self { table, overflow: self.overflow.try_clone()?, scratch: None, ..*self };
         // The error has the number of keys in this filter, not in the union that was full.

@@ -147,8 +147,7 @@ fn for_bytes(spec: &Spec, load: Option<f64>, bytes: u64) -> Result<Geometry, Spe
         let spare = bytes.checked_sub(geometry.table_bytes())?;
         let more = spare / (SLOTS * u64::from(bits) / 8);
         let buckets = (2 + more / 2 * 2).min(MAX_BUCKETS);
-        (planned_keys(buckets, load) >= spec.keys as u64 || spec.keys == 0)
-            .then(|| shape(buckets, bits))
+        (planned_keys(buckets, load) >= spec.keys as u64).then(|| shape(buckets, bits))
     };
     // Wider fingerprints lower the false-positive rate. But they leave fewer slots, and the higher load raises the
     // rate.
@@ -173,10 +172,9 @@ pub(crate) const fn shape(buckets: u64, fingerprint_bits: u32) -> Geometry {
 
 /// The number of bytes of a table, even if it has too many buckets.
 fn table_bytes(buckets: u64, fingerprint_bits: u32) -> u128 {
-    if buckets <= MAX_BUCKETS {
-        return shape(buckets, fingerprint_bits).table_bytes().into();
-    }
-    u128::from(buckets) * u128::from(SLOTS * u64::from(fingerprint_bits) / 8)
+    let bucket_bytes = u128::from(SLOTS * u64::from(fingerprint_bits) / 8);
+    u128::from(buckets) * bucket_bytes
+        + u128::from(shape(buckets, fingerprint_bits).padding_bytes())
 }
 
 /// The number of bytes of the largest table with fingerprints of this width.
@@ -188,10 +186,11 @@ fn most_bytes(fingerprint_bits: u32) -> u64 {
 fn checked(geometry: Geometry) -> Result<Geometry, SpecError> {
     let Geometry { buckets, fingerprint_bits, .. } = geometry;
     let (bytes, max_bytes) = (table_bytes(buckets, fingerprint_bits), most_bytes(fingerprint_bits));
-    if buckets > MAX_BUCKETS || bytes > max_bytes.into() {
-        return Err(SpecError::TooLarge { bytes: bytes.max(u128::from(max_bytes) + 1), max_bytes });
+    if bytes > max_bytes.into() {
+        Err(SpecError::TooLarge { bytes, max_bytes })
+    } else {
+        Ok(geometry)
     }
-    Ok(geometry)
 }
 
 const _: () = assert!(FEWEST_BITS < WIDTHS[0]);
@@ -199,6 +198,19 @@ const _: () = assert!(FEWEST_BITS < WIDTHS[0]);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn spec(keys: u64, options: impl FnOnce(&mut Spec)) -> Spec {
+        let mut spec = Spec::default();
+        spec.keys = keys as usize;
+        options(&mut spec);
+        spec
+    }
+
+    fn within(bytes: u64, spec: Spec) -> Result<Geometry, SpecError> {
+        let mut spec = spec;
+        spec.memory_bytes = Some(bytes as usize);
+        geometry(&spec)
+    }
 
     /// A table is planned for at least as many keys as it was sized for. A table with two buckets fewer is planned for
     /// fewer keys or, because quotients are rounded, for as many.
@@ -215,6 +227,110 @@ mod tests {
                 let buckets = buckets_for(keys, Some(load));
                 assert!(planned_keys(buckets, Some(load)) >= keys as u64, "{keys} keys at {load}");
             }
+        }
+    }
+
+    #[test]
+    fn a_rate_within_bytes_needs_the_bytes_of_the_rate_alone() {
+        for keys in [0, 1, 100, 9_999] {
+            let spec = spec(keys, |spec| spec.fpr = Some(0.001));
+            let alone = geometry(&spec).unwrap();
+            let min_bytes = alone.table_bytes();
+            assert_eq!(within(min_bytes, spec), Ok(alone));
+            assert_eq!(within(min_bytes + 1, spec), Ok(alone));
+            let bytes = min_bytes - 1;
+            assert_eq!(within(bytes, spec), Err(SpecError::TooSmall { bytes, min_bytes }));
+        }
+    }
+
+    #[test]
+    fn an_error_about_too_few_bytes_has_the_number_of_bytes_that_suffice() {
+        for bits in [None, Some(8), Some(12), Some(16), Some(32)] {
+            for keys in [1, 10, 1_000, 123_456] {
+                let spec = spec(keys, |spec| spec.fingerprint_bits = bits);
+                let Err(SpecError::TooSmall { bytes: 1, min_bytes }) = within(1, spec) else {
+                    panic!("{keys} keys in one byte")
+                };
+                assert_eq!(within(min_bytes, spec).unwrap().table_bytes(), min_bytes);
+                assert!(within(min_bytes - 1, spec).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn the_width_is_the_smallest_that_reaches_the_rate() {
+        let width = |fpr: Option<f64>, bits: Option<u32>| {
+            let spec = spec(1_000, |spec| (spec.fpr, spec.fingerprint_bits) = (fpr, bits));
+            geometry(&spec).map(|geometry| geometry.fingerprint_bits)
+        };
+        // By default, the rate is at most 1 %. If only the width is given, any rate will do.
+        assert_eq!(width(None, None), Ok(12));
+        assert_eq!(width(None, Some(8)), Ok(8));
+        for (fpr, bits) in [(0.1, 8), (0.02, 12), (1e-3, 16), (1e-6, 32)] {
+            assert_eq!(width(Some(fpr), None), Ok(bits));
+        }
+        let floor = fpr(&shape(buckets_for(1_000, None), 8), 1_000.0);
+        assert_eq!(width(Some(0.02), Some(8)), Err(SpecError::FprUnreachable { fpr: 0.02, floor }));
+    }
+
+    /// Compares with the rates of all widths. For no keys, all rates are equal, and the widest fingerprints are chosen.
+    #[test]
+    fn the_width_in_given_bytes_has_the_lowest_rate() {
+        let mut chosen = [0; WIDTHS.len()];
+        for bytes in [32, 100, 1_000, 4_096] {
+            assert_eq!(within(bytes, spec(0, |_| ())).unwrap().fingerprint_bits, 32);
+            for keys in 1..=bytes {
+                let Ok(best) = within(bytes, spec(keys, |_| ())) else { continue };
+                let rate = |geometry: &Geometry| fpr(geometry, keys as f64);
+                for bits in WIDTHS {
+                    let other =
+                        within(bytes, spec(keys, |spec| spec.fingerprint_bits = Some(bits)));
+                    let is_better = other.is_ok_and(|other| rate(&other) < rate(&best));
+                    assert!(!is_better, "{keys} keys, {bytes} bytes, {bits} bits");
+                }
+                let index = WIDTHS.iter().position(|bits| *bits == best.fingerprint_bits);
+                chosen[index.unwrap()] += 1;
+            }
+        }
+        assert!(chosen.iter().all(|times| *times > 0), "{chosen:?}");
+    }
+
+    #[test]
+    fn a_spec_that_cannot_grow_to_its_keys_is_refused() {
+        let most_slots = (buckets_for(1_000, None) * SLOTS) << (8 - FEWEST_BITS);
+        let growing = |load| {
+            geometry(&spec(1_000, |spec| {
+                (spec.fingerprint_bits, spec.grow_at) = (Some(8), Some(load))
+            }))
+        };
+        assert!(growing(1_000.5 / most_slots as f64).is_ok());
+        let load = 999.5 / most_slots as f64;
+        let refused = SpecError::GrowAt { load, keys: 1_000, most_keys: 999 };
+        assert_eq!(growing(load), Err(refused));
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn the_largest_table_is_allowed_and_a_larger_one_is_refused() {
+        for (bits, padding) in [(8, 0), (12, 2), (16, 0), (32, 0)] {
+            let bucket_bytes = u128::from(bits) / 2;
+            let max_bytes = MAX_BUCKETS * u64::from(bits) / 2 + padding;
+            // Keys that fill half of the slots of this number of buckets.
+            let with = |buckets: u64| {
+                let half =
+                    |spec: &mut Spec| (spec.fingerprint_bits, spec.load) = (Some(bits), Some(0.5));
+                spec(buckets * SLOTS / 2, half)
+            };
+            let largest = shape(MAX_BUCKETS, bits);
+            assert_eq!(geometry(&with(MAX_BUCKETS)), Ok(largest));
+            assert_eq!(within(max_bytes, with(MAX_BUCKETS)), Ok(largest));
+            for buckets in [MAX_BUCKETS + 2, 1 << 60] {
+                let bytes = u128::from(buckets) * bucket_bytes + u128::from(padding);
+                assert_eq!(geometry(&with(buckets)), Err(SpecError::TooLarge { bytes, max_bytes }));
+            }
+            let bytes = max_bytes + 1;
+            let refused = SpecError::TooLarge { bytes: bytes.into(), max_bytes };
+            assert_eq!(within(bytes, with(MAX_BUCKETS)), Err(refused));
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod words;
 
-use trommel_base::{Filter, Full, Insert, KeyHash, Remove, WhyFull};
+use trommel_base::{Backing, Filter, Full, Insert, KeyHash, Remove, WhyFull};
 use trommel_cuckoo::{CuckooFilter, GUARANTEED_LOAD};
 use trommel_testkit::Splitmix;
 use trommel_testkit::streams::distinct;
@@ -196,5 +196,29 @@ fn small_tables_take_as_many_keys_as_planned() {
                 }
             }
         }
+    }
+}
+
+/// A filter that began with fewer bytes than are mapped from the system keeps the choice too.
+#[cfg(target_os = "linux")]
+#[test]
+fn doubled_and_merged_filters_keep_the_choice_about_huge_pages() {
+    for huge_pages in [false, true] {
+        let builder = CuckooFilter::builder().keys(500_000).fingerprint_bits(32);
+        let mut filter = builder.huge_pages(huge_pages).build().unwrap();
+        assert_eq!(filter.backing(), Backing::Heap);
+        filter.insert_batch(&distinct(1, 0..1_000)).unwrap();
+        filter.grow().unwrap();
+        filter.grow().unwrap();
+        let is_as_chosen = |filter: &CuckooFilter| match filter.backing() {
+            Backing::Heap => false,
+            Backing::Pages => true,
+            // The system can refuse the advice, but nobody gives it unasked.
+            _ => huge_pages,
+        };
+        assert!(is_as_chosen(&filter), "{:?}", filter.backing());
+        let other = filter.clone();
+        filter.union(&other).unwrap();
+        assert!(is_as_chosen(&filter) && is_as_chosen(&other), "{:?}", filter.backing());
     }
 }

@@ -41,7 +41,7 @@ pub enum ResizeError {
         /// The number of fingerprints held.
         len: u64,
     },
-    /// The number of slots is larger than any filter's.
+    /// No filter can have this number of slots.
     TooLarge {
         /// The number of slots asked for.
         slots: u64,
@@ -178,7 +178,7 @@ impl<L: Layout> Quotient<L> {
 
     fn resize_slots(&mut self, slots: u64) -> Result<(), ResizeError> {
         let geometry = resized::<L>(&self.geometry, slots)?;
-        let mut table = new_table::<L>(&geometry)?;
+        let mut table = new_table::<L>(&geometry, &self.table)?;
         let fingerprints = self.fingerprints();
         let len =
             append_all::<L>(&geometry, &mut table, fingerprints).map_err(|why| match why {
@@ -212,16 +212,23 @@ impl<L: Layout> Quotient<L> {
         let Some(load) = self.grow_at.filter(|_| self.is_growth_due()) else { return Ok(()) };
         let mut geometry = self.geometry;
         while self.len >= (load * geometry.slots as f64) as u64 {
-            geometry = resized::<L>(&geometry, geometry.slots.saturating_mul(2))
-                .map_err(|_| WhyFull::Fingerprint)?;
+            geometry = resized::<L>(&geometry, geometry.slots.saturating_mul(2))?;
         }
-        self.resize_slots(geometry.slots).map_err(|error| match error {
-            ResizeError::OutOfMemory { bytes } => WhyFull::Memory { bytes },
+        self.resize_slots(geometry.slots)?;
+        Ok(())
+    }
+}
+
+impl From<ResizeError> for WhyFull {
+    /// Why a filter is full that cannot grow for this reason.
+    fn from(error: ResizeError) -> Self {
+        match error {
+            ResizeError::OutOfMemory { bytes } => Self::Memory { bytes },
             // The remainders of the last quotients can need more slots after the last quotient's slot than a doubled
             // table has.
-            ResizeError::TooSmall { .. } => WhyFull::Slots,
-            _ => WhyFull::Fingerprint,
-        })
+            ResizeError::TooSmall { .. } | ResizeError::TooLarge { .. } => Self::Slots,
+            ResizeError::Fingerprint { .. } => Self::Fingerprint,
+        }
     }
 }
 
@@ -234,12 +241,13 @@ fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeErro
         .ok_or(ResizeError::Fingerprint { slots, fingerprints: old.fingerprints })
 }
 
-fn new_table<L: Layout>(geometry: &Geometry) -> Result<Storage, OutOfMemory> {
+/// An empty table, on huge pages if the one that it replaces wants them.
+fn new_table<L: Layout>(geometry: &Geometry, old: &Storage) -> Result<Storage, OutOfMemory> {
     let bytes = geometry.table_bytes::<L>();
     if bytes > MAX_BYTES {
         return Err(OutOfMemory { bytes });
     }
-    Storage::zeroed(bytes as usize, true)
+    Storage::zeroed(bytes as usize, old.wants_huge_pages())
 }
 
 /// Fills a table with fingerprints in ascending order. Returns the number of fingerprints in the table.
@@ -392,7 +400,7 @@ impl<L: Layout> Quotient<L> {
                 geometry = doubled;
             }
         }
-        let mut table = new_table::<L>(&geometry)?;
+        let mut table = new_table::<L>(&geometry, &self.table)?;
         let both = Merged::new(self.fingerprints(), other.fingerprints());
         let merged = append_merged::<L, _>(&geometry, &mut table, both);
         let len = merged.map_err(|why| match why {

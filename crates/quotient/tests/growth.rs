@@ -3,8 +3,8 @@
 //! their limits.
 
 use trommel_base::{
-    Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge, MergeError,
-    Remove, Spec, SpecError, WhyFull,
+    Backing, Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge,
+    MergeError, Remove, Spec, SpecError, WhyFull,
 };
 use trommel_quotient::{
     CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, ResizeError, WideBlock,
@@ -86,8 +86,8 @@ fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     assert_eq!(long.len(), 10);
 }
 
-/// A filter that grows by itself stays within its load, and keeps every key. Single inserts and batches make the same
-/// bytes.
+/// A filter that grows by itself never exceeds the load at which it grows, and keeps every key. Single inserts and
+/// batches make the same bytes.
 #[test]
 fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
     fn grow<L: Layout>(keys: usize, bits: Option<u32>, load: f64) {
@@ -333,8 +333,8 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     let slots = fixed.geometry().blocks * u64::from(WideBlock::SLOTS);
     assert_eq!((full.capacity as u64, full.len, full.why), (slots, 0, WhyFull::Slots));
     assert!(fixed.to_bytes() == before);
-    // Both filters hold 80 keys of the last quotient, from which there are 133 slots to the end. Hundreds of slots
-    // before it are free.
+    // Both filters hold 80 keys of the last quotient. From the slot of this quotient to the end of the table, there are
+    // 133 slots. Hundreds of slots before it are free.
     let at_the_end = |keys: std::ops::Range<u64>| {
         let mut filter = QuotientFilter::builder().keys(300).remainder_bits(20).build().unwrap();
         let hashes: Vec<KeyHash> =
@@ -460,4 +460,38 @@ fn resizing_changes_no_answer() {
         assert!(answers(&filter) == before, "other answers after a resize to room for {size}");
         assert_eq!(filter.count_hash(keys.members[0]), 1);
     }
+}
+
+/// A filter that began with fewer bytes than are mapped from the system keeps the choice too.
+#[cfg(target_os = "linux")]
+#[test]
+fn larger_and_merged_filters_keep_the_choice_about_huge_pages() {
+    let small = |huge_pages: bool| {
+        let builder = QuotientFilter::builder().keys(500_000).remainder_bits(16);
+        let mut filter = builder.huge_pages(huge_pages).build().unwrap();
+        assert_eq!(filter.backing(), Backing::Heap);
+        filter.insert_batch(&distinct(1, 0..1_000)).unwrap();
+        filter
+    };
+    let larger = |change: &dyn Fn(&mut QuotientFilter)| {
+        let [without, with] = [false, true].map(|huge_pages| {
+            let mut filter = small(huge_pages);
+            change(&mut filter);
+            filter
+        });
+        assert_eq!(without.backing(), Backing::Pages);
+        assert_ne!(with.backing(), Backing::Heap);
+        assert!(without.to_bytes() == with.to_bytes());
+    };
+    let double = |filter: &mut QuotientFilter| {
+        filter.grow().unwrap();
+        filter.grow().unwrap();
+    };
+    larger(&double);
+    larger(&|filter| filter.resize(4_000_000).unwrap());
+    larger(&|filter| {
+        double(filter);
+        let other = filter.clone();
+        filter.union(&other).unwrap();
+    });
 }

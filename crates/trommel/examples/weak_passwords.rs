@@ -1,12 +1,12 @@
-//! Refuses passwords from a list of known weak ones, without keeping the list.
+//! Judges passwords by a list of known weak ones, without keeping the list.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example weak_passwords -- WORD_LIST [PASSWORD...]
 //! ```
 //!
 //! The list has one word per line, in any encoding. The passwords to check are the other arguments, or the lines of
-//! standard input if there are none. A password of the list is always refused. Of the passwords that are not in the
-//! list, about one in a thousand is refused too, and its owner has to choose another.
+//! standard input if there are none. A password of the list is always called weak. Of the passwords that are not in the
+//! list, about one in a thousand is called weak too, and its owner has to choose another.
 //!
 //! Spafford describes such a Bloom filter in "OPUS: preventing weak password choices" (1992).
 
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 use trommel::{CacheLineBloom, Filter, Insert};
 
-/// The expected share of passwords outside the list that are refused.
+/// The expected share of passwords outside the list that are called weak.
 const FPR: f64 = 0.001;
 
 fn main() -> ExitCode {
@@ -41,7 +41,7 @@ fn run() -> Result<(), String> {
     }
     let filter = build(&words)?;
     eprintln!(
-        "{} words of {name} in {} bytes: {:.1} bits per word, 1 other password in {:.0} refused",
+        "{} words of {name} in {} bytes: {:.1} bits per word, 1 other password in {:.0} is called weak",
         words.len(),
         filter.memory_bytes(),
         filter.bits_per_key(),

@@ -47,17 +47,22 @@ impl Output {
     }
 
     /// Syncs the file to the disk, renames it to the target, and syncs the folder. A target that is replaced passes on
-    /// its permissions to the new file.
+    /// its permissions to the new file. If only the last step fails, the target has been replaced; the message says so.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         let replaced = fs::metadata(&self.target);
         let file = self.flushed()?;
-        if let Ok(replaced) = replaced {
-            file.set_permissions(replaced.permissions())?;
+        match replaced {
+            Ok(replaced) => file.set_permissions(replaced.permissions())?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
         file.sync_all()?;
         fs::rename(&self.temporary, &self.target)?;
         self.file = None;
-        sync_folder(&self.target)
+        sync_folder(&self.target).map_err(|error| {
+            let why = format!("written, but a loss of power may undo it: {error}");
+            io::Error::new(error.kind(), why)
+        })
     }
 }
 

@@ -152,10 +152,7 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
 /// before anything is written.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
-    for isa in [Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather]
-        .into_iter()
-        .filter(|isa| isa.is_available())
-    {
+    for isa in Isa::available() {
         let geometry = geometry(1000, 8, 1);
         let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
         table[..8].copy_from_slice(&(1u64 << 10 | 1 << 40).to_le_bytes());

@@ -1,0 +1,209 @@
+//! Every call on a file fails once: the first call in the first run, the second in the second, and so on. In a second
+//! series of runs, all later calls fail too. A library for LD_PRELOAD, `io_errors.c`, makes them fail.
+//!
+//! A run must end with an error, or give the same result as without failures. A file that is replaced must keep its
+//! permissions.
+#![cfg(target_os = "linux")]
+
+use crate::support::{Folder, Run, lines};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+/// The values of errno.
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// Compiles the library. False, with a message, if the machine has no C compiler.
+fn compile(library: &Path) -> bool {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/io_errors.c");
+    let mut gcc = Command::new("gcc");
+    gcc.args([
+        "-std=gnu11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        source,
+        "-ldl",
+        "-o",
+    ]);
+    match gcc.arg(library).status() {
+        Ok(status) => {
+            assert!(status.success(), "{gcc:?}");
+            true
+        }
+        Err(error) => {
+            println!("NOT RUN: tests of failing calls, since the machine has no gcc: {error}");
+            false
+        }
+    }
+}
+
+/// Whether nobody but the owner can read or write the file.
+fn is_private(file: &Path) -> bool {
+    fs::metadata(file).unwrap().permissions().mode() & 0o777 == 0o600
+}
+
+/// A verb whose calls fail.
+struct Verb {
+    arguments: &'static [&'static str],
+    /// The file that it writes. Its content and permissions before each run are those of `keep`.
+    output: Option<&'static str>,
+    keep: &'static str,
+}
+
+/// What a run without failures does.
+struct Expected {
+    run: Run,
+    written: Option<Vec<u8>>,
+    names: Vec<String>,
+}
+
+struct Failures<'a> {
+    library: &'a Path,
+    log: &'a Path,
+}
+
+impl Failures<'_> {
+    /// Runs the verb with the `nth` call failing. Also returns the name of the function; `None` if the program makes
+    /// fewer calls.
+    fn run(
+        &self,
+        folder: &Folder,
+        verb: &Verb,
+        nth: u32,
+        more: &[(&str, String)],
+    ) -> (Run, Option<String>) {
+        let _ = fs::remove_file(self.log);
+        if let Some(output) = verb.output {
+            fs::copy(folder.path(verb.keep), folder.path(output)).unwrap();
+        }
+        let mut command = folder.command(verb.arguments);
+        command
+            .env("LD_PRELOAD", self.library)
+            .env("FAIL_LOG", self.log)
+            .env("FAIL_AT", nth.to_string());
+        command.envs(more.iter().map(|(name, value)| (name, value)));
+        let run = Run::of(command.output().unwrap());
+        (run, fs::read_to_string(self.log).ok())
+    }
+
+    fn expected(&self, folder: &Folder, verb: &Verb) -> Expected {
+        // Call number 0 does not exist, so no call fails.
+        let (run, failed) = self.run(folder, verb, 0, &[]);
+        assert_eq!((run.code, failed), (Some(0), None), "{}", run.stderr);
+        let written = verb.output.map(|output| folder.read(output));
+        let names = folder.names();
+        Expected { run, written, names }
+    }
+
+    /// Lets each call of a verb fail, and returns the names of the functions that failed.
+    fn each(&self, folder: &Folder, verb: &Verb, errno: i32, also_later: bool) -> Vec<String> {
+        let expected = self.expected(folder, verb);
+        let old = verb.output.map(|_| folder.read(verb.keep));
+        assert!(
+            verb.output.is_none() || old != expected.written,
+            "{:?} changes nothing",
+            verb.arguments
+        );
+        let mut more = vec![("FAIL_WITH", errno.to_string())];
+        if also_later {
+            more.push(("FAIL_ALSO_LATER", String::new()));
+        }
+        if errno == EINTR {
+            more.push(("FAIL_ONLY_INTERRUPTIBLE", String::new()));
+        }
+        let mut failed = Vec::new();
+        for nth in 1.. {
+            let (run, function) = self.run(folder, verb, nth, &more);
+            let Some(function) = function else { break };
+            let what = format!(
+                "{:?}, call {nth}, {function}, errno {errno}, {also_later}: {run:?}",
+                verb.arguments
+            );
+            assert_eq!(folder.names(), expected.names, "{what}");
+            let written = verb.output.map(|output| folder.read(output));
+            assert!(verb.output.is_none_or(|output| is_private(&folder.path(output))), "{what}");
+            if run.code == expected.run.code {
+                assert!(run.stdout == expected.run.stdout && written == expected.written, "{what}");
+            } else {
+                // An interrupted call is repeated.
+                assert!(run.code == Some(2) && errno != EINTR, "{what}");
+                assert!(
+                    run.stderr.starts_with("trommel: ") && run.stderr.lines().count() == 1,
+                    "{what}"
+                );
+                let is_new = written == expected.written
+                    && run.stderr.contains(": written, but a loss of power");
+                assert!(verb.output.is_none() || written == old || is_new, "{what}");
+            }
+            failed.push(function);
+        }
+        failed
+    }
+}
+
+fn fails_at_every_call(folder: &Folder, verbs: &[Verb]) {
+    // Outside the folder, whose names the test compares.
+    let tools = tempfile::tempdir().unwrap();
+    let failures =
+        Failures { library: &tools.path().join("io_errors.so"), log: &tools.path().join("log") };
+    if !compile(failures.library) {
+        return;
+    }
+    fs::set_permissions(folder.path("keep"), fs::Permissions::from_mode(0o600)).unwrap();
+    for verb in verbs {
+        for (errno, also_later) in [(EIO, false), (EIO, true), (ENOSPC, true), (EINTR, false)] {
+            let failed = failures.each(folder, verb, errno, also_later);
+            let has = |name: &str| failed.iter().any(|function| function == name);
+            assert!(has("open64") && has("read"), "{failed:?}");
+            if verb.output.is_some() {
+                assert!(has("write") && has("fsync"), "{failed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failing_call_is_an_error_and_leaves_the_old_filter_or_the_new_one() {
+    let folder = Folder::new();
+    folder.write("words", lines(100));
+    folder.write("more", lines(200));
+    folder.run(["build", "--foldable-by", "8", "-o", "one", "words"]).silent();
+    folder.run(["build", "--foldable-by", "8", "--keys", "100", "-o", "other", "more"]).silent();
+    folder.run(["build", "-o", "keep", "words"]).silent();
+    let writes = |arguments| Verb { arguments, output: Some("filter"), keep: "keep" };
+    let reads = |arguments| Verb { arguments, output: None, keep: "keep" };
+    fails_at_every_call(
+        &folder,
+        &[
+            writes(&["build", "-o", "filter", "more"]),
+            writes(&["merge", "-o", "filter", "one", "other"]),
+            writes(&["fold", "-o", "filter", "--fpr", "0.5", "one"]),
+            reads(&["query", "keep", "0", "absent"]),
+            reads(&["info", "keep"]),
+        ],
+    );
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn a_failing_call_leaves_the_old_parquet_file_or_the_new_one() {
+    let folder = Folder::new();
+    let golden = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../integrations/parquet/tests/golden/pyarrow.parquet"
+    );
+    fs::copy(golden, folder.path("keep")).unwrap();
+    let add = Verb {
+        arguments: &["parquet", "add", "--column", "plain", "file"],
+        output: Some("file"),
+        keep: "keep",
+    };
+    fails_at_every_call(&folder, &[add]);
+}
