@@ -288,6 +288,88 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_floor_of_a_hash_is_the_chance_of_a_collision() {
+        // 1 − e^(−1/2), and the share of the hashes if these are few.
+        assert_close(hash_floor(1 << 31, 32), 0.393_469_340_287_366_6, 1e-14);
+        assert_close(hash_floor(1_000, 64), 1_000.0 / 18_446_744_073_709_551_616.0, 1e-12);
+        assert_eq!(hash_floor(0, 32), 0.0);
+    }
+
+    #[test]
+    fn the_number_of_hashes_gives_the_lowest_rate() {
+        for tenths in 1..=640 {
+            let bits_per_key = f64::from(tenths) / 10.0;
+            let chosen = standard_hashes(bits_per_key);
+            let lowest =
+                (1..=MAX_HASHES).map(|k| standard_fpr(bits_per_key, k)).fold(1.0, f64::min);
+            assert!((1..=MAX_HASHES).contains(&chosen));
+            assert_eq!(standard_fpr(bits_per_key, chosen), lowest, "{bits_per_key} bits per key");
+        }
+        assert_eq!((standard_hashes(0.1), standard_hashes(1e6)), (1, MAX_HASHES));
+    }
+
+    #[test]
+    fn a_poisson_mean_takes_all_terms_that_count_and_no_others() {
+        for lambda in [1e-3, 0.5, 7.0, 100.0, 1e3, 1e6, 1e8] {
+            let terms = core::cell::Cell::new(0.0);
+            let constant = poisson_mean(lambda, |_| {
+                terms.set(terms.get() + 1.0);
+                1.0
+            });
+            // The terms are computed from their logarithms, whose error grows with λ.
+            assert_close(constant, 1.0, 1e-13 + 1e-14 * lambda);
+            assert_close(poisson_mean(lambda, |i| i), lambda, 1e-13 + 1e-14 * lambda);
+            let most = 2.0 * (9.0 * libm::sqrt(lambda) + 40.0) + 3.0;
+            assert!(terms.get() <= most, "{} terms for {lambda}", terms.get());
+        }
+        let identity = |lambda| poisson_mean(lambda, |i| i);
+        assert_eq!(
+            [identity(0.0), identity(-1.0), identity(1e9), identity(1e300)],
+            [0.0, 0.0, 1e9, 1e300]
+        );
+        assert_eq!(poisson_mean(f64::NAN, |i| i), 0.0);
+        // Just below 1e9, the sum is used.
+        let terms = core::cell::Cell::new(0);
+        poisson_mean(0.999e9, |_| {
+            terms.set(terms.get() + 1);
+            1.0
+        });
+        assert!(terms.get() > 500_000);
+    }
+
+    /// With one zone of one sector, the layout is the classic blocked one.
+    #[test]
+    fn one_sector_as_large_as_the_block_gives_the_blocked_rate() {
+        for k in 1..=12 {
+            for lambda in [1.0, 6.0, 40.0] {
+                assert_close(
+                    sectorised_fpr(64, 64, 1, k, lambda),
+                    blocked_fpr(64, k, lambda),
+                    1e-9,
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rates_of_quotient_and_cuckoo_filters_are_those_of_the_formulas() {
+        // 1 − e^(−0.75 / 256), and its inverse.
+        assert_close(quotient_fpr(0.75, 8), 0.002_925_400_153_460_010_6, 1e-12);
+        assert_close(quotient_load(0.002_925_400_153_460_010_6, 8), 0.75, 1e-12);
+        assert_close(quotient_fpr(0.5, 1), 1.0 - exp(-0.25), 1e-14);
+        // q = 2^−8 (1 + 2^−7): one fingerprint of 256 stands for two.
+        let q = 129.0 / 128.0 / 256.0;
+        assert_close(cuckoo_fpr(0.75, 8, 0), 1.0 - pow(1.0 - q, 6.0), 1e-12);
+        // Three doublings leave 2^5 fingerprints apart.
+        assert_close(cuckoo_fpr(0.75, 8, 3), 1.0 - pow(1.0 - 8.0 * q, 6.0), 1e-12);
+        assert_close(cuckoo_fpr(1.0, 12, 0), 1.0 - pow(1.0 - 2049.0 / 2048.0 / 4096.0, 8.0), 1e-10);
+        assert_eq!(
+            [power_of_half(0), power_of_half(3), power_of_half(u32::MAX)],
+            [1.0, 0.125, 0.0]
+        );
+    }
+
     /// The classic table of the standard filter, within one unit of the last digit given.
     #[test]
     fn standard_rates_of_the_textbook_table() {
@@ -398,6 +480,9 @@ mod tests {
         assert_eq!(estimate_len(1000, 4, 1000), 250.0);
         assert_close(estimate_len(1000, 4, 500), 250.0 * core::f64::consts::LN_2, 1e-12);
         assert_eq!(estimate_len_blocked(10, 64, 5, 0), 0.0);
+        let set_by_a_key = 1.0 - pow(63.0 / 64.0, 5.0);
+        let expected = 10.0 * core::f64::consts::LN_2 / set_by_a_key;
+        assert_close(estimate_len_blocked(10, 64, 5, 320), expected, 1e-12);
         assert_eq!(estimate_len_blocked(10, 64, 5, 640), 128.0);
     }
 }

@@ -300,7 +300,7 @@ mod tests {
         let most_slots = (buckets_for(1_000, None) * SLOTS) << (8 - FEWEST_BITS);
         let growing = |load| {
             geometry(&spec(1_000, |spec| {
-                (spec.fingerprint_bits, spec.grow_at) = (Some(8), Some(load))
+                (spec.fingerprint_bits, spec.grow_at) = (Some(8), Some(load));
             }))
         };
         assert!(growing(1_000.5 / most_slots as f64).is_ok());
