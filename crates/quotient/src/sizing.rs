@@ -243,3 +243,228 @@ fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Ge
     let blocks = Geometry::blocks_for::<L>(slots);
     Ok(Geometry { slots, blocks, remainder_bits, copies, fingerprints })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{LineBlock, WideBlock};
+
+    fn spec(keys: u64, options: impl FnOnce(&mut Spec)) -> Spec {
+        let mut spec = Spec::default();
+        spec.keys = keys as usize;
+        options(&mut spec);
+        spec
+    }
+
+    fn within<L: Layout>(bytes: u64, spec: Spec) -> Result<Geometry, SpecError> {
+        let mut spec = spec;
+        spec.memory_bytes = Some(bytes as usize);
+        geometry::<L>(&spec)
+    }
+
+    /// Counts pairs of remainders that are stored alike.
+    #[test]
+    fn a_reserved_remainder_raises_the_rate_by_the_pairs_that_become_equal() {
+        let stored = |remainder: u32| LineBlock::stored(8, remainder);
+        let equal = (0..256).flat_map(|a| (0..256).map(move |b| (a, b)));
+        let pairs = equal.filter(|(a, b)| stored(*a) == stored(*b)).count();
+        let factor = pairs as f64 / 256.0;
+        assert_eq!(fpr_at::<LineBlock>(0.5, 8), quotient_fpr(0.5 * factor, 8));
+        assert_eq!(fpr_at::<WideBlock>(0.5, 8), quotient_fpr(0.5, 8));
+    }
+
+    #[test]
+    fn the_remainders_are_the_shortest_that_reach_the_rate() {
+        for keys in [1, 60, 1_000, 123_456] {
+            for tenths in 1..80 {
+                let target = libm::exp10(-f64::from(tenths) / 10.0);
+                let found =
+                    geometry::<WideBlock>(&spec(keys, |spec| spec.fpr = Some(target))).unwrap();
+                assert_eq!(found.slots, slots_for::<WideBlock>(keys as usize, GUARANTEED_LOAD));
+                let load = keys as f64 / found.slots as f64;
+                let rate = |bits| fpr_at::<WideBlock>(load, bits);
+                assert!(rate(found.remainder_bits) <= target);
+                assert!(found.remainder_bits == 1 || rate(found.remainder_bits - 1) > target);
+            }
+        }
+    }
+
+    #[test]
+    fn a_layout_with_one_width_reaches_the_rate_by_more_slots() {
+        for keys in [100, 1_000, 123_456] {
+            for target in [0.1, 0.0037, 0.002, 0.001, 0.0004] {
+                let spec = spec(keys, |spec| spec.fpr = Some(target));
+                let found = geometry::<LineBlock>(&spec).unwrap();
+                let rate = |slots: u64| fpr_at::<LineBlock>(keys as f64 / slots as f64, 8);
+                assert_eq!(found.remainder_bits, 8);
+                assert!(rate(found.slots) <= target);
+                let fewer = found.slots - LineBlock::SLOTS_STEP;
+                let is_full = keys as f64 > GUARANTEED_LOAD * fewer as f64;
+                assert!(is_full || rate(fewer) > target, "{keys} keys at {target}: {fewer} slots");
+            }
+            let spec = spec(keys, |spec| spec.fpr = Some(1e-6));
+            let Err(SpecError::FprUnreachable { fpr, floor }) = geometry::<LineBlock>(&spec) else {
+                panic!("a rate of 1e-6 was reached")
+            };
+            assert!(fpr == 1e-6 && floor <= fpr_at::<LineBlock>(LOWEST_LOAD, 8));
+        }
+    }
+
+    #[test]
+    fn a_given_width_must_reach_a_given_rate() {
+        let load = 1_000.0 / slots_for::<WideBlock>(1_000, GUARANTEED_LOAD) as f64;
+        let reached = fpr_at::<WideBlock>(load, 6);
+        let with = |fpr| {
+            let spec = spec(1_000, |spec| (spec.fpr, spec.remainder_bits) = (fpr, Some(6)));
+            geometry::<WideBlock>(&spec).map(|geometry| geometry.remainder_bits)
+        };
+        assert_eq!([with(None), with(Some(reached)), with(Some(0.5))], [Ok(6), Ok(6), Ok(6)]);
+        let fpr = reached * 0.999;
+        assert_eq!(with(Some(fpr)), Err(SpecError::FprUnreachable { fpr, floor: reached }));
+
+        let floor = 1_000.0 / f64::from(1 << 20);
+        let with = |fpr| {
+            let spec = spec(1_000, |spec| (spec.fpr, spec.fingerprint_bits) = (fpr, Some(20)));
+            geometry::<WideBlock>(&spec).map(|geometry| geometry.fingerprints)
+        };
+        assert_eq!([with(None), with(Some(floor)), with(Some(0.5))], [Ok(1 << 20); 3]);
+        let fpr = floor * 0.999;
+        assert_eq!(with(Some(fpr)), Err(SpecError::FprUnreachable { fpr, floor }));
+    }
+
+    #[test]
+    fn a_rate_within_bytes_needs_the_bytes_of_the_rate_alone() {
+        fn check<L: Layout>(options: impl Fn(&mut Spec)) {
+            for keys in [0, 1, 100, 9_999] {
+                let spec = spec(keys, &options);
+                let alone = geometry::<L>(&spec).unwrap();
+                let min_bytes = alone.table_bytes::<L>();
+                assert_eq!(within::<L>(min_bytes, spec), Ok(alone));
+                assert_eq!(within::<L>(min_bytes + 1, spec), Ok(alone));
+                let bytes = min_bytes - 1;
+                assert_eq!(within::<L>(bytes, spec), Err(SpecError::TooSmall { bytes, min_bytes }));
+            }
+        }
+        check::<WideBlock>(|spec| spec.fpr = Some(0.001));
+        check::<LineBlock>(|spec| spec.fpr = Some(0.001));
+        // With fingerprints of a given width, bytes are only a limit too.
+        check::<WideBlock>(|spec| spec.fingerprint_bits = Some(24));
+    }
+
+    #[test]
+    fn bytes_alone_give_the_widest_remainders_and_then_the_most_slots() {
+        fn check<L: Layout>(keys: u64, bytes: u64, remainder_bits: Option<u32>) {
+            let spec = spec(keys, |spec| spec.remainder_bits = remainder_bits);
+            let fewest = slots_for::<L>(keys as usize, GUARANTEED_LOAD);
+            let size = |slots, bits| table_bytes::<L>(slots, bits);
+            let fits = |slots, bits| fits(slots, bits) && size(slots, bits) <= bytes.into();
+            match within::<L>(bytes, spec) {
+                Ok(Geometry { slots, remainder_bits: bits, .. }) => {
+                    assert!(fits(slots, bits) && !fits(slots + L::SLOTS_STEP, bits));
+                    assert!(slots >= fewest);
+                    let widest = remainder_bits.unwrap_or(*L::REMAINDER_BITS.end());
+                    assert!(bits == widest || !fits(fewest, bits + 1), "{keys}, {bytes}");
+                }
+                Err(error) => {
+                    let narrowest = if L::RESERVES_ZERO { 8 } else { remainder_bits.unwrap_or(1) };
+                    let min_bytes = size(fewest, narrowest) as u64;
+                    assert_eq!(error, SpecError::TooSmall { bytes, min_bytes });
+                    assert!(min_bytes > bytes, "{keys}, {bytes}");
+                }
+            }
+        }
+        for bytes in [1, 63, 64, 191, 192, 193, 1_000, 4_096, 100_000] {
+            for keys in [0, 1, 10, 49, 50, 51, 500, 5_000, 50_000] {
+                check::<WideBlock>(keys, bytes, None);
+                check::<WideBlock>(keys, bytes, Some(7));
+                check::<LineBlock>(keys, bytes, None);
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_about_fingerprint_bits_has_the_bounds_that_are_allowed() {
+        for keys in [0, 1, 1_000, 1 << 20, 1 << 33] {
+            let with = |bits| {
+                geometry::<WideBlock>(&spec(keys, |spec| spec.fingerprint_bits = Some(bits)))
+            };
+            let slots = slots_for::<WideBlock>(keys as usize, GUARANTEED_LOAD);
+            let allowed: std::vec::Vec<u32> =
+                (1..=MAX_FINGERPRINT_BITS).filter(|bits| with(*bits).is_ok()).collect();
+            let (first, last) = (allowed[0], allowed[allowed.len() - 1]);
+            // At least one bit of remainder, and at most 32. With 2^33 keys, the quotient takes more than 33 bits, so 28
+            // bits are left, and not 29.
+            assert_eq!(first, slots.ilog2() + 1, "{keys} keys");
+            assert_eq!(last, (slots.ilog2() + 32).min(61), "{keys} keys");
+            for bits in [1, first.saturating_sub(1).max(1), (last + 1).min(MAX_FINGERPRINT_BITS)] {
+                if !allowed.contains(&bits) {
+                    let [value, min, max] = [bits, first, last].map(u64::from);
+                    let refused =
+                        SpecError::Parameter { name: "fingerprint_bits", value, min, max };
+                    assert_eq!(with(bits), Err(refused), "{keys} keys");
+                }
+            }
+            for bits in [0, MAX_FINGERPRINT_BITS + 1] {
+                let [value, max] = [bits, MAX_FINGERPRINT_BITS].map(u64::from);
+                let refused = SpecError::Parameter { name: "fingerprint_bits", value, min: 1, max };
+                assert_eq!(with(bits), Err(refused), "{keys} keys");
+            }
+        }
+    }
+
+    #[test]
+    fn a_spec_that_cannot_grow_to_its_keys_is_refused() {
+        let first =
+            geometry::<WideBlock>(&spec(1_000, |spec| spec.remainder_bits = Some(4))).unwrap();
+        // Three doublings leave one bit of the remainders.
+        let most_slots = first.slots << 3;
+        let growing = |load| {
+            geometry::<WideBlock>(&spec(1_000, |spec| {
+                (spec.remainder_bits, spec.grow_at) = (Some(4), Some(load));
+            }))
+        };
+        assert_eq!(growing(1_000.5 / most_slots as f64), Ok(first));
+        let load = 999.5 / most_slots as f64;
+        let refused = SpecError::GrowAt { load, keys: 1_000, most_keys: 999 };
+        assert_eq!(growing(load), Err(refused));
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn the_largest_table_is_allowed_and_a_larger_one_is_refused() {
+        let with = |slots: u64, bits: u32| {
+            let spec = spec(slots / 2, |spec| {
+                (spec.remainder_bits, spec.load) = (Some(bits), Some(0.5));
+            });
+            geometry::<WideBlock>(&spec)
+        };
+        let largest = with(MAX_SLOTS, 1).unwrap();
+        assert_eq!((largest.slots, largest.remainder_bits), (MAX_SLOTS, 1));
+        assert_eq!(
+            with_slots::<WideBlock>(&Geometry { fingerprints: 1 << 60, ..largest }, MAX_SLOTS)
+                .unwrap()
+                .slots,
+            MAX_SLOTS
+        );
+        assert_eq!(
+            with_slots::<WideBlock>(&Geometry { fingerprints: 1 << 60, ..largest }, MAX_SLOTS + 1),
+            None
+        );
+        let max_bytes = largest.table_bytes::<WideBlock>();
+        for slots in [MAX_SLOTS + 2, 1 << 60] {
+            let bytes = (u128::from(slots) * 3 / 8).max(u128::from(max_bytes) + 1);
+            assert_eq!(with(slots, 1), Err(SpecError::TooLarge { bytes, max_bytes }));
+        }
+        // 20 bits of remainder and the largest number of slots have as many bits as a fingerprint can have.
+        assert_eq!(
+            with(MAX_SLOTS, 20).map(|geometry| geometry.fingerprints),
+            Ok(1 << MAX_FINGERPRINT_BITS)
+        );
+        let refused = SpecError::Parameter { name: "remainder_bits", value: 21, min: 1, max: 20 };
+        assert_eq!(with(MAX_SLOTS, 21), Err(refused));
+        let (bytes, max_bytes) = (MAX_BYTES + 1, MAX_BYTES);
+        let refused = SpecError::TooLarge { bytes: bytes.into(), max_bytes };
+        assert_eq!(within::<WideBlock>(bytes, spec(0, |_| ())), Err(refused));
+        assert!(within::<WideBlock>(MAX_BYTES, spec(0, |_| ())).is_ok());
+    }
+}
