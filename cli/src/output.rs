@@ -69,7 +69,14 @@ impl Output {
 
 fn target(path: &Path) -> io::Result<Target> {
     // Follows symbolic links, so that the file they lead to is replaced. A dangling link is replaced itself.
-    let path = if_present(fs::canonicalize(path))?.unwrap_or_else(|| path.to_owned());
+    let path = match if_present(fs::canonicalize(path)) {
+        Ok(target) => target.unwrap_or_else(|| path.to_owned()),
+        // There are file systems whose files have no canonical path.
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|file| !file.is_symlink()) => {
+            path.to_owned()
+        }
+        Err(error) => return Err(error),
+    };
     let existing = if_present(fs::metadata(&path))?;
     if existing.as_ref().is_some_and(|file| file.is_dir()) {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));

@@ -6,8 +6,7 @@
 // FAIL_ONLY_INTERRUPTIBLE  if set, only those calls are counted that a signal can interrupt
 // FAIL_LOG=PATH    the name of the first function that fails is written to this file
 //
-// The rename of a finished file is not counted, since the program calls the system without the C library then. Calls on
-// standard error are not counted either, so that messages can be checked. fcntl.h is not included, not even by
+// Calls on standard error are not counted, so that messages can be checked. fcntl.h is not included, not even by
 // sys/file.h: it declares `open` with a variable number of arguments. On the machines where this library runs, they are
 // passed like fixed ones.
 #define _GNU_SOURCE
@@ -82,6 +81,7 @@ FAILING(int, -1, statx, 0, -1, (int folder, const char *path, int flags, unsigne
         (folder, path, flags, mask, found))
 FAILING(int, -1, fchmod, 0, fd, (int fd, mode_t mode), (fd, mode))
 FAILING(int, -1, flock, 0, fd, (int fd, int operation), (fd, operation))
+FAILING(int, -1, rename, 0, -1, (const char *from, const char *to), (from, to))
 FAILING(char *, NULL, realpath, 0, -1, (const char *path, char *resolved), (path, resolved))
 FAILING(DIR *, NULL, opendir, 0, -1, (const char *path), (path))
 FAILING(struct dirent64 *, NULL, readdir64, 0, -1, (DIR *folder), (folder))

@@ -1,13 +1,14 @@
-//! Every call on a file fails once: the first call in the first run, the second in the second, and so on. In a second
+//! Calls on files fail, each once: the first call in the first run, the second in the second, and so on. In a second
 //! series of runs, all later calls fail too. A library for LD_PRELOAD, `io_errors.c`, makes them fail.
 //!
 //! A run must end with an error, or give the same result as without failures. A file that is replaced must keep its
-//! permissions.
-#![cfg(target_os = "linux")]
+//! permissions, and a symbolic link must stay. Calls that do not go through the C library cannot be made to fail, such as
+//! the rename of a finished filter; nor do `close`, `unlink`, `fcntl` and `mmap` fail.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::support::{Folder, Run, lines};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -52,7 +53,7 @@ fn is_private(file: &Path) -> bool {
 /// A verb whose calls fail.
 struct Verb {
     arguments: &'static [&'static str],
-    /// The file that it writes. Its content and permissions before each run are those of `keep`.
+    /// The file that it writes, to which `link` leads. Its content and permissions before each run are those of `keep`.
     output: Option<&'static str>,
     keep: &'static str,
 }
@@ -80,6 +81,8 @@ impl Failures<'_> {
         more: &[(&str, String)],
     ) -> (Run, Option<String>) {
         let _ = fs::remove_file(self.log);
+        let _ = fs::remove_file(folder.path("link"));
+        symlink(verb.output.unwrap_or(verb.keep), folder.path("link")).unwrap();
         if let Some(output) = verb.output {
             fs::copy(folder.path(verb.keep), folder.path(output)).unwrap();
         }
@@ -129,6 +132,7 @@ impl Failures<'_> {
             assert_eq!(folder.names(), expected.names, "{what}");
             let written = verb.output.map(|output| folder.read(output));
             assert!(verb.output.is_none_or(|output| is_private(&folder.path(output))), "{what}");
+            assert!(folder.path("link").is_symlink(), "{what}");
             if run.code == expected.run.code {
                 assert!(run.stdout == expected.run.stdout && written == expected.written, "{what}");
             } else {
@@ -182,9 +186,9 @@ fn a_failing_call_is_an_error_and_leaves_the_old_filter_or_the_new_one() {
     fails_at_every_call(
         &folder,
         &[
-            writes(&["build", "-o", "filter", "more"]),
-            writes(&["merge", "-o", "filter", "one", "other"]),
-            writes(&["fold", "-o", "filter", "--fpr", "0.5", "one"]),
+            writes(&["build", "-o", "link", "more"]),
+            writes(&["merge", "-o", "link", "one", "other"]),
+            writes(&["fold", "-o", "link", "--fpr", "0.5", "one"]),
             reads(&["query", "keep", "0", "absent"]),
             reads(&["info", "keep"]),
         ],
@@ -201,7 +205,7 @@ fn a_failing_call_leaves_the_old_parquet_file_or_the_new_one() {
     );
     fs::copy(golden, folder.path("keep")).unwrap();
     let add = Verb {
-        arguments: &["parquet", "add", "--column", "plain", "file"],
+        arguments: &["parquet", "add", "--column", "plain", "link"],
         output: Some("file"),
         keep: "keep",
     };

@@ -228,8 +228,7 @@ pub enum WhyFull {
         /// How many copies of the key the filter holds.
         max: u32,
     },
-    /// The filter had to grow, but its fingerprints have no bit left to number more slots. In a quotient filter, this
-    /// is also the reason if it already has the largest number of slots.
+    /// The filter had to grow, but its fingerprints have no bit left to number more slots.
     Fingerprint,
     /// The insert needed memory, to grow the filter or to search for room, but the system refused it.
     Memory {

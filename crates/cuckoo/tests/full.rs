@@ -2,7 +2,7 @@
 
 mod words;
 
-use trommel_base::{Backing, Filter, Full, Insert, KeyHash, Remove, WhyFull};
+use trommel_base::{Filter, Full, Insert, KeyHash, Remove, WhyFull};
 use trommel_cuckoo::{CuckooFilter, GUARANTEED_LOAD};
 use trommel_testkit::Splitmix;
 use trommel_testkit::streams::distinct;
@@ -203,6 +203,7 @@ fn small_tables_take_as_many_keys_as_planned() {
 #[cfg(target_os = "linux")]
 #[test]
 fn doubled_and_merged_filters_keep_the_choice_about_huge_pages() {
+    use trommel_base::Backing;
     for huge_pages in [false, true] {
         let builder = CuckooFilter::builder().keys(500_000).fingerprint_bits(32);
         let mut filter = builder.huge_pages(huge_pages).build().unwrap();

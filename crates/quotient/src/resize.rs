@@ -224,8 +224,8 @@ impl From<ResizeError> for WhyFull {
     fn from(error: ResizeError) -> Self {
         match error {
             ResizeError::OutOfMemory { bytes } => Self::Memory { bytes },
-            // The remainders of the last quotients can need more slots after the last quotient's slot than a doubled
-            // table has.
+            // The filter has the largest number of slots already, or the remainders of the last quotients need more
+            // slots after the last quotient's slot than a doubled table has.
             ResizeError::TooSmall { .. } | ResizeError::TooLarge { .. } => Self::Slots,
             ResizeError::Fingerprint { .. } => Self::Fingerprint,
         }

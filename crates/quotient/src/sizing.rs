@@ -310,6 +310,20 @@ mod tests {
         }
     }
 
+    /// A given load is kept, also in a layout that could reach the rate by more slots.
+    #[test]
+    fn a_given_load_must_reach_a_given_rate() {
+        let with = |fpr| {
+            let spec = spec(1_000, |spec| (spec.fpr, spec.load) = (Some(fpr), Some(0.5)));
+            geometry::<LineBlock>(&spec).map(|geometry| geometry.slots)
+        };
+        let slots = slots_for::<LineBlock>(1_000, 0.5);
+        let floor = fpr_at::<LineBlock>(1_000.0 / slots as f64, 8);
+        assert_eq!([with(0.5), with(floor)], [Ok(slots), Ok(slots)]);
+        let fpr = floor * 0.999;
+        assert_eq!(with(fpr), Err(SpecError::FprUnreachable { fpr, floor }));
+    }
+
     #[test]
     fn a_given_width_must_reach_a_given_rate() {
         let load = 1_000.0 / slots_for::<WideBlock>(1_000, GUARANTEED_LOAD) as f64;
@@ -384,7 +398,7 @@ mod tests {
 
     #[test]
     fn an_error_about_fingerprint_bits_has_the_bounds_that_are_allowed() {
-        for keys in [0, 1, 1_000, 1 << 20, 1 << 33] {
+        for keys in [0, 1, 1_000, 1 << 20] {
             let with = |bits| {
                 geometry::<WideBlock>(&spec(keys, |spec| spec.fingerprint_bits = Some(bits)))
             };
@@ -392,10 +406,9 @@ mod tests {
             let allowed: std::vec::Vec<u32> =
                 (1..=MAX_FINGERPRINT_BITS).filter(|bits| with(*bits).is_ok()).collect();
             let (first, last) = (allowed[0], allowed[allowed.len() - 1]);
-            // At least one bit of remainder, and at most 32. With 2^33 keys, the quotient takes more than 33 bits, so 28
-            // bits are left, and not 29.
+            // At least one bit of remainder, and at most 32.
             assert_eq!(first, slots.ilog2() + 1, "{keys} keys");
-            assert_eq!(last, (slots.ilog2() + 32).min(61), "{keys} keys");
+            assert_eq!(last, slots.ilog2() + 32, "{keys} keys");
             for bits in [1, first.saturating_sub(1).max(1), (last + 1).min(MAX_FINGERPRINT_BITS)] {
                 if !allowed.contains(&bits) {
                     let [value, min, max] = [bits, first, last].map(u64::from);
@@ -462,6 +475,14 @@ mod tests {
         );
         let refused = SpecError::Parameter { name: "remainder_bits", value: 21, min: 1, max: 20 };
         assert_eq!(with(MAX_SLOTS, 21), Err(refused));
+        let fingerprints = |slots| {
+            let widest = Some(MAX_FINGERPRINT_BITS);
+            let options =
+                |spec: &mut Spec| (spec.fingerprint_bits, spec.load) = (widest, Some(0.5));
+            geometry::<WideBlock>(&spec(slots / 2, options)).map(|geometry| geometry.remainder_bits)
+        };
+        assert_eq!(fingerprints(MAX_SLOTS), Ok(20));
+        assert!(matches!(fingerprints(MAX_SLOTS + 2), Err(SpecError::TooLarge { .. })));
         let (bytes, max_bytes) = (MAX_BYTES + 1, MAX_BYTES);
         let refused = SpecError::TooLarge { bytes: bytes.into(), max_bytes };
         assert_eq!(within::<WideBlock>(bytes, spec(0, |_| ())), Err(refused));

@@ -3,8 +3,8 @@
 //! their limits.
 
 use trommel_base::{
-    Backing, Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge,
-    MergeError, Remove, Spec, SpecError, WhyFull,
+    Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge, MergeError,
+    Remove, Spec, SpecError, WhyFull,
 };
 use trommel_quotient::{
     CacheLineQuotient, Layout, LineBlock, Quotient, QuotientFilter, ResizeError, WideBlock,
@@ -466,6 +466,7 @@ fn resizing_changes_no_answer() {
 #[cfg(target_os = "linux")]
 #[test]
 fn larger_and_merged_filters_keep_the_choice_about_huge_pages() {
+    use trommel_base::Backing;
     let small = |huge_pages: bool| {
         let builder = QuotientFilter::builder().keys(500_000).remainder_bits(16);
         let mut filter = builder.huge_pages(huge_pages).build().unwrap();

@@ -2,7 +2,7 @@
 
 use trommel_base::container::Header;
 use trommel_base::{Filter, FilterKind, Insert, KeyHash, Remove, SpecError, WhyFull};
-use trommel_quotient::{CacheLineQuotient, QuotientFilter};
+use trommel_quotient::{CacheLineQuotient, QuotientFilter, ResizeError};
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 use trommel_testkit::sizes::clamped;
@@ -197,5 +197,18 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
             }
             assert!(filter.remove_hash(hash_of(0)) && filter.insert_hash(hash_of(1)).is_ok());
         }
+    }
+}
+
+#[test]
+fn a_filter_that_cannot_grow_is_full_for_the_reason_of_the_refused_resize() {
+    let (slots, fingerprints) = (1 << 43, 1 << 50);
+    for (error, why) in [
+        (ResizeError::OutOfMemory { bytes: 7 }, WhyFull::Memory { bytes: 7 }),
+        (ResizeError::TooLarge { slots, max_slots: 1 << 42 }, WhyFull::Slots),
+        (ResizeError::TooSmall { slots: 3, len: 4 }, WhyFull::Slots),
+        (ResizeError::Fingerprint { slots, fingerprints }, WhyFull::Fingerprint),
+    ] {
+        assert_eq!(WhyFull::from(error), why);
     }
 }

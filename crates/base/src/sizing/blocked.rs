@@ -194,7 +194,8 @@ pub fn split_keys_per_block(lanes: u32, lane_bits: u32, fpr: f64) -> Option<f64>
     BlockRate::split(lanes, lane_bits).keys_per_block(bits, fpr, guess)
 }
 
-/// Estimates the keys per block for a false-positive rate. For up to 8 positions, the error is below 4 % at rates of at
+/// Estimates the keys per block for a false-positive rate. For up to 8 positions in the blocks of
+/// our filters, the error is below 4 % at rates of at
 /// least 10 %, below 12 % at rates of at least 1 %, and below 35 % at rates down to 0.1 %. Assumes `positions`
 /// independent positions, each set by a key with probability `share`, and corrects for the variance of the number of
 /// keys to first order.

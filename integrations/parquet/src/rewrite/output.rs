@@ -20,7 +20,16 @@ impl Output {
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         // Follows a symbolic link, so that the link itself is not replaced.
-        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
+        let target = match fs::canonicalize(target) {
+            Ok(target) => target,
+            Err(error) => match fs::symlink_metadata(target) {
+                // The link has a target, which cannot be found out.
+                Ok(link) if link.is_symlink() && error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error);
+                }
+                _ => target.to_path_buf(),
+            },
+        };
         let Some(name) = target.file_name() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
         };
