@@ -487,5 +487,8 @@ mod tests {
         let refused = SpecError::TooLarge { bytes: bytes.into(), max_bytes };
         assert_eq!(within::<WideBlock>(bytes, spec(0, |_| ())), Err(refused));
         assert!(within::<WideBlock>(MAX_BYTES, spec(0, |_| ())).is_ok());
+        // All bytes would hold more slots than a table can have.
+        let most = within::<LineBlock>(MAX_BYTES, spec(0, |_| ())).map(|geometry| geometry.slots);
+        assert_eq!(most, Ok(MAX_SLOTS / LineBlock::SLOTS_STEP * LineBlock::SLOTS_STEP));
     }
 }
