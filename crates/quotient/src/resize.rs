@@ -36,7 +36,7 @@ pub enum ResizeError {
     /// The filter's fingerprints do not fit into this number of slots, or [`Quotient::resize`] was called with fewer
     /// keys than the filter holds.
     TooSmall {
-        /// The number of slots asked for.
+        /// The number of slots of the requested size.
         slots: u64,
         /// The number of fingerprints held.
         len: u64,
@@ -64,7 +64,12 @@ impl fmt::Display for ResizeError {
                     "{slots} slots cannot store fingerprints of {fingerprints} possible values"
                 )
             }
-            Self::TooSmall { slots, len } => write!(f, "{len} keys do not fit into {slots} slots"),
+            Self::TooSmall { slots, len } => {
+                write!(
+                    f,
+                    "the filter holds {len} keys, too many for the requested size, {slots} slots"
+                )
+            }
             Self::TooLarge { slots, max_slots } => {
                 write!(f, "{slots} slots are too many: a filter has at most {max_slots}")
             }
@@ -99,8 +104,9 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError`]: `Fingerprint` if remainders have one bit left, `TooSmall` if the remainders of the last
-    /// quotients need more slots after the last quotient's slot than the new table has, `TooLarge`, or `OutOfMemory`.
+    /// [`ResizeError`]: `Fingerprint` if remainders have one bit left, `TooSmall` if remainders that are pushed beyond
+    /// the slot of the last quotient do not fit into the spare slots at the end of the new table, `TooLarge`, or
+    /// `OutOfMemory`.
     pub fn grow(&mut self) -> Result<(), ResizeError> {
         self.resize_slots(self.geometry.slots.saturating_mul(2))
     }
@@ -110,11 +116,11 @@ impl<L: Layout> Quotient<L> {
     /// [`CacheLineQuotient`](crate::CacheLineQuotient) has either its original number or at least twice that. All keys
     /// stay, with the same fingerprints.
     ///
-    /// Unless the new number of slots is the original one times a power of two, every insert, lookup, count and removal
-    /// first replaces the key's hash by a number that the hash's fingerprint determines, which costs two
-    /// multiplications. (A filter that was built with `fingerprint_bits` does this at nearly every size. A
-    /// [`CacheLineQuotient`](crate::CacheLineQuotient) that was only doubled compares each hash's fingerprint with the
-    /// reserved ones, which costs one multiplication.)
+    /// If the new number of slots is not the original one times a power of two, each insert, lookup, count and removal
+    /// costs two multiplications more: the filter keeps fingerprints and not hashes, so it first rounds a key's hash to
+    /// its fingerprint. A filter that was built with `fingerprint_bits` does this at nearly every size. In a
+    /// [`CacheLineQuotient`](crate::CacheLineQuotient), the fingerprints whose lowest eight bits are zero are reserved.
+    /// If it was only doubled, each hash is tested for them, which costs one multiplication.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -143,9 +149,9 @@ impl<L: Layout> Quotient<L> {
         if !L::RESERVES_ZERO {
             return slots;
         }
-        // One remainder is reserved if all eight bits are in use. Then only the original number of slots tells all
-        // fingerprints apart. With any other number, remainders have at most seven bits, so at least twice the original
-        // number is needed.
+        // Remainder 0 of eight bits is reserved, since its stored form is that of remainder 1. At the original number
+        // of slots, no fingerprint has this remainder. At any other number, one could have it, so remainders must have
+        // at most seven bits there, which needs at least twice the original number.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
         if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
@@ -165,8 +171,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if the remainders of the last quotients need more slots after the
-    /// last quotient's slot than the smaller table has.
+    /// [`ResizeError`]: `OutOfMemory`, or `TooSmall` if remainders that are pushed beyond the slot of the last quotient
+    /// do not fit into the spare slots at the end of the smaller table.
     pub fn shrink_to_fit(&mut self) -> Result<(), ResizeError> {
         let slots = self.slots_to_hold(usize::try_from(self.len).unwrap_or(usize::MAX));
         let now = self.geometry.table_bytes::<L>();
@@ -220,12 +226,12 @@ impl<L: Layout> Quotient<L> {
 }
 
 impl From<ResizeError> for WhyFull {
-    /// Why a filter is full that cannot grow for this reason.
+    /// The reason to report for a full filter whose growth failed with this error.
     fn from(error: ResizeError) -> Self {
         match error {
             ResizeError::OutOfMemory { bytes } => Self::Memory { bytes },
-            // The filter has the largest number of slots already, or the remainders of the last quotients need more
-            // slots after the last quotient's slot than a doubled table has.
+            // The filter has the largest number of slots already, or remainders that are pushed beyond the slot of the
+            // last quotient do not fit into the spare slots at the end of a doubled table.
             ResizeError::TooSmall { .. } | ResizeError::TooLarge { .. } => Self::Slots,
             ResizeError::Fingerprint { .. } => Self::Fingerprint,
         }
@@ -333,7 +339,8 @@ impl<I: Iterator<Item = u64>> Merged<I> {
         Self { left: Buffered::new(left), right: Buffered::new(right) }
     }
 
-    /// The next merged numbers, at most as many as are left in the buffer that has fewer left; none at the end.
+    /// The next merged numbers: at most the number that is left in the left buffer or in the right one, whichever is
+    /// smaller. None at the end of both sequences.
     fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
         let (left, right) = (self.left.rest(), self.right.rest());
         let steps = left.len().min(right.len());
@@ -376,18 +383,23 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one over the new one;
-    /// all three are in memory meanwhile.
+    /// all three are in memory meanwhile. The bytes of a trusted view are checked first, in one more pass.
     ///
     /// # Errors
     /// [`MergeError`] if the filters differ in hash function, seed, number of possible fingerprints or maximum of
     /// copies, if there are too few free slots or too many copies of a key, if the system refuses the memory, or if
-    /// `other` is a trusted view of damaged bytes. This filter is unchanged then.
+    /// `other` was parsed without a check, by [`parse_trusted`](Quotient::parse_trusted), and its bytes are damaged.
+    /// This filter is unchanged then.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Quotient<L, T>) -> Result<(), MergeError> {
         let (mine, theirs) = (self.hasher, other.hasher);
         Incompatible::check("hash function", mine.id() as u64, theirs.id() as u64)?;
         Incompatible::check("hash seed", mine.seed(), theirs.seed())?;
         let (mine, theirs) = (self.geometry, other.geometry);
-        let what = "the number of fingerprints, which `fingerprint_bits` sets";
+        let what = if L::RESERVES_ZERO {
+            "the number of possible fingerprints"
+        } else {
+            "the number of possible fingerprints, which `fingerprint_bits` sets"
+        };
         Incompatible::check(what, mine.fingerprints, theirs.fingerprints)?;
         Incompatible::check("copies of a key", mine.copies.into(), theirs.copies.into())?;
         other.check_structure()?;

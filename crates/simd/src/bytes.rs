@@ -2,8 +2,8 @@
 
 /// Packs up to 64 bytes of 0 or 1 into the bits of a word. The first byte becomes the lowest bit.
 ///
-/// One multiplication gathers eight bytes in the highest byte of the product. Callers first write one byte per key or
-/// per slot in a loop, which compilers can vectorise, and then pack the bytes with this function.
+/// One multiplication gathers eight bytes in the highest byte of the product. Callers write the answers for keys or the
+/// flags of slots as bytes first, so that no word is read and written for each bit.
 ///
 /// ```
 /// assert_eq!(trommel_simd::bits_of(&[1, 0, 0, 1]), 0b1001);

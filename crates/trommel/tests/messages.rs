@@ -117,7 +117,10 @@ fn a_refused_change_of_size_names_both_sizes() {
         &ResizeError::Fingerprint { slots: 2_000, fingerprints: 2_000 },
         "2000 slots cannot store fingerprints of 2000 possible values",
     );
-    says(&ResizeError::TooSmall { slots: 64, len: 65 }, "65 keys do not fit into 64 slots");
+    says(
+        &ResizeError::TooSmall { slots: 64, len: 65 },
+        "the filter holds 65 keys, too many for the requested size, 64 slots",
+    );
     says(
         &ResizeError::TooLarge { slots: 9, max_slots: 8 },
         "9 slots are too many: a filter has at most 8",

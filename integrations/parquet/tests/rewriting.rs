@@ -127,8 +127,8 @@ fn assert_filters(path: &Path, options: &Options, column: &str, fpr: f64) {
             "the bitsets differ: column {}, row group {group}",
             column.path()
         );
-        // The false-positive rate is estimated from the number of set bits. This number varies, since a filter has only
-        // some hundred values.
+        // The false-positive rate is estimated from the number of set bits. This number varies much, since a filter has
+        // at most 500 distinct values.
         assert!(
             filter.estimated_fpr() < 1.5 * fpr,
             "{}: the false-positive rate is {}",
@@ -274,7 +274,8 @@ fn a_folded_filter_equals_one_built_at_its_size() {
         }
         assert_eq!(change.distinct, None);
     }
-    // Filters of other writers are folded too, here to the smallest size: from 64 to 32 bytes, without the header.
+    // Filters of other writers are folded too, here to the smallest size. The bitset shrinks from 64 to 32 bytes, and
+    // its header from 16 to 15.
     let report = Rewrite::new(golden_path("pyarrow")).fold("id", 0.5).write(&output).unwrap();
     assert!(
         report.filters.iter().all(|change| (change.bytes_before, change.bytes_after) == (80, 47))

@@ -73,8 +73,8 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Fails unless the filter in these bytes finds every key that was inserted before the first failure, or all keys if
-/// none failed, and unless its `len` is possible for exactly those keys.
+/// Checks that the filter in these bytes finds all inserted keys, which are those before the first failure, and that
+/// its `len` is possible for exactly these keys.
 fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Result<(), Full>) {
     let filter = S::from_bytes(bytes).expect("our own bytes are refused");
     let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
