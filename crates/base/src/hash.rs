@@ -229,9 +229,9 @@ impl Hasher {
         self.id
     }
 
-    /// The seed. For a function with a secret key, the *key check*: 64 bits that tell keys apart, the hash of a fixed
-    /// message under the key. The check is public. It is stored with filters, and does not help to find the key, unless
-    /// by trying all keys.
+    /// The seed. If the function has a secret key, this is the *key check* instead: the hash of a fixed message under
+    /// the secret key. Its 64 bits tell secret keys apart. The check is public. It is stored with filters, and does not
+    /// help to find the key, unless by trying all keys.
     ///
     /// ```
     /// use trommel::Hasher;

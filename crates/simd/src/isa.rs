@@ -254,9 +254,9 @@ fn detected() -> u16 {
     bits
 }
 
-/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses these instructions. FP16 stands for fast
-/// gathers, for which processors have no flag. Sapphire Rapids, where gathers were measured to be faster, has FP16; Zen
-/// 4, where they are slower, has not.
+/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses these instructions. FP16 is taken as a sign
+/// of fast gathers, for which processors have no flag. Sapphire Rapids, where gathers were measured to be faster, has
+/// FP16; Zen 4, where they are slower, has not.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_fp16() -> bool {
     crate::kernel::cpuid(7, 0).edx >> 23 & 1 == 1
@@ -291,8 +291,8 @@ fn detect(isa: Isa) -> bool {
     }
 }
 
-// Without the standard library, a set is available only if the target guarantees its features. (Only `has_fp16` still
-// queries the processor.)
+// Without the standard library, a set is available only if the target guarantees its features. (In this
+// file, only `has_fp16` still queries the processor.)
 #[cfg(all(target_arch = "x86_64", not(feature = "std")))]
 fn detect(isa: Isa) -> bool {
     let avx2 = cfg!(all(

@@ -43,8 +43,8 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
     // A partition, and the merge of the partitions, keep hashes until these would take more bytes than the filter. With
-    // 8 partitions, nothing makes a filter before the end in the first case, every partition does in the second case,
-    // and only the merge does in the last two cases.
+    // 8 partitions, no hashes outgrow the filter in the first case, so it is made at the end. In the second case, the
+    // hashes of each partition outgrow it, and in the last two cases only the merged hashes do.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
@@ -89,9 +89,10 @@ async fn a_join_by_a_filter_keeps_every_matching_row() {
 
 #[tokio::test]
 async fn every_group_has_its_own_filter() {
-    // Groups of 1,000 and of 10 rows. The FILTER clause excludes the first row of each group. With a threshold of 0.0,
-    // DataFusion skips partial aggregation, and converts each row to the state of an aggregate.
-    for (groups, threshold) in [(20, "0.8"), (2_000, "0.8"), (2_000, "0.0")] {
+    // Groups of 1,000 and of 10 rows. The FILTER clause excludes the first row of each group. With 4
+    // partitions and a threshold of 0.0, DataFusion stops partial aggregation after the first batch of a partition, and
+    // converts each later row to the state of an aggregate. With a threshold of 1.0, it never stops.
+    for (groups, threshold) in [(20, "0.8"), (2_000, "1.0"), (2_000, "0.0")] {
         for partitions in [1, 4] {
             let context = context(partitions).await;
             for option in
@@ -207,8 +208,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "no {message:?} in: {error}");
     }
-    // The damage is in the table, and a filter that was verified once is recognized by its header and length alone. So
-    // this filter must not have been used before.
+    // `might_contain` recognizes a filter that it has verified before by its header and length alone, and the damage is
+    // in the table. So this filter must not have been used before, or the damage would not be noticed.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;

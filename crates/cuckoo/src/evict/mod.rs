@@ -6,9 +6,12 @@
 //! | [`batch`] | batches | random-walk eviction chains, sixteen in lockstep, over the whole table |
 //! | [`window`] | bulk builds | such chains, sixteen in lockstep, within a stretch of the table that one thread owns |
 //!
-//! [`parts`] removes single keys, and inserts them, including those for which a batch or a build has no other room.
-//! `kernel::insert` does the steps of `batch` and `window` in vectors; `scalar_lanes` does the steps of `batch` lane by
-//! lane, and `window` has its own steps lane by lane.
+//! [`parts`] inserts and removes single keys. An insert tries the key's two buckets, then a path that `search` finds,
+//! then the overflow area. Batches and builds also insert those keys in this way that eviction chains could not place.
+//!
+//! A step of `batch` or `window` advances all chains of a group by one eviction. `kernel::insert` has the steps of both
+//! in vectors. Without vectors, the chains advance one by one: in `scalar_lanes` for `batch`, in `window` itself for
+//! `window`.
 
 pub(crate) mod batch;
 pub(crate) mod full_buckets;

@@ -8,8 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use trommel::SpecError;
 
-/// Why a file was not rewritten. The output is unchanged, unless the very last step failed, which syncs the folder
-/// after the output was replaced.
+/// Why rewriting a file failed. The output is unchanged, with one exception: after the output has been replaced, its
+/// folder is synced, and that can fail too.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RewriteError {
@@ -17,7 +17,7 @@ pub enum RewriteError {
     Io {
         /// The file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// Why: usually the error of the operating system.
         source: io::Error,
     },
     /// The input is not a Parquet file, or it cannot be rewritten.
@@ -65,7 +65,7 @@ pub enum RewriteError {
         /// Why the filter cannot be made.
         source: SpecError,
     },
-    /// The filter would be larger than the largest filter that is written.
+    /// The filter would exceed the size limit for written filters.
     TooLarge {
         /// The column's path.
         column: String,
@@ -73,7 +73,7 @@ pub enum RewriteError {
         row_group: usize,
         /// The size of the bitset in bytes.
         bytes: u64,
-        /// The largest size in bytes of a bitset that is written.
+        /// The limit, in bytes of bitset.
         max_bytes: u64,
     },
     /// The values of a column chunk could not be decoded.
@@ -82,7 +82,7 @@ pub enum RewriteError {
         row_group: usize,
         /// The column's path.
         column: String,
-        /// The error of the `parquet` crate.
+        /// The error of the `parquet` crate, or one that reports its panic.
         source: ParquetError,
     },
     /// The new footer would be longer than 2³¹ − 1 bytes.

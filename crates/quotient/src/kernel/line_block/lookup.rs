@@ -1,5 +1,6 @@
-//! Lookups key by key. A key's metadata is in scalar registers, and a line (a block of the table) is compared in two
-//! halves. (`kernel/line_block.rs` says how they find a run.)
+//! Lookups key by key. The batch kernels in `avx2.rs` and `avx512.rs` keep the metadata of many lines in vectors; these
+//! lookups keep the two metadata words of one line (a block of the table) in scalar registers. They compare the
+//! remainders of a line in two halves. (`kernel/line_block.rs` says how they find a run.)
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
@@ -27,7 +28,7 @@ pub(super) struct Located {
 pub(super) struct Continued {
     /// The byte of the table at which the next line, where the run goes on, begins.
     pub(super) line: usize,
-    /// The number of bits of that line's [`starts`] below the bit at which the run's slots begin; [`FAR`] if only the
+    /// The number of that line's [`starts`] below the one at which the run's slots begin, or [`FAR`] if only the
     /// algorithms of `table.rs` can find the run.
     pub(super) start: u32,
     pub(super) remainder: u8,
@@ -68,8 +69,9 @@ pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool
     (next.wrapping_sub(first) & SLOT_BITS, next != 0)
 }
 
-/// Looks a key up in its line. Returns whether the line holds the key; whether the key's run goes on in the next line,
-/// if this line does not hold the key; and the continuation for that case.
+/// Looks a key up in its line. Returns three values. The first is whether the line holds the key. The second is
+/// whether the lookup must go on in the next line: this line does not hold the key, but the key's run goes on there.
+/// The third is where the lookup goes on, which has a meaning only if the second is true.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
@@ -89,8 +91,8 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     let starts = starts(runends) & (u64::MAX << offset);
     let (run, ends_here) = run_of(words, starts, number);
     let hit = occupied & (equal & run != 0);
-    // If the run ends in this line, the difference can be negative, but is not used. If runs of earlier lines take the
-    // whole line and more, the starts of this line and the next do not tell where the key's run begins. Only the
+    // If the run ends in this line, this subtraction wraps, but `start` is not used then. If runs of earlier lines take
+    // the whole line and more, the starts of this line and the next do not tell where the key's run begins. Only the
     // algorithms of `Table` find it.
     let start = (number + 1).wrapping_sub(starts.count_ones());
     let start = if offset > u64::from(SLOTS) { FAR } else { start };
@@ -147,7 +149,8 @@ pub(super) fn contains_rest<W: Words>(
     follow(words, geometry, table, hash, next)
 }
 
-/// One lookup. `rest` is [`contains_rest`], not inlined, so that other lookups need not store registers on the stack.
+/// One lookup. `rest` calls [`contains_rest`] through a function that is not inlined (see `scalar_kernels!`), so that
+/// lookups that end in their line need not store registers on the stack.
 #[inline(always)]
 pub(super) fn contains<W: Words>(
     words: W,
@@ -169,11 +172,11 @@ pub(super) fn contains<W: Words>(
 /// The number of keys whose lines are prefetched together. Their answers fill a word.
 const BLOCK: usize = 64;
 
-/// Looks keys up one by one, and prefetches the lines of up to 64 keys together. The batch kernels with vectors use
-/// this function for keys that do not fill a block, and for tables with more lines than their 32-bit products can
-/// number. Rejected: listing the keys whose run goes on in the next line, as the AVX-512 kernel does (in tables in L2,
-/// batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys
-/// took 0.8 to 0.9 times as long).
+/// Looks keys up one by one. In a table of more than half of L2, prefetches the lines of up to 64 keys together. The
+/// batch kernels with vectors use this function for keys that do not fill a block, and for tables of more than 256 GiB,
+/// since those kernels compute line numbers of 32 bits. Rejected: listing the keys whose run goes on in the next line,
+/// as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15
+/// times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
     words: W,
