@@ -36,6 +36,11 @@ const RIVALS: [&str; 8] = [
     "subms-cuckoo-filter",
 ];
 
+/// Whether the rival is compiled into this program.
+fn is_compiled(rival: &str) -> bool {
+    rival != "parquet" || env::var_os("CARGO_FEATURE_PARQUET").is_some()
+}
+
 /// The path of the workspace's lock file, relative to this package.
 const LOCK: &str = "../Cargo.lock";
 
@@ -51,7 +56,7 @@ fn locked_rivals() -> Option<String> {
     while let Some(line) = lines.next() {
         let Some(name) = quoted(line, "name") else { continue };
         let version = lines.peek().and_then(|next| quoted(next, "version"));
-        if RIVALS.contains(&&*name) {
+        if RIVALS.contains(&&*name) && is_compiled(&name) {
             found.push(format!("{name} {}", version?));
         }
     }

@@ -56,4 +56,4 @@ pub use key::{Key, KeyHash};
 pub use kind::FilterKind;
 pub use spec::{FromSpec, Spec};
 pub use storage::{Backing, Storage};
-pub use workers::{Bulk, CallerThread, InsertBulk, ScratchRequest, Workers};
+pub use workers::{Bulk, CallerThread, InsertBulk, ScratchRequest, Task, Tasks, Workers};

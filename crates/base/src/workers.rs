@@ -3,22 +3,33 @@
 //! A filter splits a large batch into pieces ([`InsertBulk`]) and starts no threads. The code that owns the
 //! threads implements [`Workers`] and needs to know nothing about filters.
 
+use crate::storage::{OutOfMemory, collected};
 use crate::{Full, Insert, KeyHash, Storage};
 use alloc::vec::Vec;
+use core::fmt;
+
+/// A piece of work, which is called once.
+pub type Task<'t> = &'t mut (dyn FnMut() + Send + 't);
+
+/// Tasks that the threads of [`Workers::run`] take one after another.
+pub type Tasks<'i, 't> = dyn ExactSizeIterator<Item = Task<'t>> + Send + 'i;
 
 /// Runs pieces of work, perhaps on several threads.
+///
+/// Filters know workers only as `&dyn Workers`. So the code that builds a filter is compiled once, with the filter, and
+/// not again for each kind of workers.
 pub trait Workers: Sync {
     /// How many pieces of work are done at the same time, at least 1.
     fn threads(&self) -> usize;
 
-    /// Calls `work` with every item once, in any order, on any threads, and returns when all calls have returned. If a
-    /// call panics, `work` need not be called with the items that are left.
+    /// Calls every task once, in any order, on any threads, and returns when all calls have returned. If a call panics,
+    /// the tasks that are left need not be called. Most callers use [`for_each`](<dyn Workers>::for_each) instead.
     ///
-    /// A thread that is free takes the next item, so the items need not take equally long.
+    /// A thread that is free takes the next task, so the tasks need not take equally long.
     ///
     /// # Panics
-    /// If a call of `work` panics. The panic reaches the caller only when no other call is running.
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync);
+    /// If a task panics. The panic reaches the caller only when no other task is running.
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>);
 
     /// Returns pieces of scratch memory that were kept from earlier calls, and whose pages are therefore resident
     /// already: at most as many as `request` asks for, and none smaller than it asks for. Their contents are arbitrary.
@@ -35,6 +46,47 @@ pub trait Workers: Sync {
     /// Takes back scratch memory that the caller no longer needs. By default it is freed.
     fn give_memory(&self, memory: Storage) {
         drop(memory);
+    }
+}
+
+impl dyn Workers + '_ {
+    /// Calls `work` with each of the first `len` items once, as [`Workers::run`] calls tasks. While the calls run, each
+    /// item takes 16 bytes more than its own size, or less.
+    ///
+    /// ```
+    /// use trommel_base::{CallerThread, Workers};
+    /// let workers: &dyn Workers = &CallerThread;
+    /// let mut sums = [0; 3];
+    /// workers.for_each(3, sums.iter_mut().zip(1..), |(sum, item)| *sum += item)?;
+    /// assert_eq!(sums, [1, 2, 3]);
+    /// # Ok::<(), trommel_base::storage::OutOfMemory>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if the system refuses the memory for the list of items. `work` has not been called then.
+    ///
+    /// # Panics
+    /// As [`Workers::run`].
+    pub fn for_each<T: Send>(
+        &self,
+        len: usize,
+        items: impl IntoIterator<Item = T>,
+        work: impl Fn(T) + Sync,
+    ) -> Result<(), OutOfMemory> {
+        let work = &work;
+        let task = |item| {
+            let mut item = Some(item);
+            move || item.take().into_iter().for_each(work)
+        };
+        let mut tasks = collected(len, items.into_iter().map(task))?;
+        self.run(&mut tasks.iter_mut().map(|task| task as Task<'_>));
+        Ok(())
+    }
+}
+
+impl fmt::Debug for dyn Workers + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workers").field("threads", &self.threads()).finish_non_exhaustive()
     }
 }
 
@@ -59,30 +111,22 @@ impl Workers for CallerThread {
         1
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        items.into_iter().for_each(work);
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>) {
+        tasks.for_each(|task| task());
     }
 }
 
 /// The threads and memory that a large batch is allowed to use.
-#[derive(Debug)]
-pub struct Bulk<'w, W> {
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk<'w> {
     /// The threads that do the work.
-    pub workers: &'w W,
+    pub workers: &'w dyn Workers,
     /// The most bytes of memory, in addition to the filter's own, that the batch is allowed to use at a time. If these
     /// bytes are too few, the batch is inserted in a slower way that needs fewer.
     pub scratch_bytes: usize,
 }
 
-impl<W> Clone for Bulk<'_, W> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W> Copy for Bulk<'_, W> {}
-
-impl Bulk<'static, CallerThread> {
+impl Bulk<'static> {
     /// The thread of the caller, and unlimited memory.
     pub const CALLER: Self = Self { workers: &CallerThread, scratch_bytes: usize::MAX };
 }
@@ -98,7 +142,7 @@ pub trait InsertBulk: Insert {
 
     /// The number of slices into which [`InsertBulk::insert_slices`] would cut a batch: the number of threads, or one
     /// if the kind does not support slices or there is too little memory for their tables.
-    fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
+    fn slices(&self, bulk: Bulk<'_>) -> usize {
         let _ = bulk;
         1
     }
@@ -110,11 +154,7 @@ pub trait InsertBulk: Insert {
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].
-    fn insert_slices<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_slices(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let _ = bulk;
         self.insert_batch(hashes)
     }
@@ -126,9 +166,5 @@ pub trait InsertBulk: Insert {
     /// # Errors
     /// [`Full`] if a key cannot be inserted, as in [`Insert::insert_hash`]. The error has the number of keys that were
     /// inserted: the first ones of the batch.
-    fn insert_bulk<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full>;
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full>;
 }

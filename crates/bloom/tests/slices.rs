@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use trommel_base::{
     Bulk, CallerThread, Filter, FromSpec, Insert, InsertBulk, KeyHash, ScratchRequest, Spec,
-    Storage, Workers,
+    Storage, Tasks, Workers,
 };
 use trommel_bloom::{
     Bloom, CacheLine, CountingBloomFilter, Layout, Register, SplitBlock, Standard,
@@ -25,8 +25,8 @@ impl Workers for Keeper {
         self.threads.threads()
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        self.threads.for_each(items, work);
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>) {
+        self.threads.run(tasks);
     }
 
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {

@@ -4,7 +4,7 @@
 
 use crate::evict::batch::CHUNK_KEYS;
 use crate::filter::CuckooFilter;
-use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
+use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove};
 
 /// A batch into an empty filter is a *bulk build* if it has keys for at least half of the slots, or for at least an
 /// eighth of them if the table is larger than 2 MiB. A build partitions the keys, then fills pieces of the table on all
@@ -19,11 +19,7 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove, Workers};
 /// keys share buckets than with uniform hashes, the batch is inserted without a build. The filter then holds the same
 /// keys as after a build, but in other slots. A set can then also have another number of fingerprints.
 impl InsertBulk for CuckooFilter {
-    fn insert_bulk<P: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, P>,
-    ) -> Result<(), Full> {
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         if self.try_build(hashes, bulk) {
             return Ok(());
         }

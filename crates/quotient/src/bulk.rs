@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use core::iter::repeat;
 use trommel_base::partition::Partitioner;
 use trommel_base::storage::collected;
-use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Storage, Workers};
+use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Storage};
 
 /// Up to this load, inserts hardly ever fail for lack of slots.
 const SURE_LOAD: f64 = 0.97;
@@ -58,11 +58,7 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     ///
     /// Inserts by region of the table take up to 15 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows
     /// less, keys are inserted one by one.
-    fn insert_bulk<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let mut done = 0;
         // All chunks use the same piece of memory, unless one needs more, so that its pages fault only once.
         let mut memory = None;
@@ -93,14 +89,14 @@ impl<L: Layout> InsertBulk for Quotient<L> {
 impl<L: Layout> Quotient<L> {
     /// Builds the table if the filter is empty and there are enough keys. Returns false, and changes nothing, if this
     /// is not so, if the keys do not fit or have too many copies, or if there is no memory for the build.
-    fn try_build<W: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, W>) -> bool {
+    fn try_build(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> bool {
         let many = hashes.len() as u64 >= self.geometry.slots / SLOTS_PER_BUILT_KEY;
         if self.len > 0 || !many || hashes.len() < FEWEST_BUILT_KEYS {
             return false;
         }
         let Self { geometry, rounding, .. } = *self;
         let inputs = Inputs { geometry: &geometry, rounding, hashes, isa: self.isa() };
-        let built = build::<L, W>(&inputs, &mut self.table, bulk);
+        let built = build(L::KIND, &inputs, &mut self.table, bulk);
         match built {
             Some(len) => self.len = len,
             None => self.table.fill(0),
@@ -110,11 +106,11 @@ impl<L: Layout> Quotient<L> {
 
     /// Inserts the keys of a chunk by region of the table, or in their own order if grouping them does not pay. If a
     /// key is refused, inserts the keys before it, in their own order, and returns the error.
-    fn insert_chunk<W: Workers>(
+    fn insert_chunk(
         &mut self,
         hashes: &[KeyHash],
         memory: &mut Option<Storage>,
-        bulk: Bulk<'_, W>,
+        bulk: Bulk<'_>,
     ) -> Result<(), Full> {
         let regions = self.table.len() / GROUPED_BYTES;
         let groups = regions.min(hashes.len() / FEWEST_KEYS_PER_GROUP).min(MOST_REGIONS as usize);
@@ -216,12 +212,7 @@ const fn newness_bytes(keys: usize, groups: usize) -> usize {
 
 /// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers, and takes a piece of
 /// memory that the workers keep, if there is one. The memory that the workers keep after that is within the budget.
-fn take_memory<W: Workers>(
-    memory: &mut Option<Storage>,
-    keys: usize,
-    groups: usize,
-    bulk: Bulk<'_, W>,
-) {
+fn take_memory(memory: &mut Option<Storage>, keys: usize, groups: usize, bulk: Bulk<'_>) {
     let piece_bytes = Partitioner::<u64>::piece_bytes_for(keys, groups);
     if memory.as_ref().is_none_or(|memory| memory.len() < piece_bytes) {
         if let Some(memory) = memory.take() {

@@ -1,7 +1,7 @@
 //! Threads for tests of work that several threads can share.
 
 use std::sync::{Mutex, PoisonError};
-use trommel_base::Workers;
+use trommel_base::{Tasks, Workers};
 
 /// Workers that start this number of threads for each list of pieces. A free thread takes the next piece.
 #[derive(Clone, Copy, Debug)]
@@ -12,14 +12,14 @@ impl Workers for ScopedThreads {
         self.0
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        let queue = Mutex::new(items.into_iter());
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>) {
+        let queue = Mutex::new(tasks);
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
         std::thread::scope(|scope| {
             for _ in 0..self.0 {
                 scope.spawn(|| {
-                    while let Some(item) = next() {
-                        work(item);
+                    while let Some(task) = next() {
+                        task();
                     }
                 });
             }
@@ -37,9 +37,9 @@ mod tests {
     fn every_piece_is_worked_on_once() {
         for threads in [1, 2, 7] {
             let sum = AtomicU64::new(0);
-            ScopedThreads(threads).for_each((0..100u64).collect(), |item| {
-                sum.fetch_add(1 << (item % 50), Ordering::Relaxed);
-            });
+            let workers: &dyn Workers = &ScopedThreads(threads);
+            let add = |item: u64| _ = sum.fetch_add(1_u64 << (item % 50), Ordering::Relaxed);
+            workers.for_each(100, 0..100u64, add).unwrap();
             assert_eq!(sum.into_inner(), 2 * ((1 << 50) - 1), "{threads} threads");
         }
     }
@@ -48,10 +48,11 @@ mod tests {
     fn a_panic_reaches_the_caller_after_all_other_pieces() {
         let done = AtomicU64::new(0);
         let result = catch_unwind(AssertUnwindSafe(|| {
-            ScopedThreads(3).for_each((0..20).collect(), |item| {
+            let workers: &dyn Workers = &ScopedThreads(3);
+            workers.for_each(20, 0..20, |item| {
                 assert_ne!(item, 7);
                 done.fetch_add(1, Ordering::Relaxed);
-            });
+            })
         }));
         assert!(result.is_err());
         assert_eq!(done.into_inner(), 19);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use trommel_base::{
     Bitmap, Bulk, Count, Filter, FilterKind, FoldError, Full, Hasher, Insert, InsertBulk, KeyHash,
-    Merge, MergeError, Remove, Storage, Unsupported, Workers,
+    Merge, MergeError, Remove, Storage, Unsupported,
 };
 use trommel_simd::Isa;
 
@@ -468,23 +468,15 @@ impl InsertBulk for AnyFilter {
         each_kind!(Self in self, filter => filter.lines_per_insert())
     }
 
-    fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
+    fn slices(&self, bulk: Bulk<'_>) -> usize {
         each_kind!(Self in self, filter => filter.slices(bulk))
     }
 
-    fn insert_slices<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_slices(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         each_kind!(Self in self, filter => filter.insert_slices(hashes, bulk))
     }
 
-    fn insert_bulk<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         each_kind!(Self in self, filter => filter.insert_bulk(hashes, bulk))
     }
 }

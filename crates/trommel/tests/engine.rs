@@ -10,7 +10,7 @@ use trommel::{
     AnyFilter, Bitmap, Engine, Filter, FilterKind, FilterSpec, FilterView, Full, Hasher, Insert,
     KeyHash, SpecError,
 };
-use trommel_base::{Bulk, Workers};
+use trommel_base::Bulk;
 use trommel_testkit::streams::distinct;
 
 const KEYS: usize = 150_000;
@@ -269,15 +269,13 @@ impl Insert for Trap {
 }
 
 impl InsertBulk for Trap {
-    fn insert_bulk<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let trap = self.1;
-        bulk.workers.for_each(hashes.chunks(1000).collect(), |hashes: &[KeyHash]| {
+        let chunks = hashes.chunks(1000);
+        let checked = bulk.workers.for_each(chunks.len(), chunks, |hashes| {
             assert!(!hashes.contains(&trap), "trapped");
         });
+        checked.unwrap();
         self.0.insert_bulk(hashes, bulk)
     }
 }

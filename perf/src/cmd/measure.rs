@@ -137,6 +137,11 @@ fn say_what_is_planned(
         format!("{} cases", count_cases(selection))
     };
     let minutes = expected.as_secs_f64() / 60.0;
+    if !selection.quick && !cfg!(feature = "parquet") {
+        remark!(
+            "note: the rival `parquet` is left out; `cargo run --features parquet` compiles it"
+        );
+    }
     let or_more = if selection.full { ", or longer if filters take long to fill" } else { "" };
     say!("measuring {cases}: about {minutes:.0} min{or_more}\n", minutes = minutes.ceil())
 }

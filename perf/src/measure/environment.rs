@@ -314,7 +314,9 @@ mod tests {
     fn rivals_are_listed_with_their_versions() {
         let environment = Environment::observe(None);
         let rivals: Vec<&str> = environment.get("rivals").split(", ").collect();
-        for crate_name in ["fastbloom", "parquet", "qfilter", "sbbf-rs-safe", "cuckoofilter"] {
+        let is_listed = |name: &str| rivals.iter().any(|rival| rival.starts_with(name));
+        assert_eq!(is_listed("parquet "), cfg!(feature = "parquet"), "{rivals:?}");
+        for crate_name in ["fastbloom", "qfilter", "sbbf-rs-safe", "cuckoofilter"] {
             let has_version = |rival: &&str| {
                 let version =
                     rival.strip_prefix(crate_name).and_then(|rest| rest.strip_prefix(' '));

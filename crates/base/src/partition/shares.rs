@@ -57,7 +57,7 @@ impl SharePlan {
     /// Chooses the number of shares for a batch of `keys` keys, with `each` records per key and a table of `parts`
     /// parts. A single thread gets a single share, unless that share would have more than [`MAX_HASHES`] records.
     #[must_use]
-    pub fn new<W: Workers>(workers: &W, keys: usize, each: usize, parts: usize) -> Self {
+    pub fn new(workers: &dyn Workers, keys: usize, each: usize, parts: usize) -> Self {
         let threads = workers.threads().max(1);
         let records = keys.saturating_mul(each);
         let worthwhile = records / FEWEST_RECORDS_PER_PART / parts.max(1);
@@ -136,9 +136,9 @@ impl SharePlan {
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is no memory for the list of the shares.
-    pub fn take<R: Record, W: Workers>(
+    pub fn take<R: Record>(
         &self,
-        workers: &W,
+        workers: &dyn Workers,
         keys: usize,
         most_bytes: usize,
     ) -> Result<Shares<R>, OutOfMemory> {
@@ -191,7 +191,7 @@ impl<R: Record> Shares<R> {
     }
 
     /// Gives the memory back to the workers.
-    pub fn give_back<W: Workers>(self, workers: &W) {
+    pub fn give_back(self, workers: &dyn Workers) {
         for memory in self.partitioners.into_iter().filter_map(Partitioner::into_memory) {
             workers.give_memory(memory);
         }
@@ -205,14 +205,13 @@ impl<R: Record> Shares<R> {
 ///
 /// # Panics
 /// As [`Partitioner::partition_each`].
-pub fn partition_shares<'s, W, R, F, I>(
-    workers: &W,
+pub fn partition_shares<'s, R, F, I>(
+    workers: &dyn Workers,
     shares: &'s mut Shares<R>,
     hashes: &[KeyHash],
     split: F,
 ) -> Result<Vec<Partitioned<'s, R>>, OutOfMemory>
 where
-    W: Workers,
     R: Record,
     F: Fn(u64) -> I + Copy + Send + Sync,
     I: IntoIterator<Item = (usize, R)>,
@@ -222,9 +221,9 @@ where
     let mut grouped = room_for(count)?;
     let mut results = collected(count, repeat_with(|| None))?;
     let items = shares.partitioners.iter_mut().zip(slices).zip(&mut results);
-    workers.for_each(collected(count, items)?, |((partitioner, hashes), result)| {
+    workers.for_each(count, items, |((partitioner, hashes), result)| {
         *result = Some(partitioner.partition_each(hashes, each, parts, split));
-    });
+    })?;
     for result in results {
         grouped.push(result.expect("every share must be processed")?);
     }

@@ -237,8 +237,9 @@ impl crate::Workers for ManyThreads {
         self.0
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        items.into_iter().rev().for_each(work);
+    fn run<'t>(&self, tasks: &mut crate::Tasks<'_, 't>) {
+        let tasks: Vec<_> = tasks.collect();
+        tasks.into_iter().rev().for_each(|task| task());
     }
 }
 
@@ -276,7 +277,7 @@ fn joined_shares_equal_one_pass() {
             for threads in [1, 2, 5] {
                 let workers = ManyThreads(threads);
                 let plan = SharePlan::new(&workers, len, EACH, 100);
-                let mut shares = plan.take::<u64, _>(&workers, len, usize::MAX).unwrap();
+                let mut shares = plan.take::<u64>(&workers, len, usize::MAX).unwrap();
                 let shares = partition_shares(&workers, &mut shares, &hashes, split).unwrap();
                 for part in 0..100 {
                     let joined: Vec<_> = shares.iter().flat_map(|share| share.part(part)).collect();

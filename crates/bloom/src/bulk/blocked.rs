@@ -4,13 +4,12 @@
 //! one that a filter of the piece's size maps to the same unit of the piece and the same bits. Then the kernels of
 //! whole filters work on the pieces, which fit into the cache.
 
-use super::{MOST_PIECES, Table, in_chunks};
-use crate::filter::Bloom;
+use super::{MOST_PIECES, Table, Target, in_chunks};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::batch::Hint;
-use trommel_base::storage::{LINE_BYTES, collected};
-use trommel_base::{Bulk, KeyHash, Workers};
+use trommel_base::storage::LINE_BYTES;
+use trommel_base::{Bulk, KeyHash};
 use trommel_simd::prefetch;
 
 /// The size of a piece of the table in bytes. A table that would have more than [`MOST_PIECES`] such pieces has larger
@@ -112,22 +111,18 @@ impl PiecePrefetch {
     }
 }
 
-/// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short or the batch has too few keys per piece for grouping to pay.
-pub(crate) fn insert<L: Layout, W: Workers>(
-    filter: &mut Bloom<L>,
-    hashes: &[KeyHash],
-    bulk: Bulk<'_, W>,
-) -> usize {
-    let pieces = Pieces::of::<L>(filter.geometry);
-    let kernels = filter.kernels;
+/// [`Target::insert`] for a layout with units.
+pub(super) fn insert<L: Layout>(target: Target<'_>, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
+    let Target { geometry, isa, table: bytes, .. } = target;
+    let pieces = Pieces::of::<L>(geometry);
+    let kernels = L::kernels(isa);
     let split = |hash| [pieces.split::<L>(hash)];
     let piece_bytes = L::UNIT_BYTES << pieces.units_log2;
     let run_pieces = pieces.count.div_ceil(bulk.workers.threads().max(1) * RUNS_PER_THREAD);
-    let table = Table { bytes: filter.table.len(), pieces: pieces.count, each: 1 };
+    let table = Table { bytes: bytes.len(), pieces: pieces.count, each: 1 };
     in_chunks(bulk, hashes, &table, split, |grouped| {
-        let runs = filter.table.chunks_mut(run_pieces * piece_bytes).enumerate();
-        bulk.workers.for_each(collected(runs.len(), runs)?, |(run, mut rest)| {
+        let runs = bytes.chunks_mut(run_pieces * piece_bytes).enumerate();
+        bulk.workers.for_each(runs.len(), runs, |(run, mut rest)| {
             let mut piece = run * run_pieces;
             while !rest.is_empty() {
                 let (table, after) = rest.split_at_mut(piece_bytes.min(rest.len()));
@@ -142,8 +137,7 @@ pub(crate) fn insert<L: Layout, W: Workers>(
                 }
                 (piece, rest) = (piece + 1, after);
             }
-        });
-        Ok(())
+        })
     })
 }
 

@@ -5,7 +5,7 @@ use super::{Table, in_chunks};
 use crate::CountingBloomFilter;
 use crate::counters::Counters;
 use trommel_base::storage::room_for;
-use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
+use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash};
 
 /// The number of positions of a piece of the table: 128 KiB of four-bit counters, and 32 KiB of bits. A table that
 /// would have more than [`MOST_PIECES`](super::MOST_PIECES) such pieces has larger pieces.
@@ -22,11 +22,7 @@ impl InsertBulk for CountingBloomFilter {
     /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`, which
     /// does not count a temporary copy of the overflow table of compact counters. Without enough memory, or with too
     /// few keys per piece of the table, keys are inserted without grouping.
-    fn insert_bulk<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let done = insert(self, hashes, bulk);
         self.bits.len = self.bits.len.saturating_add(done as u64);
         self.insert_batch(&hashes[done..])
@@ -35,11 +31,7 @@ impl InsertBulk for CountingBloomFilter {
 
 /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
 /// short, the batch has too few keys per piece for grouping to pay, or the bit table is larger than 2 TiB.
-fn insert<W: Workers>(
-    filter: &mut CountingBloomFilter,
-    hashes: &[KeyHash],
-    bulk: Bulk<'_, W>,
-) -> usize {
+fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
     let geometry = filter.geometry();
     let pieces = Pieces::of(geometry, PIECE_POSITIONS);
     if !pieces.fit_records() {
@@ -53,21 +45,23 @@ fn insert<W: Workers>(
         &table,
         |hash| pieces.split(hash),
         |grouped| {
-            // All lists are allocated before the counters change.
-            let (mut tables, mut overflows) = (room_for(pieces.count)?, room_for(pieces.count)?);
+            // The lists are allocated before the counters change. If there is no memory for the tasks, no counter changes,
+            // and the overflow tables of the pieces are joined as they were split.
+            let mut overflows = room_for(pieces.count)?;
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
             let mut counters = filter.counters.pieces(pieces.positions_log2)?;
-            tables.extend(bits.zip(&mut counters).enumerate());
-            bulk.workers.for_each(tables, |(piece, (bits, counters))| {
-                for position in grouped.iter().flat_map(|share| share.part(piece)) {
-                    counters.increment(u64::from(*position));
-                    bits[*position as usize / 8] |= 1 << (position % 8);
-                }
-            });
+            let tables = bits.zip(&mut counters).enumerate();
+            let counted =
+                bulk.workers.for_each(pieces.count, tables, |(piece, (bits, counters))| {
+                    for position in grouped.iter().flat_map(|share| share.part(piece)) {
+                        counters.increment(u64::from(*position));
+                        bits[*position as usize / 8] |= 1 << (position % 8);
+                    }
+                });
             let take = |counters: &mut Counters<_>| core::mem::take(counters.overflow.map_mut());
             overflows.extend(counters.iter_mut().map(take));
             filter.counters.join_overflows(overflows, pieces.positions_log2);
-            Ok(())
+            counted
         },
     )
 }

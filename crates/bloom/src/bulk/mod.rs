@@ -16,10 +16,12 @@ mod positions;
 mod slices;
 
 use crate::filter::Bloom;
-use crate::layout::Layout;
+use crate::geometry::Geometry;
+use crate::layout::{CacheLine, Layout, Register, SplitBlock};
 use trommel_base::partition::{Partitioned, Record, SharePlan, chunk_bytes, partition_shares};
 use trommel_base::storage::OutOfMemory;
-use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Workers};
+use trommel_base::{Bulk, FilterKind, Full, Insert, InsertBulk, KeyHash};
+use trommel_simd::Isa;
 
 /// The largest number of pieces of a table. With more pieces, the buffers (*runs*) in which the partition collects
 /// records before it writes them out would not fit into L2.
@@ -36,12 +38,37 @@ struct Table {
     each: usize,
 }
 
+/// The table of a filter that keys are inserted into, without the filter's type.
+struct Target<'t> {
+    kind: FilterKind,
+    geometry: Geometry,
+    isa: Isa,
+    table: &'t mut [u8],
+}
+
+impl Target<'_> {
+    /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
+    /// short, the batch has too few keys per piece for grouping to pay, or the layout is standard and the table is
+    /// larger than 2 TiB.
+    ///
+    /// Not generic, so that the code is compiled with this crate, and not again with each crate that uses a filter.
+    #[inline(never)]
+    fn insert(self, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
+        match self.kind {
+            FilterKind::SplitBlockBloom => blocked::insert::<SplitBlock>(self, hashes, bulk),
+            FilterKind::CacheLineBloom => blocked::insert::<CacheLine>(self, hashes, bulk),
+            FilterKind::RegisterBloom => blocked::insert::<Register>(self, hashes, bulk),
+            _ => positions::insert(self, hashes, bulk),
+        }
+    }
+}
+
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
 /// Returns the number of keys of all chunks that `fill` accepted, which are the first keys of the batch. These are all
 /// keys unless memory is short or the batch has too few keys per piece for grouping to pay. The caller must ensure that
 /// a call of `fill` that returns an error changes nothing.
-fn in_chunks<R, I, W>(
-    bulk: Bulk<'_, W>,
+fn in_chunks<R, I>(
+    bulk: Bulk<'_>,
     hashes: &[KeyHash],
     table: &Table,
     split: impl Fn(u64) -> I + Copy + Send + Sync,
@@ -50,7 +77,6 @@ fn in_chunks<R, I, W>(
 where
     R: Record,
     I: IntoIterator<Item = (usize, R)>,
-    W: Workers,
 {
     let &Table { bytes, pieces, each } = table;
     let Bulk { workers, scratch_bytes } = bulk;
@@ -82,16 +108,12 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Some(if L::unit(self.geometry, 0).is_some() { 1 } else { self.geometry.hashes })
     }
 
-    fn slices<W: Workers>(&self, bulk: Bulk<'_, W>) -> usize {
+    fn slices(&self, bulk: Bulk<'_>) -> usize {
         slices::count(self.table.len(), bulk)
     }
 
     /// Never fails. Takes scratch memory of the size of the table for every slice but one.
-    fn insert_slices<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
+    fn insert_slices(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         if !slices::insert(self, hashes, bulk) {
             return self.insert_batch(hashes);
         }
@@ -104,16 +126,10 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     /// where a table below 256 MiB counts as 256 MiB, one of 1 to 4 GiB as 1 GiB, and a larger one as a quarter of its
     /// size. It never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table,
     /// keys are inserted without grouping.
-    fn insert_bulk<W: Workers>(
-        &mut self,
-        hashes: &[KeyHash],
-        bulk: Bulk<'_, W>,
-    ) -> Result<(), Full> {
-        let done = if L::unit(self.geometry, 0).is_some() {
-            blocked::insert::<L, W>(self, hashes, bulk)
-        } else {
-            positions::insert::<L, W>(self, hashes, bulk)
-        };
+    fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
+        let (geometry, isa) = (self.geometry, self.isa());
+        let target = Target { kind: L::KIND, geometry, isa, table: &mut self.table };
+        let done = target.insert(hashes, bulk);
         self.len = self.len.saturating_add(done as u64);
         self.insert_batch(&hashes[done..])
     }

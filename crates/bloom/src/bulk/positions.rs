@@ -1,12 +1,9 @@
 //! Large batches for the standard layout, where a key's bits are anywhere: every position is grouped by itself.
 
-use super::{MOST_PIECES, Table, in_chunks};
-use crate::filter::Bloom;
+use super::{MOST_PIECES, Table, Target, in_chunks};
 use crate::geometry::Geometry;
 use crate::kernel::standard::positions;
-use crate::layout::Layout;
-use trommel_base::storage::collected;
-use trommel_base::{Bulk, KeyHash, Workers};
+use trommel_base::{Bulk, KeyHash};
 
 /// The number of positions of a piece of the table. A table that would have more than [`MOST_PIECES`] such pieces has
 /// larger pieces.
@@ -46,32 +43,27 @@ impl Pieces {
     }
 }
 
-/// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short, the batch has too few keys per piece for grouping to pay, or the table is larger than 2 TiB.
-pub(crate) fn insert<L: Layout, W: Workers>(
-    filter: &mut Bloom<L>,
-    hashes: &[KeyHash],
-    bulk: Bulk<'_, W>,
-) -> usize {
-    let pieces = Pieces::of(filter.geometry, PIECE_POSITIONS);
+/// [`Target::insert`] for the standard layout.
+pub(super) fn insert(target: Target<'_>, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
+    let Target { geometry, table: bytes, .. } = target;
+    let pieces = Pieces::of(geometry, PIECE_POSITIONS);
     if !pieces.fit_records() {
         return 0;
     }
-    let each = filter.geometry.hashes as usize;
-    let table = Table { bytes: filter.table.len(), pieces: pieces.count, each };
+    let each = geometry.hashes as usize;
+    let table = Table { bytes: bytes.len(), pieces: pieces.count, each };
     in_chunks(
         bulk,
         hashes,
         &table,
         |hash| pieces.split(hash),
         |grouped| {
-            let tables = filter.table.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
-            bulk.workers.for_each(collected(tables.len(), tables)?, |(piece, table)| {
+            let tables = bytes.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
+            bulk.workers.for_each(tables.len(), tables, |(piece, table)| {
                 for position in grouped.iter().flat_map(|share| share.part(piece)) {
                     table[*position as usize / 8] |= 1 << (position % 8);
                 }
-            });
-            Ok(())
+            })
         },
     )
 }

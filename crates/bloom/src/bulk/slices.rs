@@ -16,7 +16,7 @@ use crate::filter::Bloom;
 use crate::layout::Layout;
 use crate::set_algebra::set_bits_of;
 use core::iter::{once, repeat};
-use trommel_base::storage::{OutOfMemory, collected};
+use trommel_base::storage::OutOfMemory;
 use trommel_base::{Bulk, KeyHash, ScratchRequest, Storage, Workers};
 
 /// The number of bytes of the table that a thread unites at a time; a thread that finishes early takes another part.
@@ -24,7 +24,7 @@ const UNITED_BYTES: usize = 64 << 10;
 
 /// The number of slices: one per thread, or a single one if the scratch memory cannot hold a table of `bytes` bytes for
 /// every slice but one.
-pub(super) fn count<W: Workers>(bytes: usize, bulk: Bulk<'_, W>) -> usize {
+pub(super) fn count(bytes: usize, bulk: Bulk<'_>) -> usize {
     let threads = bulk.workers.threads().max(1);
     let table_bytes = Storage::memory_bytes_for(bytes);
     let is_enough = table_bytes.saturating_mul(threads - 1) <= bulk.scratch_bytes;
@@ -33,11 +33,7 @@ pub(super) fn count<W: Workers>(bytes: usize, bulk: Bulk<'_, W>) -> usize {
 
 /// Inserts all keys and returns true. If there is only one slice or memory is refused, inserts nothing and returns
 /// false.
-pub(super) fn insert<L: Layout, W: Workers>(
-    filter: &mut Bloom<L>,
-    hashes: &[KeyHash],
-    bulk: Bulk<'_, W>,
-) -> bool {
+pub(super) fn insert<L: Layout>(filter: &mut Bloom<L>, hashes: &[KeyHash], bulk: Bulk<'_>) -> bool {
     let (workers, bytes) = (bulk.workers, filter.table.len());
     let slices = count(bytes, bulk);
     if slices == 1 {
@@ -61,11 +57,11 @@ pub(super) fn insert<L: Layout, W: Workers>(
 
 /// Inserts one slice into the filter's table, and one into each of the other tables after clearing it. After an error,
 /// nothing was inserted.
-fn insert_apart<L: Layout, W: Workers>(
+fn insert_apart<L: Layout>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],
     others: &mut [Storage],
-    workers: &W,
+    workers: &dyn Workers,
 ) -> Result<(), OutOfMemory> {
     let (geometry, kernels, bytes) = (filter.geometry, filter.kernels, filter.table.len());
     let count = others.len() + 1;
@@ -73,24 +69,21 @@ fn insert_apart<L: Layout, W: Workers>(
     let slices = hashes.chunks(slice_keys).chain(repeat(&[][..]));
     let others = others.iter_mut().map(|other| (&mut other[..bytes], true));
     let tables = once((&mut filter.table[..], false)).chain(others);
-    workers.for_each(collected(count, tables.zip(slices))?, |((table, is_scratch), hashes)| {
+    workers.for_each(count, tables.zip(slices), |((table, is_scratch), hashes)| {
         if is_scratch {
             table.fill(0);
         }
         kernels.insert_batch(geometry, table, hashes);
-    });
-    Ok(())
+    })
 }
 
 /// Sets in `table` the bits of all `others`, which must be at least as long as `table`.
-fn unite<W: Workers>(table: &mut [u8], others: &[Storage], workers: &W) {
+fn unite(table: &mut [u8], others: &[Storage], workers: &dyn Workers) {
     let parts = table.chunks_mut(UNITED_BYTES).enumerate();
-    let united = collected(parts.len(), parts).map(|parts| {
-        workers.for_each(parts, |(i, part)| {
-            for other in others {
-                set_bits_of(part, &other[i * UNITED_BYTES..]);
-            }
-        });
+    let united = workers.for_each(parts.len(), parts, |(i, part)| {
+        for other in others {
+            set_bits_of(part, &other[i * UNITED_BYTES..]);
+        }
     });
     if united.is_err() {
         // There is no memory for a list of the parts.

@@ -64,6 +64,7 @@ single_key! { CacheLineBody:
     _ => portable::contains_at::<Self>, portable::insert_at::<Self>
 }
 
+#[inline(never)]
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -77,6 +78,7 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
 }
 
 #[cfg(target_has_atomic = "64")]
+#[inline(never)]
 pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
     shared::kernels::<shared::Blocks<CacheLineBody>>(isa)
 }

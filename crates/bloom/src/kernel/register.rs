@@ -157,6 +157,7 @@ unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool
     by_hashes!(insert_at, geometry, table, hash)
 }
 
+#[inline(never)]
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]

@@ -249,6 +249,7 @@ unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool
     insert_body(geometry, table, hash)
 }
 
+#[inline(never)]
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -273,6 +274,7 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
 }
 
 #[cfg(target_has_atomic = "64")]
+#[inline(never)]
 pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
     shared::kernels::<SharedBits>(isa)
 }

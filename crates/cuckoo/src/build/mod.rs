@@ -194,7 +194,7 @@ impl CuckooFilter {
     /// are too few for a build, if they are more than the slots or than the keys that the filter takes before it grows,
     /// if the build has no room for a key, if the table has too few or too many buckets for a build, if far more keys
     /// share buckets than with uniform hashes, or if there is too little memory for a build.
-    pub(crate) fn try_build<P: Workers>(&mut self, hashes: &[KeyHash], bulk: Bulk<'_, P>) -> bool {
+    pub(crate) fn try_build(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> bool {
         let most = self.grow_at.unwrap_or(1.0) * self.geometry.slots() as f64;
         if self.len > 0 || hashes.len() as f64 > most {
             return false;
@@ -205,8 +205,8 @@ impl CuckooFilter {
         self.scratch = None;
         self.empty = EmptyPair::Clear;
         let built = with_width!(self.geometry, W => match W::BITS {
-            ..=16 => self.build::<W, u32, P>(hashes, plan, bulk),
-            _ => self.build::<W, u64, P>(hashes, plan, bulk),
+            ..=16 => self.build::<W, u32>(hashes, plan, bulk),
+            _ => self.build::<W, u64>(hashes, plan, bulk),
         });
         match built {
             Some(len) => self.len = len,
@@ -215,11 +215,11 @@ impl CuckooFilter {
         built.is_some()
     }
 
-    fn build<W: Width, R: RegionRecord, P: Workers>(
+    fn build<W: Width, R: RegionRecord>(
         &mut self,
         hashes: &[KeyHash],
         plan: Plan,
-        bulk: Bulk<'_, P>,
+        bulk: Bulk<'_>,
     ) -> Option<u64> {
         let Bulk { workers, scratch_bytes } = bulk;
         let (geometry, threads) = (self.geometry, workers.threads().max(1));
@@ -227,7 +227,7 @@ impl CuckooFilter {
         let share_plan = SharePlan::new(workers, keys, 1, plan.regions);
         let unit_bytes = scratch_bytes.checked_sub(share_plan.bytes_for::<R>(keys))?;
         let Units { at_once, bytes } = plan.units_at_once(&geometry, keys, unit_bytes, threads)?;
-        let mut shares = share_plan.take::<R, P>(workers, keys, scratch_bytes - bytes).ok()?;
+        let mut shares = share_plan.take::<R>(workers, keys, scratch_bytes - bytes).ok()?;
         // In the fixed-point number, the bits of the fingerprint follow those of the bucket, as in a record.
         let (region_shift, shift) = (32 + plan.region_log2, geometry.fingerprint_shift());
         let split = |hash: u64| {
@@ -241,23 +241,23 @@ impl CuckooFilter {
         let mut done = room_for::<Done>(plan.units)?;
         done.resize_with(plan.units, Done::default);
         let grouped = R::grouped(&grouped);
-        self.fill_units::<W, P>(&plan, at_once, grouped, &mut full, &mut done, workers)?;
+        self.fill_units::<W>(&plan, at_once, grouped, &mut full, &mut done, workers)?;
         shares.give_back(workers);
         let kept = done.iter().map(|done| done.kept).sum::<Option<u64>>()?;
-        let last = self.evict_across_borders::<W, P>(&plan, &mut full, &done, workers)?;
+        let last = self.evict_across_borders::<W>(&plan, &mut full, &done, workers)?;
         self.insert_last::<W>(full, &last)?;
         Some(kept)
     }
 
     /// Fills all units, and inserts their surplus by eviction within each.
-    fn fill_units<W: Width, P: Workers>(
+    fn fill_units<W: Width>(
         &mut self,
         plan: &Plan,
         at_once: usize,
         grouped: Grouped<'_>,
         full: &mut [u64],
         done: &mut [Done],
-        workers: &P,
+        workers: &dyn Workers,
     ) -> Option<()> {
         let Self { geometry, kernels, multiset, .. } = *self;
         let mut fillings = room_for(plan.units)?;
@@ -284,9 +284,8 @@ impl CuckooFilter {
         // No unit is longer than the last one, so the last one goes first.
         fillings.reverse();
         while !fillings.is_empty() {
-            let mut group = room_for(at_once)?;
-            group.extend(fillings.drain(..at_once.min(fillings.len())));
-            workers.for_each(group, |(mut filling, done)| {
+            let group = fillings.drain(..at_once.min(fillings.len()));
+            let filled = workers.for_each(group.len(), group, |(mut filling, done)| {
                 let keys = filling.regions().map(|region| grouped.keys(region)).sum();
                 let Some(mut surplus) = room_for(plan.surplus_room(keys)) else { return };
                 let Some(kept) = kernels.fill(&mut filling, &mut surplus) else { return };
@@ -305,18 +304,19 @@ impl CuckooFilter {
                     done.kept = Some(kept);
                 }
             });
+            filled.ok()?;
         }
         Some(())
     }
 
     /// Inserts what the units left, in windows around their borders. Returns what the windows left, and what the units
     /// left at the two ends of the table, which are in no window.
-    fn evict_across_borders<W: Width, P: Workers>(
+    fn evict_across_borders<W: Width>(
         &mut self,
         plan: &Plan,
         full: &mut [u64],
         done: &[Done],
-        workers: &P,
+        workers: &dyn Workers,
     ) -> Option<Vec<u64>> {
         let Self { geometry, kernels, .. } = *self;
         let borders = plan.units - 1;
@@ -338,7 +338,7 @@ impl CuckooFilter {
             (full, fulls) = fulls.split_at_mut(plan.unit_buckets / 64);
             windows.push((first, table, full, units, left));
         }
-        workers.for_each(windows, |(first, table, full, units, done)| {
+        let evicted = workers.for_each(borders, windows, |(first, table, full, units, done)| {
             let Some(keys) = left_in(units, first..first + plan.unit_buckets) else { return };
             let Some(left) = room_for(keys.len()) else { return };
             done.left = left;
@@ -347,6 +347,7 @@ impl CuckooFilter {
             kernels.insert_within(&mut window, &keys, &mut done.left);
             done.kept = Some(0);
         });
+        evicted.ok()?;
         let at_ends =
             [left_in(&done[..1], ends[0].clone())?, left_in(&done[borders..], ends[1].clone())?];
         let left: usize = lefts.iter().map(|done| done.left.len()).sum();

@@ -45,11 +45,11 @@ pub(super) struct Placed {
 impl<R: LocalFingerprint> Placing<'_, R> {
     /// Fills a table. `None` if too many fingerprints belong to few slots, if they have too many copies or do not fit,
     /// or if there is no memory; the table has arbitrary bytes then.
-    pub(super) fn run<L: Layout, T: Stored, W: Workers>(
+    pub(super) fn run<L: Layout, T: Stored>(
         &self,
         shape: Shape,
         table: &mut [u8],
-        workers: &W,
+        workers: &dyn Workers,
     ) -> Option<Placed> {
         let regions = self.regions_per_chunk();
         let count = self.plan.regions.div_ceil(regions);
@@ -61,7 +61,9 @@ impl<R: LocalFingerprint> Placing<'_, R> {
         for (i, outcome) in outcomes.iter_mut().enumerate() {
             items.push((self.chunk(i * regions, regions, &mut blocks), outcome));
         }
-        workers.for_each(items, |(chunk, outcome)| *outcome = kernel::run(self.isa, chunk));
+        let placed = workers
+            .for_each(count, items, |(chunk, outcome)| *outcome = kernel::run(self.isa, chunk));
+        placed.ok()?;
 
         let mut placed = Placed::default();
         let mut blocks = Blocks::<L>::of_table(shape, table);

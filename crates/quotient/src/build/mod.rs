@@ -29,13 +29,13 @@ pub(crate) use plan::MOST_REGIONS;
 use crate::append::Appender;
 use crate::fingerprint::Rounding;
 use crate::geometry::Geometry;
-use crate::layout::Layout;
+use crate::layout::{Layout, LineBlock, WideBlock};
 use alloc::vec::Vec;
 use chunks::{Placed, Placing};
 use plan::{LocalFingerprint, Plan, Stored};
 use region::Region;
 use trommel_base::partition::{Partitioned, SharePlan};
-use trommel_base::{Bulk, KeyHash, ScratchRequest, Workers};
+use trommel_base::{Bulk, FilterKind, KeyHash, ScratchRequest};
 use trommel_simd::Isa;
 
 /// The inputs from which a table is built.
@@ -56,28 +56,39 @@ pub(crate) struct Inputs<'a> {
 /// - for each thread [`Region::scratch_bytes`].
 ///
 /// `Quotient::insert_bulk` has the figures.
-pub(crate) fn build<L: Layout, W: Workers>(
+///
+/// Not generic, so that the code is compiled with this crate, and not again with each crate that uses a filter.
+#[inline(never)]
+pub(crate) fn build(
+    kind: FilterKind,
     inputs: &Inputs<'_>,
     table: &mut [u8],
-    bulk: Bulk<'_, W>,
+    bulk: Bulk<'_>,
 ) -> Option<u64> {
+    match kind {
+        FilterKind::CacheLineQuotient => build_layout::<LineBlock>(inputs, table, bulk),
+        _ => build_layout::<WideBlock>(inputs, table, bulk),
+    }
+}
+
+fn build_layout<L: Layout>(inputs: &Inputs<'_>, table: &mut [u8], bulk: Bulk<'_>) -> Option<u64> {
     let plan = Plan::new::<L>(inputs.geometry)?;
     let stored_bits =
         if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { inputs.geometry.remainder_bits };
     let placed = match (plan.local_bits::<L>(), stored_bits) {
-        (0..=32, 0..=8) => build_of::<L, u32, u8, W>(inputs, &plan, table, bulk),
-        (0..=32, 0..=16) => build_of::<L, u32, u16, W>(inputs, &plan, table, bulk),
-        (0..=32, _) => build_of::<L, u32, u32, W>(inputs, &plan, table, bulk),
-        _ => build_of::<L, u64, u32, W>(inputs, &plan, table, bulk),
+        (0..=32, 0..=8) => build_of::<L, u32, u8>(inputs, &plan, table, bulk),
+        (0..=32, 0..=16) => build_of::<L, u32, u16>(inputs, &plan, table, bulk),
+        (0..=32, _) => build_of::<L, u32, u32>(inputs, &plan, table, bulk),
+        _ => build_of::<L, u64, u32>(inputs, &plan, table, bulk),
     };
     placed.map(|placed| placed.len)
 }
 
-fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
+fn build_of<L: Layout, R: LocalFingerprint, T: Stored>(
     inputs: &Inputs<'_>,
     plan: &Plan,
     table: &mut [u8],
-    bulk: Bulk<'_, W>,
+    bulk: Bulk<'_>,
 ) -> Option<Placed> {
     let threads = bulk.workers.threads().max(1);
     let hashes = inputs.hashes.len();
@@ -87,14 +98,14 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
     if share_plan.bytes_for::<R>(hashes) > most_bytes {
         return None;
     }
-    let mut shares = share_plan.take::<R, W>(bulk.workers, hashes, most_bytes).ok()?;
+    let mut shares = share_plan.take::<R>(bulk.workers, hashes, most_bytes).ok()?;
     let left = bulk.scratch_bytes.saturating_sub(shares.memory_bytes());
-    let grouped = shares::group::<L, R, W>(inputs, plan, &mut shares, bulk.workers)?;
+    let grouped = shares::group::<L, R>(inputs, plan, &mut shares, bulk.workers)?;
     let shape = inputs.geometry.shape();
     let placing = Placing { plan, shares: &grouped, isa: inputs.isa, threads };
-    let placed = placing.run::<L, T, W>(shape, table, bulk.workers).or_else(|| {
+    let placed = placing.run::<L, T>(shape, table, bulk.workers).or_else(|| {
         table.fill(0);
-        append_sorted::<L, R, W>(
+        append_sorted::<L, R>(
             inputs.geometry,
             plan,
             table,
@@ -110,12 +121,12 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored, W: Workers>(
 ///
 /// A region is sorted in memory that counts towards `bulk.scratch_bytes`. The memory that the workers keep counts
 /// towards this limit too. So the workers first free kept memory, until both fit.
-fn append_sorted<L: Layout, R: LocalFingerprint, W: Workers>(
+fn append_sorted<L: Layout, R: LocalFingerprint>(
     geometry: &Geometry,
     plan: &Plan,
     table: &mut [u8],
     shares: &[Partitioned<'_, R>],
-    bulk: Bulk<'_, W>,
+    bulk: Bulk<'_>,
 ) -> Option<Placed> {
     let parts_of = |region: usize| shares.iter().map(move |share| share.part(region));
     let most = (0..plan.regions)

@@ -9,11 +9,11 @@ use trommel_base::Workers;
 use trommel_base::partition::{Partitioned, Shares, partition_shares};
 
 /// Groups the hashes of every share by region of the table; `None` if there is no memory.
-pub(super) fn group<'s, L: Layout, R: LocalFingerprint, W: Workers>(
+pub(super) fn group<'s, L: Layout, R: LocalFingerprint>(
     inputs: &Inputs<'_>,
     plan: &Plan,
     shares: &'s mut Shares<R>,
-    workers: &W,
+    workers: &dyn Workers,
 ) -> Option<Vec<Partitioned<'s, R>>> {
     let Inputs { geometry, rounding, hashes, .. } = *inputs;
     let plan = *plan;

@@ -14,7 +14,7 @@ fn placed<L: Layout>(hashes: &[KeyHash], threads: usize) -> (Vec<u8>, Placed) {
     let bulk = Bulk { workers: &ScopedThreads(threads), scratch_bytes: usize::MAX };
     let plan = Plan::new::<L>(&geometry).unwrap();
     assert_eq!(plan.regions, 80);
-    let placed = build_of::<L, u32, u8, _>(&inputs, &plan, &mut table, bulk).unwrap();
+    let placed = build_of::<L, u32, u8>(&inputs, &plan, &mut table, bulk).unwrap();
     (table, placed)
 }
 

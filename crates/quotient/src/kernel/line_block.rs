@@ -49,6 +49,7 @@ scalar_kernels!(
 );
 
 /// The kernels for an instruction set.
+#[inline(never)]
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {
         #[cfg(target_arch = "x86_64")]

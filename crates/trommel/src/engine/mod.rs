@@ -246,7 +246,7 @@ impl Engine {
     }
 
     /// All threads, and the memory that they may take together.
-    fn on_all(&self) -> Bulk<'_, Pool> {
+    fn on_all(&self) -> Bulk<'_> {
         Bulk { workers: &*self.pool, scratch_bytes: self.memory_budget }
     }
 

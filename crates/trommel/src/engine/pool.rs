@@ -22,7 +22,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
-use trommel_base::{ScratchRequest, Storage, Workers};
+use trommel_base::{ScratchRequest, Storage, Tasks, Workers};
 
 /// The most bytes of scratch memory that an engine keeps between calls: enough for a chunk of keys, for a table of up
 /// to 4 GiB.
@@ -117,23 +117,23 @@ impl Workers for Pool {
         }
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>) {
         let (others, caller_works) = match &self.threads {
             ThreadSet::CallerAnd(others) => (others, true),
             ThreadSet::Pinned(all) => (all, false),
-            ThreadSet::Caller => return items.into_iter().for_each(work),
+            ThreadSet::Caller => return tasks.for_each(|task| task()),
         };
-        let helpers = items.len().saturating_sub(usize::from(caller_works));
+        let helpers = tasks.len().saturating_sub(usize::from(caller_works));
         // The calling thread is one of this pool's workers if a filter's own method calls the engine. It does the work
         // alone, since the other workers might be waiting for it.
         if helpers == 0 || others.current_thread_index().is_some() {
-            return items.into_iter().for_each(work);
+            return tasks.for_each(|task| task());
         }
-        let items = Mutex::new(items.into_iter());
-        // Threads take one item at a time: if another program takes a thread's core, the other threads do that thread's
-        // share. The lock is not held while an item is processed, so a panic does not poison it.
-        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work_on = || core::iter::from_fn(next).for_each(&work);
+        let tasks = Mutex::new(tasks);
+        // Threads take one task at a time: if another program takes a thread's core, the other threads do that thread's
+        // share. The lock is not held while a task runs, so a panic does not poison it.
+        let next = || tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work_on = || core::iter::from_fn(next).for_each(|task| task());
         let work_with_others = || {
             others.in_place_scope(|scope| {
                 for _ in 0..helpers.min(others.current_num_threads()) {
@@ -200,8 +200,8 @@ impl Workers for CallerOf<'_> {
         1
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        items.into_iter().for_each(work);
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>) {
+        tasks.for_each(|task| task());
     }
 
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
@@ -236,8 +236,8 @@ mod tests {
     fn every_item_is_processed_once() {
         for pool in pools() {
             for items in [0, 1, 2, 1000] {
-                let mut done = alloc::vec![0; items];
-                pool.for_each(done.iter_mut().collect(), |times| *times += 1);
+                let (workers, mut done): (&dyn Workers, _) = (&pool, alloc::vec![0; items]);
+                workers.for_each(items, &mut done, |times| *times += 1).unwrap();
                 assert_eq!(done, alloc::vec![1; items], "{pool:?}");
             }
         }
@@ -254,11 +254,12 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_micros(100));
                 running.fetch_sub(1, Ordering::SeqCst);
             };
-            let call = || pool.for_each((0..100).collect(), work);
+            let workers: &dyn Workers = &pool;
+            let call = || workers.for_each(100, 0..100, work);
             assert!(catch_unwind(AssertUnwindSafe(call)).is_err(), "{pool:?}: no panic");
             assert_eq!(running.load(Ordering::SeqCst), 0);
             let mut done = [0; 10];
-            pool.for_each(done.iter_mut().collect(), |times| *times += 1);
+            workers.for_each(10, &mut done, |times| *times += 1).unwrap();
             assert_eq!(done, [1; 10], "{pool:?}");
         }
     }

@@ -21,13 +21,12 @@
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
-use super::pool::Pool;
 use alloc::vec::Vec;
 use trommel_base::Workers;
 use trommel_base::partition::{
     Answers, Partitioned, SharePlan, Shares, chunk_bytes, partition_shares,
 };
-use trommel_base::storage::{OutOfMemory, collected, room_for};
+use trommel_base::storage::{OutOfMemory, room_for};
 use trommel_base::{Bitmap, Filter, KeyHash};
 
 /// The number of bits in a word of a bitmap.
@@ -52,7 +51,7 @@ pub(super) fn contains_batch<F: Filter + Sync>(
     {
         found.fill_words(hashes.len(), |words| grouped.contains(filter, hashes, words));
     } else if engine.cost.is_worth_threads(hashes.len(), filter.memory_bytes(), engine.threads()) {
-        found.fill_words(hashes.len(), |words| in_slices(&engine.pool, filter, hashes, words));
+        found.fill_words(hashes.len(), |words| in_slices(&*engine.pool, filter, hashes, words));
     } else {
         filter.contains_batch(hashes, found);
     }
@@ -60,15 +59,18 @@ pub(super) fn contains_batch<F: Filter + Sync>(
 
 /// Looks up slices of the batch by the filter's own method, on all threads. If the system refuses the memory for the
 /// list of slices, looks up the whole batch on the caller's thread.
-fn in_slices<F: Filter + Sync>(pool: &Pool, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
-    let slices = pool.threads() * SLICES_PER_THREAD;
+fn in_slices<F: Filter + Sync>(
+    workers: &dyn Workers,
+    filter: &F,
+    hashes: &[KeyHash],
+    words: &mut [u64],
+) {
+    let slices = workers.threads() * SLICES_PER_THREAD;
     let keys = hashes.len().div_ceil(slices).next_multiple_of(WORD_BITS);
     let keys = keys.clamp(FEWEST_KEYS_AT_A_TIME, MOST_KEYS_AT_A_TIME);
     let items = hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS));
-    let looked_up = collected(items.len(), items).map(|items| {
-        pool.for_each(items, |(hashes, words)| {
-            look_up(filter, hashes, words, &mut Bitmap::default());
-        });
+    let looked_up = workers.for_each(items.len(), items, |(hashes, words)| {
+        look_up(filter, hashes, words, &mut Bitmap::default());
     });
     if looked_up.is_err() {
         look_up(filter, hashes, words, &mut Bitmap::default());
@@ -91,7 +93,7 @@ fn look_up<F: Filter>(filter: &F, hashes: &[KeyHash], words: &mut [u64], found: 
 
 /// Partitioned lookups.
 struct Grouped<'e> {
-    pool: &'e Pool,
+    workers: &'e dyn Workers,
     shares: Shares<u64>,
     groups_log2: u32,
     keys_at_a_time: usize,
@@ -103,30 +105,30 @@ impl<'e> Grouped<'e> {
     fn new(engine: &'e Engine, filter_bytes: usize, keys: usize) -> Option<Self> {
         let groups_log2 = pieces_log2(filter_bytes);
         let groups = 1 << groups_log2;
-        let pool = &*engine.pool;
-        let plan = SharePlan::new(pool, keys, 1, groups);
+        let workers: &dyn Workers = &*engine.pool;
+        let plan = SharePlan::new(workers, keys, 1, groups);
         // Bytes for answers, in addition to those for the shares: a bit per key; at most four words for every group of
         // each share (the padding of its bits to whole words, the number of its next bit, and a slice of its words);
-        // and four words for every group (its number and the list of these slices).
-        let answer_bytes = |keys| keys / 8 + (plan.count() + 1) * groups * 32;
+        // and ten words for every group (its number and the list of these slices, and both again in a task).
+        let answer_bytes = |keys| keys / 8 + (plan.count() * 32 + 80) * groups;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;
-        let shares = plan.take(pool, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
+        let shares = plan.take(workers, keys, engine.memory_budget - answer_bytes(keys)).ok()?;
         // The answers of each chunk, one bit per key, have to begin at the start of a word. If there are several
         // chunks, `keys` is a multiple of 64 (see `SharePlan::keys_at_a_time`). If there is one chunk, `keys` is the
         // number of all keys; rounded up, it still gives one chunk.
         let keys_at_a_time = keys.next_multiple_of(WORD_BITS);
-        Some(Self { pool, shares, groups_log2, keys_at_a_time })
+        Some(Self { workers, shares, groups_log2, keys_at_a_time })
     }
 
     fn contains<F: Filter + Sync>(mut self, filter: &F, hashes: &[KeyHash], words: &mut [u64]) {
         let keys = self.keys_at_a_time;
         for (hashes, words) in hashes.chunks(keys).zip(words.chunks_mut(keys / WORD_BITS)) {
             if self.contains_chunk(filter, hashes, words).is_err() {
-                in_slices(self.pool, filter, hashes, words);
+                in_slices(self.workers, filter, hashes, words);
             }
         }
-        self.shares.give_back(self.pool);
+        self.shares.give_back(self.workers);
     }
 
     /// Looks up one chunk, and writes its answers to `words`. After an error, the words are unspecified.
@@ -136,15 +138,15 @@ impl<'e> Grouped<'e> {
         hashes: &[KeyHash],
         words: &mut [u64],
     ) -> Result<(), OutOfMemory> {
-        let (pool, shift) = (self.pool, u64::BITS - self.groups_log2);
+        let (workers, shift) = (self.workers, u64::BITS - self.groups_log2);
         let slices = self.shares.slices(hashes);
         let split = |hash: u64| [((hash >> shift) as usize, hash)];
-        let shares = partition_shares(pool, &mut self.shares, hashes, split)?;
+        let shares = partition_shares(workers, &mut self.shares, hashes, split)?;
         let mut answers = room_for(shares.len())?;
         for share in &shares {
             answers.push(Answers::of(share)?);
         }
-        answer(pool, filter, &shares, &mut answers)?;
+        answer(workers, filter, &shares, &mut answers)?;
 
         let mut rest = words;
         let mut items = room_for(answers.len())?;
@@ -153,15 +155,16 @@ impl<'e> Grouped<'e> {
             rest = after;
             items.push((answers, hashes, words));
         }
-        pool.for_each(items, |(answers, hashes, words)| answers.replay(hashes, shift, words));
-        Ok(())
+        workers.for_each(items.len(), items, |(answers, hashes, words)| {
+            answers.replay(hashes, shift, words);
+        })
     }
 }
 
 /// Looks up the keys of each group, in one share after the other. A share is a part of the batch that one thread has
 /// grouped. All keys of a group access the same piece of the table, so that piece stays in the cache.
 fn answer<F: Filter + Sync>(
-    pool: &Pool,
+    workers: &dyn Workers,
     filter: &F,
     shares: &[Partitioned<'_, u64>],
     answers: &mut [Answers],
@@ -176,11 +179,10 @@ fn answer<F: Filter + Sync>(
             words.push(group_words);
         }
     }
-    pool.for_each(items, |(group, words)| {
+    workers.for_each(groups, items, |(group, words)| {
         let mut found = Bitmap::default();
         for (share, words) in shares.iter().zip(words) {
             look_up(filter, KeyHash::slice_from_raw(share.part(group)), words, &mut found);
         }
-    });
-    Ok(())
+    })
 }

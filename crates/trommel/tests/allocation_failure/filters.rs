@@ -3,7 +3,7 @@
 use crate::check::{Refusal, check};
 use trommel::quotient::{Layout, Quotient};
 use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FilterView, Full, Insert, KeyHash};
-use trommel_base::{Bulk, InsertBulk, Workers};
+use trommel_base::{Bulk, InsertBulk, Tasks, Workers};
 use trommel_testkit::streams::mix;
 
 /// A kind of filter with some of its options.
@@ -65,12 +65,12 @@ impl Workers for Several {
         3
     }
 
-    fn for_each<T: Send>(&self, items: Vec<T>, work: impl Fn(T) + Send + Sync) {
-        items.into_iter().for_each(work);
+    fn run<'t>(&self, tasks: &mut Tasks<'_, 't>) {
+        tasks.for_each(|task| task());
     }
 }
 
-const SEVERAL: Bulk<'static, Several> = Bulk { workers: &Several, scratch_bytes: usize::MAX };
+const SEVERAL: Bulk<'static> = Bulk { workers: &Several, scratch_bytes: usize::MAX };
 
 impl Case {
     pub(crate) fn spec(&self) -> FilterSpec {

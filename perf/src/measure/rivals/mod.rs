@@ -7,6 +7,7 @@ mod cuckoo;
 mod cuckoofilter;
 mod fastbloom;
 mod parallel;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod qfilter;
 mod sbbf_rs;
@@ -45,7 +46,10 @@ pub(crate) fn create(rival: Rival, size: &Size, is_tree: bool) -> Result<Box<dyn
     Ok(match rival {
         Rival::SbbfRs => boxed(is_tree, || sbbf_rs::SbbfRs::new(size))?,
         Rival::Fastbloom => boxed(is_tree, || Ok(fastbloom::Fastbloom::new(size)))?,
+        #[cfg(feature = "parquet")]
         Rival::Parquet => Box::new(parquet::Parquet::new(size)),
+        #[cfg(not(feature = "parquet"))]
+        Rival::Parquet => bail!("the harness was compiled without its feature `parquet`"),
         Rival::Qfilter => Box::new(qfilter::Qfilter::new(size)?),
         Rival::TextbookQuotient
         | Rival::SubmsCuckoo
