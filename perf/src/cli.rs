@@ -32,7 +32,8 @@ pub(crate) enum Verb {
     /// measured with the old program but not in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
-    /// Write report.html again from a run's results, and splice its tables into a document.
+    /// Write report.html again from a run's results, splice its tables into a document, or show the runs of several
+    /// machines side by side.
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Repeat experiments of papers on cuckoo filters and cuckoo hashing: the maximum load of each variant, and the
@@ -211,8 +212,10 @@ pub(crate) struct CalibrateArgs {
 /// The arguments of `report`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReportArgs {
-    /// The directory that `measure --out` wrote.
-    pub(crate) dir: PathBuf,
+    /// The directory that `measure --out` wrote. With several directories, of runs on different machines, the report of
+    /// the first begins with tables that show all of them side by side.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
     /// Plot the instructions at earlier commits, and list the latest counts, from a CSV file with the columns
     /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
     #[arg(long, value_name = "FILE")]

@@ -143,6 +143,27 @@ fn the_page_and_the_plots_of_a_run_are_rewritten() {
 }
 
 #[test]
+fn runs_of_several_machines_stand_side_by_side_in_the_report_of_the_first() {
+    let (first, second) =
+        (run(&CASES.map(row)), run(&CASES[..1].iter().copied().map(row).collect::<Vec<_>>()));
+    let name =
+        |directory: &TempDir| directory.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let output = report(first.path(), &[second.path().to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let page = fs::read_to_string(first.path().join("report.html")).unwrap();
+    for text in [shown, page] {
+        for directory in [&first, &second] {
+            assert!(text.contains(&format!("{}, × rival", name(directory))), "{text}");
+        }
+    }
+    assert!(!second.path().join("report.html").exists());
+    // Two machines of one name could not be told apart.
+    let path = first.path().to_str().unwrap();
+    assert_refused(&report(first.path(), &[path]), &["same name"]);
+}
+
+#[test]
 fn the_command_of_every_case_selects_only_that_case() {
     let directory = run(&CASES.map(row));
     let output = report(directory.path(), &[]);

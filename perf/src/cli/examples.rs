@@ -36,6 +36,7 @@ are unsettled or have too few repetitions, or that the old program has and that 
 pub(super) const REPORT: &str = "\
 Examples:
   trommel-perf report perf-out
+  trommel-perf report perf-out results/zen-3
   trommel-perf report perf-out --history counts.csv
   trommel-perf report perf-out --splice RESULTS.md
   trommel-perf report perf-out --splice RESULTS.md --part engine";

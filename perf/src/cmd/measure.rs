@@ -458,7 +458,7 @@ fn measure_parts(
 /// Writes the files and prints the tables.
 fn show(results: &Results, out: &Path) -> Result<()> {
     results.save(out)?;
-    report::draw(results, None, out)?;
+    report::draw(results, out)?;
     for table in tables::all(results).iter().filter(|table| table.name != "environment") {
         say!("{}\n", table.to_terminal())?;
     }

@@ -7,17 +7,25 @@ use crate::base::table::Table;
 use crate::cli::ReportArgs;
 use crate::show::history::History;
 use crate::show::pictures::Picture;
-use crate::show::{html, page, pictures, scaling, splice, tables};
+use crate::show::{html, machines, page, pictures, scaling, splice, tables};
 use crate::store::results::{REPORT, Results};
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
 /// Reads `DIR/results.json`; writes `DIR/report.html` and the plots in the same directory. With `--publish` and
-/// `--splice`, it also writes the folder and the document.
+/// `--splice`, it also writes the folder and the document. With several directories, the report of the first one begins
+/// with tables of all of them.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
-    let results = Results::load(&arguments.dir)?;
+    let [dir, others @ ..] = &arguments.dirs[..] else {
+        return Err(bad_input("a report needs the directory of a run"));
+    };
+    let results = Results::load(dir)?;
+    let side_by_side = match others {
+        [] => Vec::new(),
+        _ => machines::tables(&machines::load(&arguments.dirs)?),
+    };
     let history = arguments.history.as_deref().map(History::read).transpose()?;
     let owner = match &arguments.part {
         None => splice::MEASURE.to_owned(),
@@ -25,8 +33,11 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     };
     let fill = |path: &Path| fill(path, &owner, &results);
     let spliced = arguments.splice.as_deref().map(fill).transpose()?;
-    draw(&results, history.as_ref(), &arguments.dir)?;
-    say!("wrote {}", arguments.dir.join(REPORT).display())?;
+    for table in &side_by_side {
+        say!("{}\n", table.to_terminal())?;
+    }
+    write(&results, history.as_ref(), &side_by_side, dir)?;
+    say!("wrote {}", dir.join(REPORT).display())?;
     if let Some(folder) = &arguments.publish {
         publish(&results, folder)?;
         say!("published the run in {}", folder.display())?;
@@ -39,8 +50,18 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
 }
 
 /// Writes the page of a run, and each plot of the engine as a separate file.
-pub(super) fn draw(results: &Results, history: Option<&History>, directory: &Path) -> Result<()> {
-    let page = html::render(results, history)?;
+pub(super) fn draw(results: &Results, directory: &Path) -> Result<()> {
+    write(results, None, &[], directory)
+}
+
+/// As [`draw`], with a history, and with tables of several machines.
+fn write(
+    results: &Results,
+    history: Option<&History>,
+    machines: &[Table],
+    directory: &Path,
+) -> Result<()> {
+    let page = html::render(results, history, machines)?;
     let plots = scaling::plots(results)?;
     replace(&directory.join(REPORT), page.as_bytes())?;
     plots.iter().try_for_each(|(file, svg)| replace(&directory.join(file), svg.as_bytes()))

@@ -17,10 +17,19 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Returns the report of a run. If there is a history, the report also shows the counts at earlier commits.
-pub(crate) fn render(results: &Results, history: Option<&History>) -> Result<String> {
+/// Returns the report of a run. If there is a history, the report also shows the counts at earlier commits. Tables of
+/// several `machines` come before those of the run.
+pub(crate) fn render(
+    results: &Results,
+    history: Option<&History>,
+    machines: &[Table],
+) -> Result<String> {
     let mut sections = String::new();
     let mut names = vec![("findings", "findings")];
+    for table in machines {
+        names.push((table.name, table.name));
+        section(&mut sections, results, table)?;
+    }
     let tables = tables::all(results);
     for name in tables::NAMES {
         // The plots of a section are placed before the table of this name. The section is also shown if the run has no
@@ -115,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_page_is_whole_and_fetches_nothing() {
-        let page = render(&results(), None).unwrap();
+        let page = render(&results(), None, &[]).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
         for fetched in ["src=", "href=\"http", "url(", "@import", "<link"] {
             assert!(!page.contains(fetched), "{fetched}");
@@ -128,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_link_leads_to_one_element_of_the_page() {
-        let page = render(&results(), None).unwrap();
+        let page = render(&results(), None, &[]).unwrap();
         for link in page.split("href=\"#").skip(1) {
             let id = link.split('"').next().unwrap();
             assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
@@ -137,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_empty_run_has_a_report() {
-        assert!(render(&Results::new(Environment::observe(None)), None).is_ok());
+        assert!(render(&Results::new(Environment::observe(None)), None, &[]).is_ok());
     }
 
     #[test]
@@ -145,7 +154,7 @@ mod tests {
         let mut results = results();
         results.put(example("<script>", "12-bit", Some("</script><b onclick=\"x\">"), 2.0));
         results.environment.facts[0].value = "<i>".into();
-        let page = render(&results, None).unwrap();
+        let page = render(&results, None, &[]).unwrap();
         assert_eq!(page.matches("<script>").count(), 1);
         assert!(!page.contains("<b onclick") && !page.contains("<i>"));
         assert_eq!(escape("a<b>&\"c\""), "a&lt;b&gt;&amp;&quot;c&quot;");

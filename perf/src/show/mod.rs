@@ -2,6 +2,7 @@
 
 pub(crate) mod history;
 pub(crate) mod html;
+pub(crate) mod machines;
 pub(crate) mod page;
 pub(crate) mod pictures;
 pub(crate) mod plots;
