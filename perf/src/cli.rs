@@ -195,6 +195,10 @@ pub(crate) struct CompareArgs {
     /// have.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Add a line for each case of ours to FILE, a CSV file with the columns time,base,commit,case,ratio, which
+    /// `report --history` plots over commits.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
 }
 
 /// The arguments of `calibrate`.
@@ -216,8 +220,8 @@ pub(crate) struct ReportArgs {
     /// the first begins with tables that show all of them side by side.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
-    /// Plot the instructions at earlier commits, and list the latest counts, from a CSV file with the columns
-    /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
+    /// Plot a history over commits, and list its latest values: times, from a file that `compare --history` wrote, or
+    /// instructions, from a CSV file with the columns time,commit,bench,isa,instructions,d1_misses,ll_misses.
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
     /// Write the run to a folder that can be published: a page in Markdown with all tables, the plots, results.csv,

@@ -438,6 +438,42 @@ fn missing_cases_are_named_and_runs_without_common_cases_are_refused() {
 }
 
 #[test]
+fn comparisons_add_up_to_a_history_that_the_report_plots() {
+    let slower = |run: &mut Run| {
+        run.fact("commit", "fedcba987654");
+        run.scale_time(0, 1.5);
+    };
+    let folders = Folders::with(slower);
+    for code in [3, 3] {
+        let output = folders.compare(&["old", "new", "--history", "speeds.csv"]);
+        assert_eq!(outcome(&output).0, code);
+    }
+    let history = fs::read_to_string(folders.path("speeds.csv")).unwrap();
+    let lines: Vec<&str> = history.lines().collect();
+    assert_eq!(lines[0], "time,base,commit,case,ratio");
+    // Three cases of ours, in each of two comparisons; none of a rival.
+    assert_eq!(lines.len(), 1 + 2 * 3, "{history}");
+    let ratio = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
+    let of_slow = lines
+        .iter()
+        .filter(|line| line.contains("0123456789ab,fedcba987654") && line.contains(SLOW_CASE));
+    let ratios: Vec<f64> = of_slow.map(|line| ratio(line)).collect();
+    assert!(
+        ratios.len() == 2 && ratios.iter().all(|ratio| (1.45..1.55).contains(ratio)),
+        "{history}"
+    );
+
+    let output = Command::new(env!("CARGO_BIN_EXE_trommel-perf"))
+        .args(["report", "new", "--history", "speeds.csv"])
+        .current_dir(folders.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = fs::read_to_string(folders.path("new/report.html")).unwrap();
+    assert!(page.contains("Change of times since the first commit") && page.contains("fedcba9"));
+}
+
+#[test]
 fn json_and_junit_files_report_the_same_result() {
     let folders = Folders::with(|new| new.scale_time(0, 1.08));
     let output = folders.compare(&["old", "new", "--json", "c.json", "--junit", "c.xml"]);

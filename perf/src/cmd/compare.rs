@@ -1,13 +1,15 @@
 //! `compare`: compares the runs of two programs.
 
-use crate::analyse::compare::{Attempt, Comparison, to_junit};
+use crate::analyse::compare::{Attempt, Case, Comparison, to_junit};
 use crate::base::console::{remark, say};
 use crate::base::failure::bad_input;
 use crate::base::files::replace;
 use crate::cli::CompareArgs;
+use crate::store::speeds::{self, Step};
 use anyhow::Result;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 /// The exit code if there is a regression.
 const REGRESSION: u8 = 3;
@@ -35,6 +37,9 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     if let Some(path) = &arguments.junit {
         replace(path, to_junit(&comparison)?.as_bytes())?;
     }
+    if let Some(path) = &arguments.history {
+        speeds::append(path, steps(&comparison))?;
+    }
     if comparison.has_regressions() {
         return Ok(ExitCode::from(REGRESSION));
     }
@@ -47,6 +52,21 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
         return Ok(ExitCode::from(UNDECIDED));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line of the history of speeds for each case of ours that all runs have.
+fn steps(comparison: &Comparison) -> Vec<Step> {
+    let Some(first) = comparison.attempts.first() else { return Vec::new() };
+    let time = chrono::DateTime::<chrono::Utc>::from(SystemTime::now());
+    let time = time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    let step = |case: &Case| Step {
+        time: time.clone(),
+        base: first.old_commit.clone(),
+        commit: first.new_commit.clone(),
+        case: case.name.clone(),
+        ratio: case.speed.relative,
+    };
+    comparison.cases.iter().filter(|case| case.rival.is_none()).map(step).collect()
 }
 
 /// The directories of each attempt: the old run and the new one.

@@ -271,8 +271,13 @@ fn profile() -> String {
 }
 
 /// The commit that is checked out in the folder of this program's sources when the program runs, with `+changes` if
-/// tracked files differ from it.
+/// tracked files differ from it. If this machine does not have the folder, the commit that `scripts/build-static` has
+/// recorded in the program.
 fn commit() -> Option<String> {
+    checked_out().or_else(|| option_env!("TROMMEL_COMMIT").map(Into::into))
+}
+
+fn checked_out() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git")
             .arg("-C")

@@ -3,3 +3,4 @@
 pub(crate) mod lock;
 pub(crate) mod results;
 pub(crate) mod samples;
+pub(crate) mod speeds;

@@ -279,18 +279,28 @@ fn why_none(results: &Results) -> String {
     )
 }
 
-/// Plots instructions by commit.
+/// Plots instructions or times by commit.
 pub(super) fn history(history: &History) -> Result<String> {
-    let mut section = Section::new("history", "Instructions by commit");
-    section.note(
-        "The instructions of each bench, compared with those at the first commit at which it was counted. They are \
-         counted, not timed, so they do not depend on the load of the machine.",
-    );
+    let (title, note) = match history {
+        History::Counts(_) => (
+            "Instructions by commit",
+            "The instructions of each bench, compared with those at the first commit at which it was counted. They are \
+             counted, not timed, so they do not depend on the load of the machine.",
+        ),
+        History::Speeds(_) => (
+            "Times by commit",
+            "The time of each case, compared with that at its first commit. Each commit was measured in alternation \
+             with the one that it was compared with, on the same machine; the changes are multiplied.",
+        ),
+    };
+    let mut section = Section::new("history", title);
+    section.note(note);
     let series = history.series();
     legend(&mut section.html, &series)?;
     section.html.push_str("<div class=\"plots\">");
     let svg = plots::by_step("commit", &history.steps(), &series)?;
-    figure(&mut section.html, "Change of instructions since the first commit", &svg);
+    let title = format!("Change of {} since the first commit", history.quantity());
+    figure(&mut section.html, &title, &svg);
     section.html.push_str("</div>");
     Ok(section.html)
 }
