@@ -352,6 +352,16 @@ mod tests {
         }
     }
 
+    /// If each position is set with probability 0.99 on its own, so are all `d` distinct positions of a probe with
+    /// probability `0.99^d`.
+    #[test]
+    fn a_probe_of_the_most_draws_finds_all_its_positions_set_as_often_as_each_is() {
+        let mean_at = |bits| probe_mean(bits, MAX_HASHES, |r| pow(0.01, f64::from(r)));
+        // All draws hit the only position, or (up to a chance of 2^−23) all hit different ones.
+        assert_close(mean_at(1), 0.99, 1e-12);
+        assert_close(mean_at(u32::MAX), pow(0.99, 32.0), 1e-7);
+    }
+
     #[test]
     fn rates_of_quotient_and_cuckoo_filters_are_those_of_the_formulas() {
         // 1 − e^(−0.75 / 256), and its inverse.

@@ -122,9 +122,7 @@ impl BlockRate {
             let per_tangent = 1.0 / tangent;
             let newton = error * per_tangent;
             let change = newton * (1.0 + 0.5 * newton * bend * per_tangent);
-            // Multiplies by `exp(−change)`, to the order of the method.
-            let change = change.clamp(-0.5, 0.5);
-            load *= 1.0 - change * (1.0 - change * (0.5 - change * (1.0 / 6.0)));
+            load *= exp_of_minus(change.clamp(-0.5, 0.5));
             if error.abs() < LAST_ERROR {
                 break;
             }
@@ -133,38 +131,73 @@ impl BlockRate {
     }
 
     /// The most keys per block at which the rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key;
-    /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at `guess`.
+    /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins near `guess`.
     ///
     /// The result is the lowest load plus a whole number of steps. One step further, the rate exceeds `fpr`, unless the
     /// range of loads ends at the result.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
+        let loads = Loads::of(block_bits);
+        let start = loads.step_at(self.approximate(fpr, guess));
+        last_met(start, |step| self.at(loads.at(step)) <= fpr).map(|step| loads.at(step))
+    }
+}
+
+/// `exp(−x)`, to the third order: for `x` between −1/2 and 1/2, with an error of at most `x^4 / 20`.
+fn exp_of_minus(x: f64) -> f64 {
+    1.0 - x * (1.0 - x * (0.5 - x * (1.0 / 6.0)))
+}
+
+/// The loads that a search tries: at 1 to [`MAX_BITS_PER_KEY`] bits per key, in [`STEPS`] equal steps.
+struct Loads {
+    min: f64,
+    step: f64,
+}
+
+impl Loads {
+    fn of(block_bits: f64) -> Self {
         let min = block_bits / MAX_BITS_PER_KEY;
         // For a block of 2^b bits, the load at every step is exact.
-        let step = (block_bits - min) / STEPS as f64;
-        let load = |steps: u64| min + step * steps as f64;
-        // At all steps below `end_met`, the rate is at most `fpr`; at all steps from `exceeded` on, it exceeds `fpr`.
-        let (mut end_met, mut exceeded) = (0, STEPS + 1);
+        Self { min, step: (block_bits - min) / STEPS as f64 }
+    }
+
+    fn at(&self, step: u64) -> f64 {
+        self.min + self.step * step as f64
+    }
+
+    /// The last step whose load is at most `load`, up to rounding; step 0 for a load below the range and for NaN, and
+    /// the last step for a load above the range.
+    fn step_at(&self, load: f64) -> u64 {
         // The cast makes NaN, and values below the range, step 0.
-        let mut next = (((self.approximate(fpr, guess) - min) / step) as u64).min(STEPS);
-        let mut reach = 1;
-        // Tries the neighbours of the approximation first, then steps ever farther away until the result is between two
-        // loads that were tried, and then bisects.
-        loop {
-            if self.at(load(next)) <= fpr {
-                end_met = next + 1;
-                next = next.saturating_add(reach).min(exceeded - 1);
-            } else {
-                exceeded = next;
-                next = next.saturating_sub(reach).max(end_met);
-            }
-            if end_met == exceeded {
-                return end_met.checked_sub(1).map(load);
-            }
-            if end_met > 0 && exceeded <= STEPS {
-                next = end_met + (exceeded - end_met) / 2;
-            } else {
-                reach *= 2;
-            }
+        (((load - self.min) / self.step) as u64).min(STEPS)
+    }
+}
+
+/// The last step of 0 to [`STEPS`] at which a rate is met, if it is met at all steps up to that one; `None` if it is
+/// not even met at step 0.
+///
+/// Tries the neighbours of `start` first, then steps ever farther away until the result is between two steps that were
+/// tried, and then bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from `start`
+/// (where `None` is one step below step 0).
+fn last_met(start: u64, is_met: impl Fn(u64) -> bool) -> Option<u64> {
+    // At all steps below `end_met`, the rate is met; at all steps from `exceeded` on, it is exceeded.
+    let (mut end_met, mut exceeded) = (0, STEPS + 1);
+    let mut next = start;
+    let mut reach = 1;
+    loop {
+        if is_met(next) {
+            end_met = next + 1;
+            next = next.saturating_add(reach).min(exceeded - 1);
+        } else {
+            exceeded = next;
+            next = next.saturating_sub(reach).max(end_met);
+        }
+        if end_met == exceeded {
+            return end_met.checked_sub(1);
+        }
+        if end_met > 0 && exceeded <= STEPS {
+            next = end_met + (exceeded - end_met) / 2;
+        } else {
+            reach *= 2;
         }
     }
 }
@@ -174,8 +207,12 @@ impl BlockRate {
 #[must_use]
 pub fn blocked_keys_per_block(block_bits: u32, k: u32, fpr: f64) -> Option<f64> {
     let bits = f64::from(block_bits);
-    let guess = keys_per_block_about(k, f64::from(k) / bits, fpr);
-    BlockRate::blocked(block_bits, k).keys_per_block(bits, fpr, guess)
+    BlockRate::blocked(block_bits, k).keys_per_block(bits, fpr, blocked_guess(block_bits, k, fpr))
+}
+
+/// The load at which a search begins for the layout of [`super::blocked_fpr`].
+fn blocked_guess(block_bits: u32, k: u32, fpr: f64) -> f64 {
+    keys_per_block_about(k, f64::from(k) / f64::from(block_bits), fpr)
 }
 
 /// The most keys per block at which [`super::split_fpr`] does not exceed `fpr`; `None` if more than
@@ -190,8 +227,12 @@ pub fn blocked_keys_per_block(block_bits: u32, k: u32, fpr: f64) -> Option<f64> 
 #[must_use]
 pub fn split_keys_per_block(lanes: u32, lane_bits: u32, fpr: f64) -> Option<f64> {
     let bits = f64::from(lanes) * f64::from(lane_bits);
-    let guess = keys_per_block_about(lanes, 1.0 / f64::from(lane_bits), fpr);
-    BlockRate::split(lanes, lane_bits).keys_per_block(bits, fpr, guess)
+    BlockRate::split(lanes, lane_bits).keys_per_block(bits, fpr, split_guess(lanes, lane_bits, fpr))
+}
+
+/// The load at which a search begins for the layout of [`super::split_fpr`].
+fn split_guess(lanes: u32, lane_bits: u32, fpr: f64) -> f64 {
+    keys_per_block_about(lanes, 1.0 / f64::from(lane_bits), fpr)
 }
 
 /// Estimates the keys per block for a false-positive rate. For up to 8 positions in the blocks of
@@ -221,138 +262,4 @@ fn power(base: f64, exponent: u32) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{blocked_fpr, split_fpr};
-    use super::*;
-
-    /// The same search by 44 halvings of the range.
-    fn by_halving(block_bits: f64, fpr: f64, rate: impl Fn(f64) -> f64) -> Option<f64> {
-        let (mut low, mut high) = (block_bits / MAX_BITS_PER_KEY, block_bits);
-        if rate(low) > fpr {
-            return None;
-        }
-        if rate(high) <= fpr {
-            return Some(high);
-        }
-        for _ in 0..44 {
-            let middle = 0.5 * (low + high);
-            if rate(middle) <= fpr { low = middle } else { high = middle }
-        }
-        Some(low)
-    }
-
-    /// Rates from 0.999 down to below what any layout reaches.
-    fn rates() -> impl Iterator<Item = f64> {
-        (0..1200).map(|i| 0.999 * exp(-0.015 * f64::from(i)))
-    }
-
-    #[track_caller]
-    fn check(block_bits: u32, fpr: f64, found: Option<f64>, rate: impl Fn(f64) -> f64) {
-        let block_bits = f64::from(block_bits);
-        let expected = by_halving(block_bits, fpr, &rate);
-        assert_eq!(found.is_some(), expected.is_some(), "{block_bits} bits at {fpr:e}");
-        let (Some(found), Some(expected)) = (found, expected) else { return };
-        assert!(rate(found) <= fpr, "{block_bits} bits: {found} keys exceed the rate {fpr:e}");
-        // Rates are sums of terms of up to 70 with alternating signs, so the last digits of the terms decide which step
-        // is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
-        let noise = 3e-14 / fpr;
-        let error = (found - expected).abs();
-        assert!(error <= expected * noise, "{block_bits} bits at {fpr:e}: {found}, not {expected}");
-        let above = found * (1.0 + noise) + block_bits / STEPS as f64;
-        assert!(
-            above >= block_bits || rate(above) > fpr,
-            "{block_bits} bits: more keys than {found} have a rate of at most {fpr:e}"
-        );
-    }
-
-    #[test]
-    fn searches_end_where_halving_ends() {
-        for fpr in rates() {
-            for k in 1..=8 {
-                let found = blocked_keys_per_block(64, k, fpr);
-                check(64, fpr, found, |load| blocked_fpr(64, k, load));
-            }
-            for lane_bits in [32, 64] {
-                let found = split_keys_per_block(8, lane_bits, fpr);
-                check(8 * lane_bits, fpr, found, |load| split_fpr(8, lane_bits, load));
-            }
-        }
-    }
-
-    /// At usual rates, both searches give the same result to the last bit. Filters were sized by halving before, and
-    /// must not change their sizes.
-    #[test]
-    fn searches_for_usual_rates_give_the_value_of_halving() {
-        for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {
-            for lane_bits in [32, 64] {
-                let rate = |load| split_fpr(8, lane_bits, load);
-                let expected = by_halving(f64::from(8 * lane_bits), fpr, rate);
-                assert_eq!(split_keys_per_block(8, lane_bits, fpr), expected, "at {fpr}");
-            }
-            for k in 1..=6 {
-                let expected = by_halving(64.0, fpr, |load| blocked_fpr(64, k, load));
-                assert_eq!(blocked_keys_per_block(64, k, fpr), expected, "at {fpr}, k = {k}");
-            }
-        }
-    }
-
-    /// The search gives the same result from any guess, but it is short only from a good one.
-    #[test]
-    fn guesses_are_near_and_approximations_right_to_the_last_digits() {
-        for i in 1..320 {
-            let fpr = 0.6 * exp(-0.02 * f64::from(i));
-            let max_error = if fpr >= 0.1 {
-                0.04
-            } else if fpr >= 0.01 {
-                0.12
-            } else {
-                0.35
-            };
-            let assert_good = |layout: &BlockRate, bits: f64, guess: f64| {
-                let load = layout.approximate(fpr, guess);
-                if load <= bits && load >= bits / MAX_BITS_PER_KEY {
-                    assert!(
-                        (guess / load - 1.0).abs() < max_error,
-                        "{bits} bits at {fpr:e}: {guess}, {load}"
-                    );
-                    let error = (layout.at(load) / fpr - 1.0).abs();
-                    assert!(error < 1e-12 + 3e-14 / fpr, "{bits} bits at {fpr:e}: {error:e}");
-                }
-            };
-            for k in 1..=8 {
-                let guess = keys_per_block_about(k, f64::from(k) / 64.0, fpr);
-                assert_good(&BlockRate::blocked(64, k), 64.0, guess);
-            }
-            for lane_bits in [32, 64] {
-                let guess = keys_per_block_about(8, 1.0 / f64::from(lane_bits), fpr);
-                assert_good(&BlockRate::split(8, lane_bits), f64::from(8 * lane_bits), guess);
-            }
-        }
-    }
-
-    #[test]
-    fn no_argument_makes_a_search_endless() {
-        let fprs =
-            [f64::NAN, -1.0, 0.0, 5e-324, 1e-300, 1.0 - f64::EPSILON, 1.0, 2.0, f64::INFINITY];
-        for fpr in fprs {
-            for (lanes, lane_bits) in [(8, 32), (1, 1), (32, 2), (40, 8), (0, 8), (3, 0)] {
-                let found = split_keys_per_block(lanes, lane_bits, fpr);
-                assert!(found.is_none() || fpr > 0.0, "a load was found for a rate of {fpr}");
-            }
-            for (block_bits, k) in [(64, 1), (64, 0), (1, 8), (512, 32), (512, u32::MAX), (0, 3)] {
-                let found = blocked_keys_per_block(block_bits, k, fpr);
-                assert!(found.is_none() || fpr >= 0.0, "a load was found for a rate of {fpr}");
-            }
-        }
-    }
-
-    #[test]
-    fn powers_of_the_register_layout_are_exact() {
-        for k in 0..=8 {
-            for r in 0..=8 {
-                let base = 1.0 - f64::from(r) / 64.0;
-                assert_eq!(power(base, k).to_bits(), pow(base, f64::from(k)).to_bits());
-            }
-        }
-    }
-}
+mod tests;
