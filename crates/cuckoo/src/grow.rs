@@ -148,3 +148,62 @@ impl CuckooFilter {
         self.grow().map_err(WhyFull::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+    use trommel_base::{FromSpec, Insert, KeyHash, Spec};
+
+    fn filter(grow_at: Option<f64>) -> CuckooFilter {
+        let mut spec = Spec::default();
+        (spec.keys, spec.fingerprint_bits) = (2_000, Some(16));
+        (spec.multiset, spec.grow_at) = (true, grow_at);
+        CuckooFilter::from_spec(&spec).unwrap()
+    }
+
+    /// Inserts keys until the filter holds `len` keys.
+    fn insert_up_to(filter: &mut CuckooFilter, len: u64) {
+        for n in filter.len..len {
+            filter
+                .insert_hash(KeyHash::from_raw((n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+                .unwrap();
+        }
+    }
+
+    /// Batches are cut into groups by the number of keys before the filter grows, so this must be neither too high (the
+    /// filter would exceed its load) nor too low (the groups would be short).
+    #[test]
+    fn a_filter_knows_how_many_keys_it_takes_before_it_grows() {
+        for percent in [50, 75, 90] {
+            let mut filter = filter(Some(percent as f64 / 100.0));
+            for _ in 0..4 {
+                let slots = filter.geometry.slots();
+                let most = slots * percent / 100;
+                for len in [filter.len, filter.len + 1, (filter.len + most) / 2, most - 1, most] {
+                    insert_up_to(&mut filter, len);
+                    assert!(filter.keys_before_growth() as u64 == (most - len).max(1));
+                    assert_eq!(filter.is_growth_due(), len == most, "{len} of {most} keys");
+                }
+                assert_eq!(filter.geometry.slots(), slots);
+                insert_up_to(&mut filter, most + 1);
+                assert_eq!(filter.geometry.slots(), 2 * slots);
+            }
+        }
+        let mut fixed = filter(None);
+        insert_up_to(&mut fixed, 2_000);
+        assert!(fixed.keys_before_growth() == usize::MAX && !fixed.is_growth_due());
+    }
+
+    #[test]
+    fn an_error_names_the_numbers_that_forbid_growth() {
+        let says = |error: GrowError, expected: &str| assert_eq!(error.to_string(), expected);
+        let mut filter = filter(None);
+        let refused = (0..=12).find_map(|_| filter.grow().err()).unwrap();
+        says(refused, "fingerprints of 16 bits have no bit to spare after 12 doublings");
+        let buckets = 1 << 33;
+        says(GrowError::TooLarge { buckets }, "a table of 8589934592 buckets is too large");
+        let out_of_memory = GrowError::OutOfMemory { bytes: 4096 };
+        says(out_of_memory, "the system refused 4096 bytes of memory");
+    }
+}

@@ -199,6 +199,45 @@ fn small_tables_take_as_many_keys_as_planned() {
     }
 }
 
+/// A filter with a load to grow at takes keys up to exactly that load, and doubles for the next key: in single inserts,
+/// in batches of any length, and in a batch that is built in bulk.
+#[test]
+fn a_filter_grows_for_the_first_key_that_would_exceed_its_load() {
+    for bits in WIDTHS {
+        for percent in [50, 75, 90] {
+            let builder = CuckooFilter::builder().keys(5_000).fingerprint_bits(bits).multiset(true);
+            let new = || builder.grow_at(percent as f64 / 100.0).build().unwrap();
+            let first_slots = new().geometry().slots();
+            let most = |doublings: u32| ((first_slots << doublings) * percent / 100) as usize;
+            // The fewest doublings after which the keys do not exceed the load.
+            let doublings_for = |len: usize| (0..).find(|doublings| len <= most(*doublings));
+            let hashes = distinct(u64::from(bits) << 8 | percent, 0..most(2) as u64 + 100);
+            let assert_grown = |filter: &CuckooFilter, len: usize| {
+                assert_eq!(filter.len(), len);
+                let expected = doublings_for(len);
+                assert_eq!(Some(filter.geometry().doublings), expected, "{len} keys: {filter:?}");
+            };
+
+            let mut singly = new();
+            for (i, hash) in hashes.iter().enumerate() {
+                singly.insert_hash(*hash).unwrap();
+                assert_grown(&singly, i + 1);
+            }
+            assert_all_found(&singly, &hashes);
+
+            for length in [1, 16, 77, 1000, most(0) - 1, most(0), most(0) + 1, hashes.len()] {
+                let (mut filter, mut len) = (new(), 0);
+                for batch in hashes.chunks(length) {
+                    filter.insert_batch(batch).unwrap();
+                    len += batch.len();
+                    assert_grown(&filter, len);
+                }
+                assert_all_found(&filter, &hashes);
+            }
+        }
+    }
+}
+
 /// A filter that began with fewer bytes than are mapped from the system keeps the choice too.
 #[cfg(target_os = "linux")]
 #[test]
