@@ -195,7 +195,7 @@ pub(crate) struct CompareArgs {
     /// have.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Add a line for each case of ours to FILE, a CSV file with the columns time,base,commit,case,ratio, which
+    /// Add a line for each case of ours to FILE, a CSV file with the columns time,machine,base,commit,case,ratio, which
     /// `report --history` plots over commits.
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,

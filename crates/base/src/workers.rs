@@ -1,4 +1,4 @@
-//! Threads, as far as filters know them: an executor for independent work items.
+//! Threads, as far as filters know them: an executor for independent tasks.
 //!
 //! A filter splits a large batch into pieces ([`InsertBulk`]) and starts no threads. The code that owns the
 //! threads implements [`Workers`] and needs to know nothing about filters.
@@ -14,12 +14,12 @@ pub type Task<'t> = &'t mut (dyn FnMut() + Send + 't);
 /// Tasks that the threads of [`Workers::run`] take one after another.
 pub type Tasks<'i, 't> = dyn ExactSizeIterator<Item = Task<'t>> + Send + 'i;
 
-/// Runs pieces of work, perhaps on several threads.
+/// Runs tasks, perhaps on several threads.
 ///
 /// Filters know workers only as `&dyn Workers`. So the code that builds a filter is compiled once, with the filter, and
 /// not again for each kind of workers.
 pub trait Workers: Sync {
-    /// How many pieces of work are done at the same time, at least 1.
+    /// How many tasks run at the same time, at least 1.
     fn threads(&self) -> usize;
 
     /// Calls every task once, in any order, on any threads, and returns when all calls have returned. If a call panics,
@@ -51,7 +51,7 @@ pub trait Workers: Sync {
 
 impl dyn Workers + '_ {
     /// Calls `work` with each of the first `len` items once, as [`Workers::run`] calls tasks. While the calls run, each
-    /// item takes 16 bytes more than its own size, or less.
+    /// item takes up to 16 bytes more than its own size (if its alignment is at most 8).
     ///
     /// ```
     /// use trommel_base::{CallerThread, Workers};

@@ -4,9 +4,11 @@ use crate::analyse::compare::{Attempt, Case, Comparison, to_junit};
 use crate::base::console::{remark, say};
 use crate::base::failure::bad_input;
 use crate::base::files::replace;
+use crate::base::format::distinct;
 use crate::cli::CompareArgs;
 use crate::store::speeds::{self, Step};
 use anyhow::Result;
+use chrono::{DateTime, SecondsFormat, Utc};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -28,6 +30,14 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
         .map(|(old, new)| Attempt::load(old, new))
         .collect::<Result<Vec<_>>>()?;
     let comparison = Comparison::of(&attempts, arguments.min_effect, arguments.force)?;
+    let history = match &arguments.history {
+        Some(path) => {
+            let mut history = speeds::read(path)?;
+            history.extend(steps(&comparison, &attempts)?);
+            Some((path, history))
+        }
+        None => None,
+    };
     if arguments.all || !comparison.is_silent() {
         say!("{}", comparison.to_terminal(arguments.all))?;
     }
@@ -37,8 +47,8 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     if let Some(path) = &arguments.junit {
         replace(path, to_junit(&comparison)?.as_bytes())?;
     }
-    if let Some(path) = &arguments.history {
-        speeds::append(path, steps(&comparison))?;
+    if let Some((path, history)) = &history {
+        speeds::write(path, history)?;
     }
     if comparison.has_regressions() {
         return Ok(ExitCode::from(REGRESSION));
@@ -55,18 +65,35 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
 }
 
 /// A line of the history of speeds for each case of ours that all runs have.
-fn steps(comparison: &Comparison) -> Vec<Step> {
-    let Some(first) = comparison.attempts.first() else { return Vec::new() };
-    let time = chrono::DateTime::<chrono::Utc>::from(SystemTime::now());
-    let time = time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+///
+/// # Errors
+///
+/// Bad input if the runs are not of two commits: a history of anything else would say nothing.
+fn steps(comparison: &Comparison, attempts: &[Attempt]) -> Result<Vec<Step>> {
+    let commits = comparison.attempts.iter().map(|it| (&*it.old_commit, &*it.new_commit));
+    let [(base, commit)] = distinct(commits)[..] else {
+        return Err(bad_input("a history needs attempts with the same two commits"));
+    };
+    for name in [base, commit] {
+        if name == "unknown" || name.ends_with("+changes") {
+            return Err(bad_input(format!("a history needs runs of commits, not of {name}")));
+        }
+    }
+    if base == commit {
+        return Err(bad_input(format!("a history needs two commits, and both runs are of {base}")));
+    }
+    let machine = attempts.first().map_or("unknown", Attempt::processor);
+    let time = DateTime::<Utc>::from(SystemTime::now());
+    let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     let step = |case: &Case| Step {
         time: time.clone(),
-        base: first.old_commit.clone(),
-        commit: first.new_commit.clone(),
+        machine: machine.into(),
+        base: base.into(),
+        commit: commit.into(),
         case: case.name.clone(),
         ratio: case.speed.relative,
     };
-    comparison.cases.iter().filter(|case| case.rival.is_none()).map(step).collect()
+    Ok(comparison.cases.iter().filter(|case| case.rival.is_none()).map(step).collect())
 }
 
 /// The directories of each attempt: the old run and the new one.

@@ -23,6 +23,13 @@ pub(crate) fn count_cases(selection: &Selection) -> usize {
     names_on_generated_keys(selection).len() + names_on_tpch(selection).len()
 }
 
+/// Whether a selection contains cases that the rival `parquet` is measured beside, if it is compiled.
+pub(crate) fn selects_rows_of_parquet(selection: &Selection) -> bool {
+    let is_hashed = |name: &String| name.contains("/split-block-bloom/") && name.contains("+hash/");
+    names_on_generated_keys(selection).iter().any(is_hashed)
+        || names_on_tpch(selection).iter().any(is_hashed)
+}
+
 /// Whether a selection contains any case, or any point of the map of strategies.
 pub(crate) fn selects_anything(selection: &Selection) -> bool {
     !names_on_generated_keys(selection).is_empty()

@@ -1,6 +1,6 @@
 //! `measure`: describes the machine, measures its noise and roofline, and then the selected cases.
 
-use super::list::{count_cases, selects_anything};
+use super::list::{count_cases, selects_anything, selects_rows_of_parquet};
 use super::{pin, report, usable_isa};
 use crate::base::console::{remark, say};
 use crate::base::failure::bad_input;
@@ -137,9 +137,10 @@ fn say_what_is_planned(
         format!("{} cases", count_cases(selection))
     };
     let minutes = expected.as_secs_f64() / 60.0;
-    if !selection.quick && !cfg!(feature = "parquet") {
+    if !cfg!(feature = "parquet") && !has_own_keys && selects_rows_of_parquet(selection) {
         remark!(
-            "note: the rival `parquet` is left out; `cargo run --features parquet` compiles it"
+            "note: the rival parquet is left out, since it was not compiled; `cargo run --release -p trommel-perf \
+             --features parquet -- measure` compiles and measures it"
         );
     }
     let or_more = if selection.full { ", or longer if filters take long to fill" } else { "" };

@@ -270,11 +270,10 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit that is checked out in the folder of this program's sources when the program runs, with `+changes` if
-/// tracked files differ from it. If this machine does not have the folder, the commit that `scripts/build-static` has
-/// recorded in the program.
+/// The commit that `scripts/build-static` has recorded in the program. In other programs, the commit that is checked out
+/// in the folder of the program's sources when it runs, with `+changes` if tracked files differ from it.
 fn commit() -> Option<String> {
-    checked_out().or_else(|| option_env!("TROMMEL_COMMIT").map(Into::into))
+    option_env!("TROMMEL_COMMIT").map(Into::into).or_else(checked_out)
 }
 
 fn checked_out() -> Option<String> {

@@ -39,7 +39,7 @@ impl History {
         history.map_err(|why| bad_input(format!("{shown} is not a history: {why}")))
     }
 
-    /// The short names of the commits, the oldest first.
+    /// The short names of the commits, in the order of the plot.
     pub(crate) fn steps(&self) -> Vec<String> {
         let commits = match self {
             Self::Counts(counts) => counts.commits(),

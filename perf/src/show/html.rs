@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Returns the report of a run. If there is a history, the report also shows the counts at earlier commits. Tables of
+/// Returns the report of a run. If there is a history, the report also shows it. Tables of
 /// several `machines` come before those of the run.
 pub(crate) fn render(
     results: &Results,

@@ -3,6 +3,7 @@
 use crate::base::failure::bad_input;
 use crate::base::files::{csv_of, replace};
 use anyhow::Result;
+use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -14,6 +15,8 @@ use std::path::Path;
 pub(crate) struct Step {
     /// When the commits were compared, in RFC 3339.
     pub(crate) time: String,
+    /// The processor. Times of two machines are not compared.
+    pub(crate) machine: String,
     /// The old commit.
     pub(crate) base: String,
     /// The new commit.
@@ -25,7 +28,7 @@ pub(crate) struct Step {
 }
 
 /// The first line of a file.
-const HEADER: &str = "time,base,commit,case,ratio";
+const HEADER: &str = "time,machine,base,commit,case,ratio";
 
 /// Whether a file has the columns of a history of speeds.
 pub(crate) fn is_of_speeds(bytes: &[u8]) -> bool {
@@ -36,37 +39,55 @@ pub(crate) fn is_of_speeds(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// The reason, in one line, if a line cannot be parsed, or a ratio is not a positive number.
+/// The reason, in one line, if a line cannot be parsed, has a blank or a time that is not one, or has a ratio that is not
+/// a positive number.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Step>, String> {
     let one_line = |error: csv::Error| error.to_string().replace('\n', " ");
     let steps = csv::Reader::from_reader(bytes).deserialize().collect::<Result<Vec<Step>, _>>();
     let steps = steps.map_err(one_line)?;
-    match steps.iter().find(|step| !(step.ratio.is_finite() && step.ratio > 0.0)) {
-        Some(step) => Err(format!("{} at {} has the ratio {}", step.case, step.commit, step.ratio)),
-        None => Ok(steps),
+    for Step { time, machine, base, commit, case, ratio } in &steps {
+        if DateTime::parse_from_rfc3339(time).is_err() {
+            return Err(format!("{time:?} is not a time such as 2026-01-31T12:00:00Z"));
+        }
+        if [machine, base, commit, case].iter().any(|text| text.is_empty()) {
+            return Err(format!("a comparison of {time} has a blank"));
+        }
+        if !(ratio.is_finite() && *ratio > 0.0) {
+            return Err(format!("{case} at {commit} has the ratio {ratio}"));
+        }
     }
+    Ok(steps)
 }
 
-/// Adds steps to a file, which is created if it does not exist.
+/// Reads a file to which steps are to be added. A file that does not exist, or is empty, has no steps.
 ///
 /// # Errors
 ///
-/// Bad input if the file is not a history of speeds, or cannot be read or written. It is then as before.
-pub(crate) fn append(path: &Path, steps: Vec<Step>) -> Result<()> {
+/// Bad input if the file is not a history of speeds, or cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Vec<Step>> {
     let shown = path.display();
-    let mut all = match fs::read(path) {
-        Ok(bytes) if is_of_speeds(&bytes) => parse(&bytes)
-            .map_err(|why| bad_input(format!("{shown} is not a history of speeds: {why}")))?,
-        Ok(bytes) if bytes.is_empty() => Vec::new(),
-        Ok(_) => {
-            let why = format!("{shown} is not a history of speeds: its first line is not {HEADER}");
-            return Err(bad_input(why));
-        }
+    let bytes = match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(bad_input(format!("cannot read {shown}: {error}"))),
+        read => read.map_err(|error| bad_input(format!("cannot read {shown}: {error}")))?,
     };
-    all.extend(steps);
-    replace(path, &csv_of(&all)?)
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parsed = if is_of_speeds(&bytes) {
+        parse(&bytes)
+    } else {
+        Err(format!("its first line is not {HEADER}"))
+    };
+    parsed.map_err(|why| bad_input(format!("{shown} is not a history of speeds: {why}")))
+}
+
+/// Replaces a file by one with these steps.
+///
+/// # Errors
+///
+/// Bad input if the file cannot be written. It is then as before.
+pub(crate) fn write(path: &Path, steps: &[Step]) -> Result<()> {
+    replace(path, &csv_of(steps)?)
 }
 
 #[cfg(test)]
@@ -74,32 +95,40 @@ mod tests {
     use super::*;
 
     fn step(commit: &str) -> Step {
-        let [time, base, commit, case] =
-            ["2026-01-31T12:00:00Z", "aaa", commit, "insert/1e6/bloom/12-bit/batch"]
+        let [time, machine, base, commit, case] =
+            ["2026-01-31T12:00:00Z", "A processor", "aaa", commit, "insert/1e6/bloom/12-bit/batch"]
                 .map(Into::into);
-        Step { time, base, commit, case, ratio: 1.25 }
+        Step { time, machine, base, commit, case, ratio: 1.25 }
     }
 
     #[test]
-    fn steps_are_added_to_a_file_and_read_again() {
+    fn written_steps_are_read_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("speeds.csv");
-        append(&path, vec![step("bbb")]).unwrap();
-        append(&path, vec![step("ccc")]).unwrap();
-        let bytes = fs::read(&path).unwrap();
-        assert!(is_of_speeds(&bytes));
-        assert_eq!(parse(&bytes).unwrap(), [step("bbb"), step("ccc")]);
+        assert_eq!(read(&path).unwrap(), []);
+        let steps = [step("bbb"), step("ccc")];
+        write(&path, &steps).unwrap();
+        assert!(is_of_speeds(&fs::read(&path).unwrap()));
+        assert_eq!(read(&path).unwrap(), steps);
     }
 
     #[test]
-    fn another_file_is_refused_and_kept() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("notes.csv");
-        let bad_ratio = format!("{HEADER}\n2026-01-31T12:00:00Z,a,b,c,-1\n");
-        for text in ["time,commit\n", "\n", &bad_ratio] {
-            fs::write(&path, text).unwrap();
-            assert!(append(&path, vec![step("bbb")]).is_err(), "{text:?}");
-            assert_eq!(fs::read_to_string(&path).unwrap(), *text);
+    fn lines_that_make_no_sense_are_refused() {
+        let line = "2026-01-31T12:00:00Z,A processor,aaa,bbb,insert,1.5";
+        let with = |from: &str, to: &str| format!("{HEADER}\n{}\n", line.replace(from, to));
+        assert_eq!(parse(with("", "").as_bytes()).unwrap().len(), 1);
+        for (from, to) in [
+            ("2026-01-31T12:00:00Z", "yesterday"),
+            ("A processor", ""),
+            ("aaa", ""),
+            ("insert", ""),
+            ("1.5", "-1"),
+            ("1.5", "NaN"),
+            ("1.5", "inf"),
+            (",1.5", ""),
+        ] {
+            let why = parse(with(from, to).as_bytes()).unwrap_err();
+            assert!(!why.contains('\n'), "{why}");
         }
     }
 }

@@ -45,8 +45,8 @@ fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) 
         &table,
         |hash| pieces.split(hash),
         |grouped| {
-            // The lists are allocated before the counters change. If there is no memory for the tasks, no counter changes,
-            // and the overflow tables of the pieces are joined as they were split.
+            // The lists are allocated before the counters change. If the list of tasks is refused, no counter has changed,
+            // and the overflow tables are joined unchanged.
             let mut overflows = room_for(pieces.count)?;
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
             let mut counters = filter.counters.pieces(pieces.positions_log2)?;

@@ -27,7 +27,7 @@ use trommel_simd::Isa;
 /// records before it writes them out would not fit into L2.
 const MOST_PIECES: usize = 4096;
 
-/// Upper bound on the bytes that each piece takes in the threads' lists of work items.
+/// Upper bound on the bytes that each piece takes in the threads' lists of tasks.
 const ITEM_BYTES: usize = 192;
 
 /// The properties of a table that [`in_chunks`] needs.

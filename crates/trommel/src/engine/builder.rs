@@ -83,7 +83,7 @@ impl EngineBuilder {
     /// or more counts as whole huge pages of 2 MiB. Memory that the engine keeps between calls counts too, since a call
     /// uses or frees it. Each of several concurrent calls can take the full amount. With 0, no batch is partitioned.
     ///
-    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Nor do lists of work items,
+    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Nor do lists of tasks,
     /// or the answers for the keys that each thread is looking up, at a bit per key. The allocator can keep memory
     /// resident that a call has freed.
     ///

@@ -109,7 +109,8 @@ impl<'e> Grouped<'e> {
         let plan = SharePlan::new(workers, keys, 1, groups);
         // Bytes for answers, in addition to those for the shares: a bit per key; at most four words for every group of
         // each share (the padding of its bits to whole words, the number of its next bit, and a slice of its words);
-        // and ten words for every group (its number and the list of these slices, and both again in a task).
+        // and ten words for every group (its number and the list of these slices; both again in a task, with two words
+        // more).
         let answer_bytes = |keys| keys / 8 + (plan.count() * 32 + 80) * groups;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;

@@ -38,17 +38,8 @@ pub(crate) struct Matched<'a> {
 
 /// Facts that must be equal for the times of two runs to be comparable. The schema of rows and the keys of inputs must
 /// be equal too.
-const CONDITIONS: [&str; 9] = [
-    "cpu",
-    "caches of a core",
-    "cpu flags",
-    "isa",
-    "huge pages",
-    "target",
-    "flags",
-    "profile",
-    "rivals",
-];
+const CONDITIONS: [&str; 8] =
+    ["cpu", "caches of a core", "cpu flags", "isa", "huge pages", "target", "flags", "profile"];
 
 /// Facts that are allowed to differ, but whose differences are noted: they can be the purpose of the comparison, or
 /// explain a difference in speed.
@@ -78,6 +69,11 @@ impl Attempt {
     /// Bad input if a directory does not hold a run with rows and their repetitions.
     pub(crate) fn load(old: &Path, new: &Path) -> Result<Self> {
         Ok(Self { old: Run::load(old)?, new: Run::load(new)? })
+    }
+
+    /// The processor of the old run.
+    pub(crate) fn processor(&self) -> &str {
+        self.old.results.environment.get("cpu")
     }
 
     fn runs(&self) -> [&Run; 2] {
@@ -116,6 +112,7 @@ pub(super) fn ensure_alike(attempts: &[Attempt], is_forced: bool) -> Result<Vec<
 
 fn conditions_that_differ(first: &Results, other: &Results) -> Vec<String> {
     let mut differences = differences(&first.environment, &other.environment, &CONDITIONS);
+    differences.extend(rivals_that_differ(&first.environment, &other.environment));
     for input in &first.inputs {
         let others = other.inputs.iter().filter(|other| other.name == input.name);
         differences.extend(
@@ -129,6 +126,20 @@ fn conditions_that_differ(first: &Results, other: &Results) -> Vec<String> {
         differences.push(format!("the schema of rows ({first} and {other})"));
     }
     differences
+}
+
+/// The rivals of which the runs have different versions. A rival that only one run was compiled with does not count: its
+/// cases are not compared.
+fn rivals_that_differ(first: &Environment, other: &Environment) -> Option<String> {
+    let versions = |environment: &Environment| -> Vec<(String, String)> {
+        let rivals = environment.get("rivals").split(", ");
+        let pairs = rivals.map(|rival| rival.split_once(' ').unwrap_or((rival, "")));
+        pairs.map(|(name, version)| (name.to_owned(), version.to_owned())).collect()
+    };
+    let (ours, theirs) = (versions(first), versions(other));
+    let common = || ours.iter().filter(|(name, _)| theirs.iter().any(|(other, _)| other == name));
+    let differ = common().count() == 0 || common().any(|rival| !theirs.contains(rival));
+    differ.then(|| format!("rivals ({} and {})", first.get("rivals"), other.get("rivals")))
 }
 
 fn differences(first: &Environment, other: &Environment, facts: &[&str]) -> Vec<String> {

@@ -1,5 +1,5 @@
 //! Times of cases over commits. A time is compared only with that of another commit in the same comparison, so the
-//! changes of successive comparisons are multiplied.
+//! changes of successive comparisons on the same machine are multiplied.
 
 use super::change;
 use crate::base::format::distinct;
@@ -10,13 +10,16 @@ use crate::store::speeds::Step;
 /// The times of all cases.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Speeds {
+    /// In the order in which the file names them.
     commits: Vec<String>,
     lines: Vec<Times>,
 }
 
-/// The times of one case.
+/// The times of a case on a machine, in comparisons that are connected: the old commit of each comparison but the first
+/// is a commit of an earlier one.
 #[derive(Clone, Debug, PartialEq)]
 struct Times {
+    machine: String,
     case: String,
     /// The index of a commit, and the time at the commit, over the time at the first commit of the case.
     points: Vec<(usize, f64)>,
@@ -29,12 +32,12 @@ impl Times {
 }
 
 impl Speeds {
-    /// Multiplies the changes of the comparisons, in the order of the file.
+    /// Multiplies the changes of the comparisons, in the order of the file. A case that has no time yet at the old commit
+    /// of a comparison gets a new line, which begins there.
     ///
     /// # Errors
     ///
-    /// The reason if there are no comparisons, or if the old commit of one is not the first commit of its case and the
-    /// case has no time at this commit.
+    /// The reason if there are no comparisons.
     pub(super) fn of(steps: &[Step]) -> Result<Self, String> {
         if steps.is_empty() {
             return Err("it has no comparisons".into());
@@ -47,18 +50,16 @@ impl Speeds {
             let (Some(base), Some(commit)) = (index(&step.base), index(&step.commit)) else {
                 continue;
             };
-            let known = lines.iter().position(|line| line.case == step.case);
-            let line = known.unwrap_or_else(|| {
-                lines.push(Times { case: step.case.clone(), points: vec![(base, 1.0)] });
+            let is_continued = |line: &Times| {
+                line.machine == step.machine && line.case == step.case && line.at(base).is_some()
+            };
+            let line = lines.iter().position(is_continued).unwrap_or_else(|| {
+                let (machine, case) = (step.machine.clone(), step.case.clone());
+                lines.push(Times { machine, case, points: vec![(base, 1.0)] });
                 lines.len() - 1
             });
             let line = &mut lines[line];
-            let time = line.at(base).ok_or_else(|| {
-                format!(
-                    "{} has no time at {}, with which {} is compared",
-                    step.case, step.base, step.commit
-                )
-            })?;
+            let time = line.at(base).unwrap_or(1.0);
             line.points.push((commit, time * step.ratio));
         }
         Ok(Self { commits, lines })
@@ -73,7 +74,7 @@ impl Speeds {
             let latest = distinct(line.points.iter().map(|(commit, _)| *commit));
             let point = |commit: usize| Some((commit as f64, change(1.0, line.at(commit)?)));
             Series {
-                label: line.case.clone(),
+                label: self.label(line),
                 look: Look::ours(i),
                 points: latest.into_iter().filter_map(point).collect(),
             }
@@ -81,12 +82,21 @@ impl Speeds {
         series.collect()
     }
 
+    /// The name of the case, with the machine if there are several.
+    fn label(&self, line: &Times) -> String {
+        let machines = distinct(self.lines.iter().map(|line| &line.machine));
+        match machines.len() {
+            1 => line.case.clone(),
+            _ => format!("{}, {}", line.case, line.machine),
+        }
+    }
+
     pub(super) fn table(&self) -> Table {
         let line = |times: &Times| {
             let (first, last) = (times.points[0], times.points[times.points.len() - 1]);
             let name = |commit: usize| self.commits[commit].clone();
             let changed = format!("{:+.1} %", change(first.1, last.1));
-            let cells = vec![times.case.clone(), name(first.0), name(last.0), changed];
+            let cells = vec![self.label(times), name(first.0), name(last.0), changed];
             Line { cells, is_rival: false }
         };
         let header = ["case", "first commit", "latest commit", "change of its time"];
@@ -107,6 +117,7 @@ mod tests {
     fn step(base: &str, commit: &str, case: &str, ratio: f64) -> Step {
         Step {
             time: "2026-01-31T12:00:00Z".into(),
+            machine: "A processor".into(),
             base: base.into(),
             commit: commit.into(),
             case: case.into(),
@@ -136,10 +147,23 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_with_a_commit_that_has_no_time_is_refused() {
-        let steps = [step("a", "b", "insert", 1.5), step("x", "c", "insert", 1.0)];
-        let why = Speeds::of(&steps).unwrap_err();
-        assert!(why.contains("insert has no time at x"), "{why}");
+    fn comparisons_that_are_not_connected_have_lines_of_their_own() {
+        let mut steps = [
+            step("a", "b", "insert", 1.5),
+            step("x", "c", "insert", 2.0),
+            step("c", "d", "insert", 2.0),
+            step("a", "b", "insert", 3.0),
+        ];
+        let changes = |steps: &[Step]| -> Vec<f64> {
+            let series = Speeds::of(steps).unwrap().series();
+            series.iter().map(|line| line.points.last().unwrap().1).collect()
+        };
+        assert_eq!(changes(&steps), [200.0, 300.0]);
+        // Times of two machines are not multiplied.
+        steps[3].machine = "Another processor".into();
+        assert_eq!(changes(&steps), [50.0, 300.0, 200.0]);
+        let label = &Speeds::of(&steps).unwrap().series()[2].label;
+        assert_eq!(label, "insert, Another processor");
         assert!(Speeds::of(&[]).is_err());
     }
 }
