@@ -23,7 +23,7 @@ pub trait Workers: Sync {
     fn threads(&self) -> usize;
 
     /// Calls every task once, in any order, on any threads, and returns when all calls have returned. If a call panics,
-    /// the tasks that are left need not be called. Most callers use [`for_each`](<dyn Workers>::for_each) instead.
+    /// the tasks that are left need not be called. Most callers use `for_each` of `dyn Workers` instead.
     ///
     /// A thread that is free takes the next task, so the tasks need not take equally long.
     ///
