@@ -18,28 +18,26 @@ use std::path::Path;
 /// with tables of all of them.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
-    let [dir, others @ ..] = &arguments.dirs[..] else {
+    let machines = machines::load(&arguments.dirs)?;
+    let Some((dir, machine)) = arguments.dirs.first().zip(machines.first()) else {
         return Err(bad_input("a report needs the directory of a run"));
     };
-    let results = Results::load(dir)?;
-    let side_by_side = match others {
-        [] => Vec::new(),
-        _ => machines::tables(&machines::load(&arguments.dirs)?),
-    };
+    let results = &machine.results;
+    let side_by_side = if machines.len() > 1 { machines::tables(&machines) } else { Vec::new() };
     let history = arguments.history.as_deref().map(History::read).transpose()?;
     let owner = match &arguments.part {
         None => splice::MEASURE.to_owned(),
         Some(part) => format!("{}-{part}", splice::MEASURE),
     };
-    let fill = |path: &Path| fill(path, &owner, &results);
+    let fill = |path: &Path| fill(path, &owner, results);
     let spliced = arguments.splice.as_deref().map(fill).transpose()?;
     for table in &side_by_side {
         say!("{}\n", table.to_terminal())?;
     }
-    write(&results, history.as_ref(), &side_by_side, dir)?;
+    write(results, history.as_ref(), &side_by_side, dir)?;
     say!("wrote {}", dir.join(REPORT).display())?;
     if let Some(folder) = &arguments.publish {
-        publish(&results, folder)?;
+        publish(results, folder)?;
         say!("published the run in {}", folder.display())?;
     }
     let Some((path, (document, names))) = arguments.splice.as_ref().zip(spliced) else {

@@ -182,6 +182,11 @@ impl Case {
             && !self.is_of_engine()
     }
 
+    /// Whether the case is plain ([`Case::is_plain`]), and measures batches of ours.
+    pub(crate) fn is_plain_batch_of_ours(&self) -> bool {
+        self.is_plain() && !self.is_of_rival() && self.calls.api == Api::Batch
+    }
+
     /// Whether the case belongs to the engine's groups, or to those of shared filters. Only the cases of these groups
     /// have the clock [`Clock::Wall`].
     pub(crate) fn is_of_engine(&self) -> bool {

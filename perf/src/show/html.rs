@@ -111,6 +111,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::table::Line;
     use crate::measure::environment::Environment;
     use crate::model::example;
 
@@ -154,9 +155,12 @@ mod tests {
         let mut results = results();
         results.put(example("<script>", "12-bit", Some("</script><b onclick=\"x\">"), 2.0));
         results.environment.facts[0].value = "<i>".into();
-        let page = render(&results, None, &[]).unwrap();
+        let line = Line { cells: vec!["<u>".into()], is_rival: false };
+        let (title, header, rows) = ("<u>".into(), vec!["<u>, M/s".into()], vec![line]);
+        let machines = Table { name: "machines", title, header, rows, words: 1 };
+        let page = render(&results, None, &[machines]).unwrap();
         assert_eq!(page.matches("<script>").count(), 1);
-        assert!(!page.contains("<b onclick") && !page.contains("<i>"));
+        assert!(!page.contains("<b onclick") && !page.contains("<i>") && !page.contains("<u>"));
         assert_eq!(escape("a<b>&\"c\""), "a&lt;b&gt;&amp;&quot;c&quot;");
     }
 }

@@ -5,7 +5,7 @@ use crate::analyse::rival::ratio;
 use crate::base::failure::bad_input;
 use crate::base::format::{distinct, figure, short_count};
 use crate::base::table::{Line, Table};
-use crate::model::{Api, Op, Row, Workload};
+use crate::model::{Op, Row, Workload};
 use crate::store::results::Results;
 use anyhow::Result;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// The results of one machine, with a name for the columns.
 pub(crate) struct Machine {
     name: String,
-    results: Results,
+    pub(crate) results: Results,
 }
 
 /// Reads the results in each directory. A machine gets the name of its directory.
@@ -50,23 +50,16 @@ pub(crate) fn tables(machines: &[Machine]) -> Vec<Table> {
     [environments(machines)].into_iter().chain(measured).collect()
 }
 
-/// Whether the row is a batch of ours on generated keys.
-fn is_shown(row: &&Row) -> bool {
-    row.case.is_plain() && !row.case.is_of_rival() && row.case.calls.api == Api::Batch
-}
-
 fn speeds(machines: &[Machine], &(name, what, is_it): &Question) -> Table {
-    let rows = |machine: &Machine| -> Vec<Row> {
-        let shown = machine.results.rows.iter().filter(is_shown).filter(|row| is_it(row));
-        shown.cloned().collect()
-    };
-    let rows: Vec<Vec<Row>> = machines.iter().map(rows).collect();
+    let is_shown = |row: &&Row| row.case.is_plain_batch_of_ours() && is_it(row);
+    let rows = machines.iter().map(|machine| machine.results.rows.iter().filter(is_shown));
+    let rows: Vec<Vec<&Row>> = rows.map(Iterator::collect).collect();
     let key = |row: &Row| (row.case.filter.clone(), row.case.size_name(), row.case.keys);
     let line = |key_of_line: (String, String, u64)| {
         let (filter, size, keys) = key_of_line.clone();
         let mut cells = vec![filter, size, short_count(keys)];
         for (machine, rows) in machines.iter().zip(&rows) {
-            let row = rows.iter().find(|row| key(row) == key_of_line);
+            let row = rows.iter().copied().find(|row| key(row) == key_of_line);
             cells.push(row.map_or_else(String::new, |row| figure(row.mops)));
             let ratio = row.and_then(|row| ratio(row, &machine.results.rows));
             cells.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
@@ -83,7 +76,7 @@ fn speeds(machines: &[Machine], &(name, what, is_it): &Question) -> Table {
              in the same run"
         ),
         header: ["filter", "size", "keys"].map(Into::into).into_iter().chain(columns).collect(),
-        rows: distinct(rows.iter().flatten().map(key)).into_iter().map(line).collect(),
+        rows: distinct(rows.iter().flatten().copied().map(key)).into_iter().map(line).collect(),
         words: 3,
     }
 }

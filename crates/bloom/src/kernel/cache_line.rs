@@ -64,6 +64,7 @@ single_key! { CacheLineBody:
     _ => portable::contains_at::<Self>, portable::insert_at::<Self>
 }
 
+// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
 #[inline(never)]
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
@@ -78,6 +79,7 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
 }
 
 #[cfg(target_has_atomic = "64")]
+// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
 #[inline(never)]
 pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
     shared::kernels::<shared::Blocks<CacheLineBody>>(isa)

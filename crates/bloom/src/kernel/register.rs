@@ -157,6 +157,7 @@ unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool
     by_hashes!(insert_at, geometry, table, hash)
 }
 
+// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
 #[inline(never)]
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {

@@ -249,6 +249,7 @@ unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool
     insert_body(geometry, table, hash)
 }
 
+// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
 #[inline(never)]
 pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
     match isa {
@@ -274,6 +275,7 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
 }
 
 #[cfg(target_has_atomic = "64")]
+// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
 #[inline(never)]
 pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
     shared::kernels::<SharedBits>(isa)

@@ -46,6 +46,7 @@ scalar_kernels!(
 );
 
 /// The kernels for an instruction set.
+// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
 #[inline(never)]
 pub(crate) fn kernels(isa: Isa) -> Kernels {
     match isa {

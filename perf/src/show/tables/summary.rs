@@ -4,7 +4,7 @@
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, per_cent, short_count};
 use crate::base::table::{Line, Table};
-use crate::model::{Api, Op, Row, Workload};
+use crate::model::{Op, Row, Workload};
 use crate::store::results::Results;
 
 /// The two numbers of keys that the table shows.
@@ -32,9 +32,8 @@ impl Sizes {
     }
 }
 
-/// Whether the row is a batch of ours on generated keys.
 fn is_shown(row: &&Row) -> bool {
-    row.case.is_plain() && !row.case.is_of_rival() && row.case.calls.api == Api::Batch
+    row.case.is_plain_batch_of_ours()
 }
 
 fn is_lookup(row: &&&Row) -> bool {
