@@ -304,6 +304,38 @@ fn rounds_disturbed_by_other_programs_are_no_regression() {
 }
 
 #[test]
+fn rivals_that_moved_with_the_program_are_no_controls() {
+    // In the new program, the first `moved` rivals of the group are faster by a third in every run.
+    let compare = |moved: usize, effect: f64, attempts: usize| {
+        let folders = Folders::with(|_| ());
+        for (name, effect, rival) in [("old", 1.0, 1.0), ("new", effect, 1.0 / 1.5)] {
+            let mut run = Run::new();
+            run.scale_time(0, effect);
+            let of_rivals = run.results["rows"].as_array().unwrap().iter().enumerate();
+            let of_rivals =
+                of_rivals.filter(|(_, row)| row["op"] == "contains" && !row["rival"].is_null());
+            let indices: Vec<usize> = of_rivals.map(|(index, _)| index).take(moved).collect();
+            for index in indices {
+                run.scale_time(index, rival);
+            }
+            run.interleave("contains", |_, _| 1.0);
+            run.save(&folders.path(name));
+        }
+        let (old, new) = (vec!["old"; attempts], vec!["new"; attempts]);
+        outcome(&folders.compare(&[&["--old"], &old[..], &["--new"], &new[..]].concat()))
+    };
+    for moved in [2, 5] {
+        assert_eq!(compare(moved, 1.0, 3), (0, String::new()));
+        let (code, said) = compare(moved, 1.15, 3);
+        assert!(code == 3 && said.contains("1 slower, 0 faster, 0 unsettled"), "{said}");
+        assert!(said.contains("+15.0 % ┆        +15.0 %"), "{said}");
+    }
+    // Two attempts are too few to tell a rival that moved from a machine that changed.
+    let (code, said) = compare(5, 1.0, 2);
+    assert!(code == 3 && said.contains("+50.0 %"), "{said}");
+}
+
+#[test]
 fn a_machine_that_is_slower_as_a_whole_is_no_regression() {
     let slower_by = |factor_of_ours: f64| {
         Folders::with(move |new| {

@@ -28,6 +28,7 @@ use answers::Change;
 use anyhow::Result;
 use drift::Drift;
 use interleaved::Interleaved;
+use runs::Matched;
 use serde::Serialize;
 use speed::{Speed, Verdict};
 
@@ -127,33 +128,35 @@ impl Comparison {
                 drift: Drift::of(pairs_of(index)),
             })
             .collect();
+        // A rival is not compared with the rivals of its group, since it is one of them.
+        let speed_of_rival =
+            |case: &Matched<'_>| speed_of(case, attempts, &compared, None, min_effect);
+        let controls: Vec<&Matched<'_>> = matched
+            .iter()
+            .filter(|case| case.is_of_rival() && speed_of_rival(case).is_of_control())
+            .collect();
         let interleaved: Vec<Interleaved<'_>> = attempts
             .iter()
             .enumerate()
-            .map(|(index, attempt)| Interleaved::of(attempt, pairs_of(index)))
+            .map(|(index, attempt)| {
+                Interleaved::of(attempt, controls.iter().map(|case| case.pairs[index]))
+            })
             .collect();
-        let cases = matched.iter().map(|matched| {
-            let row = matched.pairs[0].new;
-            let name = row.name();
-            let measures =
-                attempts.iter().zip(&matched.pairs).zip(compared.iter().zip(&interleaved));
-            let speed = measures.map(|((attempt, pair), (compared, interleaved))| {
-                let [old, new] =
-                    [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
-                // A rival is not compared with the rivals of its group, since it is one of them.
-                let rivals =
-                    if row.case.rival.is_none() { interleaved.rivals_of(&name) } else { None };
-                speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
-            });
-            let speed = Speed::of(speed.collect(), min_effect);
+        let cases = matched.iter().map(|case| {
+            let row = case.pairs[0].new;
+            let speed = if case.is_of_rival() {
+                speed_of_rival(case)
+            } else {
+                speed_of(case, attempts, &compared, Some(&interleaved), min_effect)
+            };
             Case {
-                name,
+                name: row.name(),
                 filter: row.case.filter.clone(),
                 isa: row.isa.clone(),
                 threads: row.case.threads,
                 rival: row.case.rival.clone(),
                 speed,
-                changes: answers::changes(&matched.pairs),
+                changes: answers::changes(&case.pairs),
             }
         });
         let cases = cases.collect();
@@ -191,4 +194,22 @@ impl Comparison {
             && !self.cases.iter().any(Case::is_notable)
             && self.attempts.iter().all(|attempt| !attempt.drift.is_established())
     }
+}
+
+/// The speed of a case in all attempts. `interleaved` has the rivals of each attempt by which the case is adjusted.
+fn speed_of(
+    case: &Matched<'_>,
+    attempts: &[Attempt],
+    compared: &[Compared],
+    interleaved: Option<&[Interleaved<'_>]>,
+    min_effect: f64,
+) -> Speed {
+    let name = case.pairs[0].new.name();
+    let measures = attempts.iter().zip(compared).zip(&case.pairs).enumerate();
+    let measures = measures.map(|(index, ((attempt, compared), pair))| {
+        let [old, new] = [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
+        let rivals = interleaved.and_then(|it| it[index].rivals_of(&name));
+        speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
+    });
+    Speed::of(measures.collect(), min_effect)
 }

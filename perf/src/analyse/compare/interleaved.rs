@@ -8,6 +8,10 @@
 //! rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the rivals is
 //! divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as slower or
 //! faster. With one drift for whole runs, 256 cases were.
+//!
+//! The rivals in two programs have the same source, but their machine code can lie at other addresses, and then a rival
+//! is slower or faster in every run of one program. Such a rival does not measure the machine, so it is left out
+//! ([`Speed::is_of_control`](super::speed::Speed::is_of_control)).
 
 use super::alike::{Alike, Control};
 use super::runs::{Attempt, Pair};
@@ -43,12 +47,12 @@ pub(crate) enum Source {
 type GroupIndices = (usize, usize);
 
 impl<'a> Interleaved<'a> {
-    /// Finds the rivals of each group, among the cases that both runs have.
-    pub(super) fn of(attempt: &'a Attempt, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
+    /// Finds the rivals of each group among the given cases of rivals.
+    pub(super) fn of(attempt: &'a Attempt, rivals: impl Iterator<Item = Pair<'a>>) -> Self {
         let [old, new] = [&attempt.old, &attempt.new].map(|run| &run.results.samples);
         let groups_by_name = [old, new].map(groups_by_name);
         let mut controls: HashMap<GroupIndices, Vec<Control<'a>>> = HashMap::new();
-        for pair in pairs.filter(|pair| pair.old.case.is_of_rival()) {
+        for pair in rivals {
             let name = pair.old.name();
             let control = Control { old: old.of(&name), new: new.of(&name) };
             if let Some(group) =

@@ -45,6 +45,12 @@ const CONDITIONS: [&str; 8] =
 /// explain a difference in speed.
 const CIRCUMSTANCES: [&str; 2] = ["rustc", "kernel"];
 
+impl Matched<'_> {
+    pub(super) fn is_of_rival(&self) -> bool {
+        self.pairs.iter().all(|pair| pair.old.case.is_of_rival())
+    }
+}
+
 impl Run {
     fn load(directory: &Path) -> Result<Self> {
         let results = Results::load(directory)?;

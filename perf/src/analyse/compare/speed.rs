@@ -75,6 +75,10 @@ impl Measure {
     }
 }
 
+/// With fewer attempts, no rival is left out as a control: on a shared machine, the rivals of one group have taken 0.7
+/// times as long in the second of two runs of the same program.
+const FEWEST_TO_REJECT_A_CONTROL: usize = 3;
+
 impl Speed {
     /// Combines all attempts. Effects below the share `min_effect` do not count.
     pub(super) fn of(attempts: Vec<Measure>, min_effect: f64) -> Self {
@@ -83,6 +87,14 @@ impl Speed {
         let (ratio, relative) = (median_of(|it| it.ratio), median_of(|it| it.relative));
         let verdict = verdict(&attempts, relative, min_effect);
         Self { attempts, ratio, relative, verdict }
+    }
+
+    /// Whether a rival with this speed measures the drift of the machine. It does not if it counts as slower or faster
+    /// in three attempts or more: the old and the new program run in alternation, so a change that every attempt shows
+    /// is a difference between the programs.
+    pub(super) fn is_of_control(&self) -> bool {
+        let is_moved = matches!(self.verdict, Verdict::Slower | Verdict::Faster);
+        !(is_moved && self.attempts.len() >= FEWEST_TO_REJECT_A_CONTROL)
     }
 
     /// The smallest interval that contains the intervals of all attempts.
