@@ -3,10 +3,12 @@
 //! system does not report it.
 
 use crate::base::format::human_bytes;
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
+use std::time::SystemTime;
 use trommel::Isa;
 
 /// The machine and the build, as they were during a run.
@@ -73,6 +75,7 @@ impl Environment {
             .or_else(|| from_cpu("CPU part").map(|part| format!("part {part}")));
         let flags = from_cpu("flags").or_else(|| from_cpu("Features"));
         let facts = [
+            ("measured on", Some(today())),
             ("cpu", model),
             ("cores", std::thread::available_parallelism().ok().map(|n| n.to_string())),
             ("caches of a core", describe_caches(read_caches())),
@@ -124,6 +127,11 @@ impl Environment {
     pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
         IDENTITY.into_iter().filter(|name| self.get(name) != other.get(name)).collect()
     }
+}
+
+/// The date, in Coordinated Universal Time.
+fn today() -> String {
+    DateTime::<Utc>::from(SystemTime::now()).format("%Y-%m-%d").to_string()
 }
 
 fn sys_file(path: &str) -> Option<String> {

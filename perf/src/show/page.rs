@@ -11,7 +11,14 @@ pub(crate) fn render(results: &Results, pictures: &[Picture]) -> String {
     page.push_str(
         "`trommel-perf report --publish` wrote this page, from the run whose data is in the files beside it: \
          [results.csv](results.csv), with a row for each case, [results.json](results.json), and \
-         [env.json](env.json). [perf/README.md](../../perf/README.md) explains the columns.\n",
+         [env.json](env.json).\n\n\
+         In the tables, a figure such as `175 ±2 %` is the median of repetitions, with their median absolute deviation \
+         in per cent of it: half of the repetitions are within 2 %. *× rival* is our speed divided by that of the crate \
+         that is measured in interleaved rounds with it. *Of roofline* is the number of cache lines read per second, \
+         divided by the number of random cache lines that one core reads per second in as much memory. The width `r8` \
+         means slots with remainders of 8 bits, and `f8` slots with fingerprints of 8 bits. `trommel-textbook` is a \
+         quotient filter written to be read, not to be fast. \
+         [perf/README.md](../../perf/README.md) explains the other columns.\n",
     );
     let tables = tables::all(results);
     let (environment, others): (Vec<_>, Vec<_>) =

@@ -12,6 +12,7 @@ pub(crate) use misses::{Misses, misses};
 pub(crate) use rates::{RATES_AT_LOAD, rate_curves, rate_points};
 
 use crate::base::format::{human_bytes, short_count};
+use crate::base::stats::median;
 use crate::measure::environment::Caches;
 use crate::measure::roofline::Access;
 use crate::model::{Api, Op, Row, Workload};
@@ -20,6 +21,7 @@ use crate::store::results::Results;
 use anyhow::Result;
 use axis::{Scale, plain};
 use draw::{Frame, Side};
+use std::collections::BTreeMap;
 
 /// Width and height, in pixels: first of a picture that stands alone, then of a plot in the page. A plot in the page
 /// has its title and legend outside, and is small so that its text can be read on a phone.
@@ -63,15 +65,6 @@ impl Series {
     ) -> Self {
         let look = Look::ours(color);
         Self { label, look: if is_rival { look.compared() } else { look }, points }
-    }
-
-    /// Returns the part of this series near the `x` of other series, so that it hardly widens their plot.
-    pub(crate) fn around(self, series: &[Self]) -> Self {
-        let all = || series.iter().flat_map(|line| line.points.iter().map(|point| point.0));
-        let least = all().fold(f64::INFINITY, f64::min) / 2.0;
-        let most = all().fold(0.0, f64::max) * 2.0;
-        let is_near = |point: &(f64, f64)| (least..=most).contains(&point.0);
-        Self { points: self.points.into_iter().filter(is_near).collect(), ..self }
     }
 }
 
@@ -150,17 +143,30 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     series
 }
 
-/// Returns the roofline for the legend and the plots of throughput: the number of random cache lines that one core
-/// reads per second in the fastest way, over the bytes of the array.
-pub(crate) fn limit(results: &Results) -> Series {
-    let best =
-        |speeds: [(Access, f64); 4]| speeds.into_iter().map(|(_, speed)| speed).fold(0.0, f64::max);
-    let points = &results.roofline;
+/// The roofline in the legend and the plots of throughput, without points.
+pub(crate) fn roofline_line() -> Series {
     Series {
-        label: "limit: cache lines read".into(),
-        look: Look::limit(),
-        points: points.iter().map(|point| (point.bytes as f64, best(point.by_access()))).collect(),
+        label: "roofline: random cache lines".into(),
+        look: Look::roofline(),
+        points: Vec::new(),
     }
+}
+
+/// Returns the roofline of those rows of ours for which `is_wanted` is true: the random cache lines that one core read
+/// per second, in as much memory as a filter has and interleaved with it, over the bytes of the filter. The rows with one
+/// number of keys have one point, at the medians of both. The column "of roofline" has the same figures as divisors.
+pub(crate) fn roofline_of(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Series {
+    let mut by_keys: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
+    for row in results.rows.iter().filter(|row| !row.case.is_of_rival() && is_wanted(row)) {
+        if let Some(mops) = row.roofline_mops {
+            by_keys.entry(row.case.keys).or_default().push((row.bytes as f64, mops));
+        }
+    }
+    let points = by_keys.into_values().map(|points| {
+        let (bytes, mops): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+        (median(&bytes), median(&mops))
+    });
+    Series { points: points.collect(), ..roofline_line() }
 }
 
 /// Plots throughput over the bytes of a filter, on two logarithmic axes, with marks at the sizes of the caches.
@@ -379,6 +385,24 @@ mod tests {
             });
         }
         results
+    }
+
+    #[test]
+    fn the_roofline_has_a_point_per_number_of_keys_and_no_rivals() {
+        let mut results = Results::new(Environment::observe(None));
+        let mut put = |kind: &str, rival, keys, bytes, mops| {
+            let row = example(kind, "12-bit", rival, 2.0).with(|case| case.keys = keys);
+            results.put(Row { bytes, roofline_mops: mops, ..row });
+        };
+        put("bloom", None, 2000, 3000, Some(400.0));
+        put("bloom", None, 1000, 1500, Some(900.0));
+        put("register-bloom", None, 1000, 1600, Some(1000.0));
+        put("split-block-bloom", None, 1000, 1700, Some(1300.0));
+        put("cache-line-bloom", None, 1000, 9000, None);
+        put("bloom", Some("fastbloom"), 1000, 1, Some(1.0));
+        let roofline = roofline_of(&results, |_| true);
+        assert_eq!(roofline.points, [(1600.0, 1000.0), (3000.0, 400.0)]);
+        assert_eq!(roofline_of(&results, |row| row.case.keys > 2000).points, []);
     }
 
     #[test]

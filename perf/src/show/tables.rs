@@ -160,7 +160,7 @@ fn throughput(
         header.extend([
             format!("{} keys, M/s", short_count(*count)),
             "× rival".into(),
-            "of limit".into(),
+            "of roofline".into(),
         ]);
     }
     let lines = keys.into_iter().map(|key| {

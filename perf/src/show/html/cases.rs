@@ -28,7 +28,7 @@ const COLUMNS: [Column; 18] = [
     ("95 % from, ns", true, |row, _| known(row.ci_low, figure)),
     ("to, ns", true, |row, _| known(row.ci_high, figure)),
     ("× rival", true, |row, rows| known(ratio(row, rows), |ratio| format!("{ratio:.2}"))),
-    ("of limit", true, |row, _| known(row.roofline_fraction, |share| format!("{share:.2}"))),
+    ("of roofline", true, |row, _| known(row.roofline_fraction, |share| format!("{share:.2}"))),
     ("bits/key", true, |row, _| format!("{:.2}", row.bits_per_key)),
     ("FPR expected", true, |row, _| known(row.fpr_expected, per_cent)),
     ("measured", true, |row, _| known(row.fpr_measured, per_cent)),

@@ -78,26 +78,25 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
         ("Inserts", |row| row.case.is_plain() && row.case.op == Op::Insert && is_preferred(row)),
         ("Builds", |row| row.case.is_plain() && row.case.op == Op::Build),
     ];
-    let limit = plots::limit(results);
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
-        "The heavy line is the machine's limit: the random 64-byte cache lines that one core reads per second in as \
-         much memory. A filter in memory that reads one cache line per lookup cannot exceed the limit. In the \
-         first two cache levels, the limit is the speed of scalar loads, which kernels that gather several keys per \
-         vector can exceed. Dotted lines: sizes of the caches.",
+        "The heavy line is the roofline: the random 64-byte cache lines that one core read per second in as much \
+         memory, interleaved with the filters. A filter in memory that reads one cache line per lookup cannot exceed \
+         it. In the first two cache levels, it is the speed of scalar loads, which kernels that gather several keys \
+         per vector can exceed. Dotted lines: sizes of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
         return Ok(None);
     }
-    legend(&mut section.html, std::iter::once(&limit).chain(&all))?;
+    legend(&mut section.html, std::iter::once(&plots::roofline_line()).chain(&all))?;
     section.html.push_str("<div class=\"plots\">");
     for (title, wanted) in plots {
         let mut series = plots::throughput_series(results, wanted);
         if series.is_empty() {
             continue;
         }
-        series.insert(0, limit.clone().around(&series));
+        series.insert(0, plots::roofline_of(results, wanted));
         figure(
             &mut section.html,
             title,

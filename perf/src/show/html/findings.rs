@@ -18,7 +18,7 @@ const REGIMES: [(&str, &str); 4] = [
 ];
 
 /// A lookup counts as bound by memory if it reaches at least this share of the roofline.
-const NEAR_LIMIT: f64 = 0.8;
+const NEAR_ROOFLINE: f64 = 0.8;
 
 /// The section of findings. If there are none, the section has a sentence that says so.
 pub(super) fn section(results: &Results) -> String {
@@ -42,7 +42,7 @@ fn all(results: &Results) -> Vec<String> {
     let mut findings: Vec<String> =
         REGIMES.iter().filter_map(|(regime, location)| rows.fastest_in(regime, location)).collect();
     findings.extend(rows.over_rivals());
-    findings.extend(rows.near_the_limit());
+    findings.extend(rows.near_the_roofline());
     findings.extend(rows.by_load());
     findings.extend(rows.by_threads(results));
     findings
@@ -142,7 +142,7 @@ impl<'a> Rows<'a> {
 
     /// Counts the cases of lookups in filters larger than the L2 cache that read cache lines almost as fast as one core
     /// can.
-    fn near_the_limit(&self) -> Option<String> {
+    fn near_the_roofline(&self) -> Option<String> {
         let beyond: Vec<IndexedRow<'_>> = self
             .lookups()
             .filter(|(_, row)| matches!(row.regime.as_deref(), Some("LLC" | "DRAM")))
@@ -150,22 +150,22 @@ impl<'a> Rows<'a> {
             .collect();
         let share = |row: &Row| row.roofline_fraction.unwrap_or(0.0);
         let mut near: Vec<IndexedRow<'_>> =
-            beyond.iter().filter(|(_, row)| share(row) >= NEAR_LIMIT).copied().collect();
+            beyond.iter().filter(|(_, row)| share(row) >= NEAR_ROOFLINE).copied().collect();
         near.sort_by(|a, b| share(b.1).total_cmp(&share(a.1)));
         let all = beyond.len();
         if all == 0 {
             return None;
         }
-        let of_limit = NEAR_LIMIT * 100.0;
+        let of_roofline = NEAR_ROOFLINE * 100.0;
         let Some((index, row)) = near.first() else {
             return Some(format!(
                 "Memory is not the limit: none of {all} cases of batched lookups in filters larger than the \
-                 second-level cache reads {of_limit:.0} % of the cache lines that one core can read."
+                 second-level cache reads {of_roofline:.0} % of the cache lines that one core can read."
             ));
         };
         Some(format!(
             "Memory is the limit of {} of {all} cases of batched lookups in filters larger than the second-level \
-             cache: these read {of_limit:.0} % or more of the cache lines that one core can read. The highest \
+             cache: these read {of_roofline:.0} % or more of the cache lines that one core can read. The highest \
              share is that of {}: {}.",
             near.len(),
             escape(&row.name()),

@@ -31,7 +31,7 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
          cache are timed by the wall clock, without the part of the time in which the thread did not run. On other \
          systems, all times are wall-clock times. Every time is a \
          median of short repetitions, in which our filters, the rivals and random cache-line reads were interleaved; \
-         &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of limit&rdquo; is \
+         &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of roofline&rdquo; is \
          the number of cache lines read per second, divided by the number of random cache lines that one core reads per \
          second in as much memory. This ratio can exceed 1 on several threads, and for filters that fit into the \
          second-level cache, whose speed is limited by computation and not by memory.</p>",

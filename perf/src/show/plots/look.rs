@@ -117,7 +117,7 @@ impl Look {
     }
 
     /// Returns the look of the roofline: a heavy line without markers.
-    pub(crate) fn limit() -> Self {
+    pub(crate) fn roofline() -> Self {
         let (color, stroke) = (INK, Stroke::Solid(3));
         Self { color, marker: Marker::None, is_hollow: false, stroke }
     }

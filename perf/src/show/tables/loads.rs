@@ -19,21 +19,21 @@ struct Column {
     /// is shown in only one of the columns.
     is_strict: bool,
     /// Whether a column with the fraction of the roofline follows.
-    has_limit: bool,
+    has_roofline: bool,
 }
 
 impl Column {
     const fn lookup(title: &'static str, workload: Workload, api: Api) -> Self {
         let workload = Some(workload);
-        Self { title, op: Op::Contains, workload, api, is_strict: false, has_limit: true }
+        Self { title, op: Op::Contains, workload, api, is_strict: false, has_roofline: true }
     }
 
     const fn change(title: &'static str, op: Op, api: Api) -> Self {
-        Self { title, op, workload: None, api, is_strict: true, has_limit: false }
+        Self { title, op, workload: None, api, is_strict: true, has_roofline: false }
     }
 
     const fn bulk(title: &'static str, op: Op) -> Self {
-        Self { title, op, workload: None, api: Api::Batch, is_strict: false, has_limit: false }
+        Self { title, op, workload: None, api: Api::Batch, is_strict: false, has_roofline: false }
     }
 
     fn holds(&self, row: &Row) -> bool {
@@ -145,8 +145,8 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
     let mut header: Vec<String> = HEAD.map(Into::into).into();
     for column in columns {
         header.extend([format!("{}, M/s", column.title), "× rival".into()]);
-        if column.has_limit {
-            header.push("of limit".into());
+        if column.has_roofline {
+            header.push("of roofline".into());
         }
     }
     let heads = distinct(rows.iter().map(|(filling, row)| (*filling, head_of(filling, row))));
@@ -166,7 +166,7 @@ fn throughput(results: &Results, name: &'static str, title: &str, columns: &[Col
             }));
             let ratio = row.and_then(|row| ratio(row, &results.rows));
             cells.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
-            if column.has_limit {
+            if column.has_roofline {
                 let share = row.and_then(|row| row.roofline_fraction);
                 cells.push(share.map_or_else(String::new, |share| format!("{share:.2}")));
             }

@@ -151,7 +151,7 @@ fn by_level(
     let mut header: Vec<String> = ["filter", "size", "probes"].map(Into::into).into();
     for (level, keys) in &levels {
         let name = format!("{level}, {} keys, M/s", short_count(*keys));
-        header.extend([name, "× rival".into(), "of limit".into()]);
+        header.extend([name, "× rival".into(), "of roofline".into()]);
     }
     Table { name, title: title.into(), header, rows: lines.collect(), words: 3 }
 }

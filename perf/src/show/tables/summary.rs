@@ -120,7 +120,7 @@ pub(crate) fn headline(results: &Results) -> Option<String> {
             rival.case.subject()
         )
     });
-    let of_limit = row.roofline_fraction.map(|share| {
+    let of_roofline = row.roofline_fraction.map(|share| {
         format!(
             ", reading {share:.1} times as many cache lines per second as random reads do at this size"
         )
@@ -131,7 +131,7 @@ pub(crate) fn headline(results: &Results) -> Option<String> {
         short_count(row.case.keys),
         figure(row.mops),
         of_rival.unwrap_or_default(),
-        of_limit.unwrap_or_default()
+        of_roofline.unwrap_or_default()
     ))
 }
 
