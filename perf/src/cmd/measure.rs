@@ -26,6 +26,7 @@ use crate::show::tables;
 use crate::store::lock::lock;
 use crate::store::results::{Input, Results};
 use anyhow::Result;
+use rayon::ThreadPoolBuilder;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -82,6 +83,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     // Threads are started, and cores listed, before this thread is pinned: new threads inherit the pinning, and a
     // pinned thread can list only its own core.
     let thread_sets = thread_sets_of(&selection, cost)?;
+    // Without these threads, filling takes longer.
+    let fillers = ThreadPoolBuilder::new().build().ok();
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
@@ -102,7 +105,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Some(arguments.out.clone()),
         counters,
     );
-    let mut session = session.with_headline(tables::headline);
+    let mut session = session.with_headline(tables::headline).with_fillers(fillers);
     if let Some((keys, probes)) = own_input {
         session.input(FILE, OF_FILES, &keys, &probes)?;
     } else {

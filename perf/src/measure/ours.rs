@@ -114,7 +114,7 @@ fn set_width(spec: &mut Spec, family: Family, bits: u32) {
 /// The number of keys that lookups hash at a time, so that the hashes stay in the L1 or L2 cache until they are used.
 const HASHED_AT_A_TIME: usize = 8192;
 
-impl<F: Filter + Insert + Clone + Debug + 'static> Subject for Ours<F> {
+impl<F: Filter + Insert + Clone + Debug + Send + 'static> Subject for Ours<F> {
     fn memory_bytes(&self) -> usize {
         self.filter.memory_bytes()
     }

@@ -324,7 +324,7 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
 }
 
 /// The fewest and the most keys of the large filters of a quick run. Filling the filters with the most keys takes 44 s
-/// on a Zen 3 core. On a machine with a last-level cache of more than 22.5 MB, these filters are less than twice as
+/// of a Zen 3 core. On a machine with a last-level cache of more than 22.5 MB, these filters are less than twice as
 /// large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 

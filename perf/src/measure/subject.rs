@@ -7,7 +7,7 @@ use std::fmt;
 use trommel::{Bitmap, Isa, KeyHash};
 
 /// A filter under measurement.
-pub(crate) trait Subject: fmt::Debug {
+pub(crate) trait Subject: fmt::Debug + Send {
     /// Bytes of the filter's table.
     fn memory_bytes(&self) -> usize;
 

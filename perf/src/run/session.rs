@@ -28,6 +28,8 @@ use crate::run::engine::peak_during;
 use crate::run::progress::Progress;
 use crate::store::results::{Input, Results};
 use anyhow::{Context as _, Result};
+use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trommel::{Bitmap, Isa, KeyHash};
@@ -48,6 +50,8 @@ pub(crate) struct Session {
     ledger: Option<Ledger>,
     /// Returns the line that is printed once, after the first group for which there is a line.
     headline: Option<Headline>,
+    /// Threads that fill large filters; `None` if the session fills all on its own thread.
+    fillers: Option<ThreadPool>,
 }
 
 /// Describes the first rows of a run in one line; `None` if there is nothing to describe yet.
@@ -87,12 +91,18 @@ impl Session {
             meter: Meter::new(counters),
             ledger: None,
             headline: None,
+            fillers: None,
         }
     }
 
     /// Sets the function that returns the headline of the run.
     pub(crate) fn with_headline(self, headline: Headline) -> Self {
         Self { headline: Some(headline), ..self }
+    }
+
+    /// Sets the threads that fill large filters.
+    pub(crate) fn with_fillers(self, fillers: Option<ThreadPool>) -> Self {
+        Self { fillers, ..self }
     }
 
     /// Creates a run that does not time cases, but runs each once in sections that are marked for Callgrind.
@@ -200,10 +210,7 @@ impl Session {
             .collect();
         self.progress.say(format!("filling filters of {keys:e} keys"));
         let absent = as_hashes(&stream.absent(self.effort.absent));
-        let built = needed
-            .iter()
-            .map(|spec| self.fill(spec, stream, keys, &absent))
-            .collect::<Result<Vec<_>>>()?;
+        let built = self.fill_all(&needed, stream, keys, &absent)?;
         drop(absent);
         self.progress.step_done();
         let arena = Arena::new(largest(&built))?;
@@ -227,16 +234,35 @@ impl Session {
         Ok(())
     }
 
+    /// Fills filters: large ones on several threads, each filter on one of them.
+    fn fill_all(
+        &self,
+        specs: &[SubjectSpec],
+        stream: KeyStream,
+        keys: usize,
+        absent: &[KeyHash],
+    ) -> Result<Vec<Built>> {
+        let isa = self.isa;
+        let fill = |spec: &SubjectSpec| Self::fill(spec, isa, stream, keys, absent);
+        // Huge pages can only be refused to all threads at once.
+        let has_small_pages = specs.iter().any(|spec| spec.form == Form::SmallPages);
+        let fillers = self.fillers.as_ref().filter(|_| keys >= LARGE && !has_small_pages);
+        match fillers {
+            Some(fillers) => fillers.install(|| specs.par_iter().map(fill).collect()),
+            None => specs.iter().map(fill).collect(),
+        }
+    }
+
     /// Creates and fills a filter, and measures its false-positive rate.
     fn fill(
-        &self,
         spec: &SubjectSpec,
+        isa: Option<Isa>,
         stream: KeyStream,
         keys: usize,
         absent: &[KeyHash],
     ) -> Result<Built> {
         let _small = (spec.form == Form::SmallPages).then(SmallPages::begin);
-        let mut subject = create(spec, keys, self.isa)?;
+        let mut subject = create(spec, keys, isa)?;
         let mut start = 0;
         while start < keys {
             let count = (keys - start).min(FILLED_AT_A_TIME);
@@ -545,6 +571,9 @@ pub(crate) const fn steps_of(groups: usize) -> usize {
     const FILLING: usize = 1;
     if groups == 0 { 0 } else { FILLING + groups }
 }
+
+/// Filters of this number of keys and more are filled on several threads. Smaller ones take a second or two.
+const LARGE: usize = 10_000_000;
 
 /// The number of keys that one call inserts while a filter is filled. This bounds the memory for hashes.
 const FILLED_AT_A_TIME: usize = 1 << 22;

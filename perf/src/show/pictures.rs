@@ -1,5 +1,6 @@
 //! The plots of a published run, as separate files: few lines each, with a title and a legend.
 
+use crate::base::format::short_count;
 use crate::model::{Api, Filling, Op, Row, Sizing, Workload, short_slots};
 use crate::show::plots::Series;
 use crate::show::tables::label;
@@ -107,33 +108,42 @@ fn by_load(results: &Results, (file, title, is_wanted): Task) -> Result<Option<P
         return Ok(None);
     }
     // All slots have the width that the title names, so the labels need not repeat it.
-    let series: Vec<Series> = series.into_iter().map(without_width).collect();
+    let series: Vec<Series> = series.into_iter().map(of_subject).collect();
     let title = format!("{title}, {} slots of {SLOT_BITS} bits", short_slots(slots));
     let svg = plots::by_load(Some(&title), &series)?;
     Ok(Some(Picture { file, title, svg }))
 }
 
-fn without_width(series: Series) -> Series {
+/// Returns the series with the name of its subject alone as the label.
+fn of_subject(series: Series) -> Series {
     let label = series.label.rsplit_once(' ').map_or(&*series.label, |(subject, _)| subject).into();
     Series { label, ..series }
 }
 
 fn rates(results: &Results) -> Result<Option<Picture>> {
     let title = "False-positive rates: counted (marks) and by the equations (lines)";
-    let points: Vec<Series> =
-        plots::rate_points(results).into_iter().filter(|line| !line.look.is_rival()).collect();
-    if points.is_empty() {
+    // All sizes of a kind have one mark and one line in the legend.
+    let mut kinds: Vec<Series> = Vec::new();
+    for line in plots::rate_points(results).into_iter().filter(|line| !line.look.is_rival()) {
+        let line = of_subject(line);
+        match kinds.iter_mut().find(|kind| kind.label == line.label) {
+            Some(kind) => kind.points.extend(line.points),
+            None => kinds.push(line),
+        }
+    }
+    if kinds.is_empty() {
         return Ok(None);
     }
     let mut series = plots::rate_curves(results);
-    series.extend(points);
+    series.extend(kinds);
     let svg = plots::rates(Some(title), &series)?;
     Ok(Some(Picture { file: "rates.svg", title: title.into(), svg }))
 }
 
 fn misses(results: &Results) -> Result<Option<Picture>> {
     let Some(misses) = plots::misses(results, Workload::Miss) else { return Ok(None) };
-    let title = format!("Misses per lookup of absent keys ({})", misses.source);
+    let keys = short_count(misses.keys);
+    let title = format!("Misses per lookup of absent keys, {keys} keys ({})", misses.source);
     let svg = plots::by_name(Some(&title), "misses per lookup", &misses.names, &misses.series)?;
     Ok(Some(Picture { file: "misses.svg", title, svg }))
 }

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 /// Width and height, in pixels: first of a picture that stands alone, then of a plot in the page. A plot in the page
 /// has its title and legend outside, and is small so that its text can be read on a phone.
-const ALONE: (u32, u32) = (640, 400);
+const ALONE: (u32, u32) = (520, 360);
 const IN_PAGE: (u32, u32) = (440, 300);
 /// Width, in pixels, of the labels of the y axis: first of labels that are figures, then of labels that are names.
 const FIGURES: u32 = 64;
@@ -120,23 +120,26 @@ pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
 
 fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    let mut sizes: Vec<(&str, usize)> = Vec::new();
-    let mut rivals = 0;
+    // Each kind of ours and each rival, and the number of its sizes before the present row.
+    let (mut kinds, mut rivals): (Vec<(&str, usize)>, Vec<(&str, usize)>) = Default::default();
     for row in rows {
         let label = label(row);
         if series.iter().any(|line| line.label == label) {
             continue;
         }
+        let subjects = if row.case.is_of_rival() { &mut rivals } else { &mut kinds };
+        let subject = row.case.subject();
+        let index = subjects.iter().position(|(known, _)| *known == subject);
+        let index = index.unwrap_or_else(|| {
+            subjects.push((subject, 0));
+            subjects.len() - 1
+        });
+        let size = subjects[index].1;
+        subjects[index].1 += 1;
         let look = if row.case.is_of_rival() {
-            rivals += 1;
-            Look::rival(rivals - 1)
+            Look::rival(index, size)
         } else {
-            match sizes.iter_mut().find(|(kind, _)| *kind == row.case.filter) {
-                Some((_, count)) => *count += 1,
-                None => sizes.push((&row.case.filter, 0)),
-            }
-            let of_kind = sizes.iter().find(|(kind, _)| *kind == row.case.filter);
-            Look::of_kind(&row.case.filter, of_kind.map_or(0, |(_, count)| *count))
+            Look::of_kind(subject, size)
         };
         series.push(Series { label, look, points: Vec::new() });
     }
@@ -145,11 +148,7 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
 
 /// The roofline in the legend and the plots of throughput, without points.
 pub(crate) fn roofline_line() -> Series {
-    Series {
-        label: "roofline: random cache lines".into(),
-        look: Look::roofline(),
-        points: Vec::new(),
-    }
+    Series { label: "roofline: cache lines".into(), look: Look::roofline(), points: Vec::new() }
 }
 
 /// Returns the roofline of those rows of ours for which `is_wanted` is true: the random cache lines that one core read
@@ -175,7 +174,7 @@ pub(crate) fn throughput(
     caches: &Caches,
     series: &[Series],
 ) -> Result<String> {
-    by_bytes(title, "bytes of the filter", "M ops/s", caches, series)
+    by_bytes(title, "bytes of the filter", "million keys per second", caches, series)
 }
 
 fn by_bytes(
@@ -223,7 +222,7 @@ pub(crate) fn by_threads(title: Option<&str>, series: &[Series]) -> Result<Strin
         size: size(title),
         title,
         x: Side { title: "threads", scale: Scale::Powers(2.0), label: &threads },
-        y: Side { title: "M ops/s", scale: DECADES, label: &plain },
+        y: Side { title: "million keys per second", scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
         font_size: font_size(title),
@@ -238,7 +237,7 @@ pub(crate) fn by_load(title: Option<&str>, series: &[Series]) -> Result<String> 
         size: size(title),
         title,
         x: Side { title: "slots in use", scale: Scale::Linear, label: &load },
-        y: Side { title: "M ops/s", scale: DECADES, label: &plain },
+        y: Side { title: "million keys per second", scale: DECADES, label: &plain },
         marks: Vec::new(),
         y_labels: FIGURES,
         font_size: font_size(title),
@@ -326,7 +325,7 @@ fn access_ways(results: &Results) -> Vec<Series> {
     };
     let line = |(way, access): (usize, Access)| Series {
         label: access.to_string(),
-        look: Look::rival(way).without_points(way),
+        look: Look::rival(way, 0).without_points(way),
         points: speed(way).collect(),
     };
     Access::ALL.into_iter().enumerate().map(line).collect()

@@ -23,7 +23,7 @@ pub(crate) trait Slotted: Sized {
 
 impl<F> Slotted for F
 where
-    F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + 'static,
+    F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + Send + 'static,
 {
     fn as_set(filter: &Ours<Self>) -> Option<&dyn FingerprintSet> {
         Some(filter)
@@ -115,7 +115,7 @@ impl<F: Filter> Ours<F> {
 
 impl<F> Slots for Ours<F>
 where
-    F: Slotted + Filter + Insert + Remove + Clone + Debug + 'static,
+    F: Slotted + Filter + Insert + Remove + Clone + Debug + Send + 'static,
 {
     fn held(&self) -> usize {
         self.filter.len()
@@ -140,7 +140,7 @@ where
 
 impl<F> FingerprintSet for Ours<F>
 where
-    F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + 'static,
+    F: Fingerprinted + Filter + Insert + Remove + Clone + Debug + Send + 'static,
 {
     fn merge(&mut self, other: &dyn Slots) -> Result<()> {
         let other =

@@ -13,7 +13,7 @@ use trommel::{Bitmap, Full, KeyHash};
 pub(super) const BUCKET_SLOTS: usize = 4;
 
 /// The calls of one of these crates.
-pub(super) trait Crate: Sized + 'static {
+pub(super) trait Crate: Sized + Send + 'static {
     /// Inserts a key. Returns false if there is no room; whether other keys are lost then depends on the crate.
     fn insert(&mut self, hash: u64) -> bool;
 

@@ -49,10 +49,6 @@ const MARKERS: [Marker; 8] = [
     Marker::Right,
     Marker::Plus,
 ];
-/// The number of markers that rivals use. It has no common divisor with the number of their colours except 1, so every
-/// colour is combined with every marker.
-const MARKERS_OF_RIVALS: usize = 5;
-
 /// Colours of our filters. The first six are from the palette of Okabe and Ito, which colour-blind people can
 /// distinguish.
 pub(super) const OURS: [RGBColor; 8] = [
@@ -66,15 +62,19 @@ pub(super) const OURS: [RGBColor; 8] = [
     RGBColor(90, 140, 40),
 ];
 
-/// Colours of rivals: grey and brown. Their lines are dashed.
+/// Colours of rivals: black, brown, grey and wine red. Their lines are dashed.
 pub(super) const RIVALS: [RGBColor; 4] =
-    [RGBColor(40, 40, 40), RGBColor(95, 95, 95), RGBColor(140, 140, 140), RGBColor(150, 110, 70)];
+    [RGBColor(40, 40, 40), RGBColor(160, 100, 40), RGBColor(125, 125, 125), RGBColor(135, 45, 75)];
 
 /// The strokes of lines in the same colour, such as several sizes of one kind.
 const SIZES: [Stroke; 4] =
     [Stroke::Solid(2), Stroke::Dashed(2, 3), Stroke::Dashed(10, 3), Stroke::Dashed(5, 6)];
 
-pub(super) const AXIS: RGBColor = RGBColor(110, 116, 124);
+/// The strokes of rivals.
+const SIZES_OF_RIVALS: [Stroke; 4] =
+    [Stroke::Dashed(5, 4), Stroke::Dashed(2, 3), Stroke::Dashed(10, 3), Stroke::Dashed(5, 6)];
+
+pub(super) const AXIS: RGBColor = RGBColor(80, 86, 94);
 pub(super) const GRID: RGBColor = RGBColor(228, 231, 235);
 pub(super) const INK: RGBColor = RGBColor(36, 41, 47);
 pub(super) const PAPER: RGBColor = RGBColor(255, 255, 255);
@@ -100,14 +100,15 @@ impl Look {
         }
     }
 
-    /// Returns the look of the rival with this number. There are four colours and five markers, so looks repeat only
-    /// after twenty rivals.
-    pub(crate) fn rival(index: usize) -> Self {
+    /// Returns the look of the rival with this number. If a plot shows several sizes of the rival, `size` is the number
+    /// of the size, from 0. Looks repeat only after 32 rivals.
+    pub(crate) fn rival(index: usize, size: usize) -> Self {
+        let rounds = index / MARKERS.len();
         Self {
-            color: RIVALS[index % RIVALS.len()],
-            marker: MARKERS[index % MARKERS_OF_RIVALS],
+            color: RIVALS[(index + rounds) % RIVALS.len()],
+            marker: MARKERS[index % MARKERS.len()],
             is_hollow: true,
-            stroke: Stroke::Dashed(5, 4),
+            stroke: SIZES_OF_RIVALS[size % SIZES_OF_RIVALS.len()],
         }
     }
 
@@ -197,7 +198,7 @@ mod tests {
     #[test]
     fn kinds_and_rivals_all_look_different() {
         let kinds = FilterKind::ALL.iter().map(|kind| Look::of_kind(&kind.to_string(), 0));
-        let looks: Vec<Look> = kinds.chain((0..10).map(Look::rival)).collect();
+        let looks: Vec<Look> = kinds.chain((0..32).map(|index| Look::rival(index, 0))).collect();
         let distinct: HashSet<String> = looks.iter().map(|look| format!("{look:?}")).collect();
         assert_eq!(distinct.len(), looks.len());
     }

@@ -24,7 +24,7 @@ pub(crate) struct Misses {
     pub(crate) source: String,
     /// The names of the filters, each of which has a row in the plot.
     pub(crate) names: Vec<String>,
-    /// A series for each kind of event that was counted. The `y` of a point is the index of its filter.
+    /// A series for each kind of event that was counted at least once. The `y` of a point is the index of its filter.
     pub(crate) series: Vec<Series>,
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn misses(results: &Results, workload: Workload) -> Option<Misses> {
         let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
         Series { label: (*name).into(), look: Look::ours(i).points(), points: points.collect() }
     });
-    let series = series.filter(|series| !series.points.is_empty());
+    // A kind of event that never occurred would hide the marks of another one on the axis.
+    let series = series.filter(|series| series.points.iter().any(|(events, _)| *events > 0.0));
     Some(Misses {
         keys,
         source: counted().next().map_or_else(String::new, |row| row.counters.to_string()),

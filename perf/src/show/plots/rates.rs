@@ -1,6 +1,7 @@
 //! False-positive rates over bits per key: points measured on absent keys, and the curves of the equations.
 
 use super::{Look, Series, legend, load_legend};
+use crate::model::Row;
 use crate::show::tables::label;
 use crate::store::results::Results;
 use trommel::bloom::{CacheLine, Layout, Register, SplitBlock, Standard};
@@ -24,14 +25,21 @@ const LOADS: std::ops::RangeInclusive<usize> = 50..=LOAD_PERCENT;
 /// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
 /// plot are those of [`rate_curves`].
 ///
-/// Counting filters are left out, because their counters are four fifths of their bits.
+/// Counting filters are left out, because their counters are four fifths of their bits. So are quotient and cuckoo filters
+/// with a load below that of their lines, which would be points below and to the right of the lines.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     let mut series = legend(results);
     series.extend(load_legend(results));
-    let is_shown = |kind: &str| kind != FilterKind::CountingBloom.to_string();
-    for row in
-        results.rows.iter().filter(|row| is_shown(&row.case.filter) && !row.case.is_of_engine())
-    {
+    let has_load_of_line = |row: &Row| {
+        row.case.filter == FilterKind::CacheLineQuotient.to_string()
+            || row.load_factor.is_none_or(|load| load > RATES_AT_LOAD - 0.01)
+    };
+    let is_shown = |row: &&Row| {
+        row.case.filter != FilterKind::CountingBloom.to_string()
+            && !row.case.is_of_engine()
+            && has_load_of_line(row)
+    };
+    for row in results.rows.iter().filter(is_shown) {
         let line = series.iter_mut().find(|line| line.label == label(row));
         let (Some(line), Some(rate)) = (line, row.fpr_measured) else { continue };
         let point = (row.bits_per_key, rate);

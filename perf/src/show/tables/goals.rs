@@ -239,6 +239,12 @@ impl fmt::Display for Least {
     }
 }
 
+/// A measured figure. It has a third digit if it is below the goal, but two digits would be those of the goal.
+fn shown(figure: f64, goal: f64) -> String {
+    let two = format!("{figure:.2}");
+    if figure < goal && two == format!("{goal:.2}") { format!("{figure:.3}") } else { two }
+}
+
 /// Creates the table. It has a line for each filter and goal if at least one row of the filter is below the goal.
 pub(super) fn table(results: &Results) -> Table {
     let mut measured = 0;
@@ -265,22 +271,14 @@ pub(super) fn table(results: &Results) -> Table {
                 goal.operation().to_owned(),
                 goal.sizes.to_string(),
                 goal.least.to_string(),
-                format!("{lowest:.2}"),
-                format!("{highest:.2}"),
+                shown(lowest, goal.least.figure()),
+                shown(highest, goal.least.figure()),
                 format!("{held} of {}", figures.len()),
             ];
             rows.push(Line { cells, is_rival: false });
         }
     }
-    let header = [
-        "filter",
-        "operation",
-        "size",
-        "goal",
-        "least measured",
-        "most measured",
-        "rows that reach it",
-    ];
+    let header = ["filter", "operation", "where", "goal", "worst", "best", "reached"];
     Table {
         name: "goals",
         title: format!("Goals that this run misses in some row: {} of {measured}", rows.len()),
@@ -318,6 +316,14 @@ mod tests {
             ["split-block-bloom", "batched lookups of absent keys", "1e6 keys"]
         );
         assert_eq!(line.cells[3..], ["2.70 × rival", "2.00", "2.00", "0 of 1"]);
+    }
+
+    #[test]
+    fn a_figure_just_below_its_goal_does_not_look_like_it() {
+        assert_eq!(
+            [1.4962, 1.4949, 1.5, 1.5021].map(|figure| shown(figure, 1.5)),
+            ["1.496", "1.49", "1.50", "1.50"]
+        );
     }
 
     #[test]
