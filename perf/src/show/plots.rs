@@ -121,7 +121,8 @@ pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
 fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     // Each kind of ours and each rival, and the number of its sizes before the present row.
-    let (mut kinds, mut rivals): (Vec<(&str, usize)>, Vec<(&str, usize)>) = Default::default();
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    let mut rivals: Vec<(&str, usize)> = Vec::new();
     for row in rows {
         let label = label(row);
         if series.iter().any(|line| line.label == label) {
