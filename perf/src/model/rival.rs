@@ -27,9 +27,9 @@ pub(crate) enum Rival {
 }
 
 impl Rival {
-    /// Returns the crates with which the tables and the report compare a kind of ours. In the sweep over loads, they
-    /// compare it with the fastest of these crates. `parquet` and `trommel-textbook` are measured too, but no ratio to
-    /// their speeds is computed.
+    /// Returns the crates with which the tables and the report can compare a kind of ours; the module `analyse::rival`
+    /// says with which of them a row is compared. The first is measured with cases of the user's own.
+    /// `parquet` and `trommel-textbook` are measured too, but no ratio to their speeds is computed.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {
             "bloom" | "counting-bloom" => &[Self::Fastbloom],

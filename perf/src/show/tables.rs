@@ -254,9 +254,8 @@ fn rates(results: &Results) -> Table {
     let mut lines: Vec<Line> = Vec::new();
     for row in results.rows.iter().filter(|row| row.case.op == Op::Contains && row.case.is_plain())
     {
-        let (Some(expected), Some(measured)) = (row.fpr_expected, row.fpr_measured) else {
-            continue;
-        };
+        let expected = row.fpr_expected.filter(|expected| *expected > 0.0);
+        let (Some(expected), Some(measured)) = (expected, row.fpr_measured) else { continue };
         let cells = vec![
             row.case.subject().to_owned(),
             row.case.size_name(),
