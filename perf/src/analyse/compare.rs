@@ -41,6 +41,8 @@ pub(crate) struct Comparison {
     pub(crate) forced: Vec<String>,
     /// Remarks about the runs that a reader of the comparison should know.
     pub(crate) notes: Vec<String>,
+    /// The names of the cases of rivals that are no controls ([`Speed::is_of_control`]).
+    pub(crate) moved_rivals: Vec<String>,
     pub(crate) attempts: Vec<Compared>,
     /// Cases that all runs have.
     pub(crate) cases: Vec<Case>,
@@ -116,24 +118,30 @@ impl Comparison {
     pub(crate) fn of(attempts: &[Attempt], min_effect: f64, is_forced: bool) -> Result<Self> {
         let forced = runs::ensure_alike(attempts, is_forced)?;
         let (matched, unmatched) = runs::matched(attempts)?;
-        let pairs_of = |index: usize| matched.iter().map(move |case| case.pairs[index]);
+        let judged_by: Vec<f64> = (0..attempts.len())
+            .map(|index| Drift::of(matched.iter().map(|case| case.pairs[index])))
+            .map(|drift| drift.factor_for_controls())
+            .collect();
+        let rivals = matched.iter().filter(|case| case.is_of_rival());
+        let is_control = |case: &&Matched<'_>| {
+            speed_of(case, attempts, &judged_by, None, min_effect).is_of_control()
+        };
+        let (controls, moved): (Vec<&Matched<'_>>, Vec<&Matched<'_>>) =
+            rivals.partition(is_control);
         let compared: Vec<Compared> = attempts
             .iter()
             .enumerate()
-            .map(|(index, attempt)| Compared {
-                old: attempt.old.directory.display().to_string(),
-                old_commit: attempt.old.results.environment.get("commit").into(),
-                new: attempt.new.directory.display().to_string(),
-                new_commit: attempt.new.results.environment.get("commit").into(),
-                drift: Drift::of(pairs_of(index)),
+            .map(|(index, attempt)| {
+                let ours = matched.iter().filter(|case| !case.is_of_rival());
+                let without_moved = controls.iter().copied().chain(ours);
+                Compared {
+                    old: attempt.old.directory.display().to_string(),
+                    old_commit: attempt.old.results.environment.get("commit").into(),
+                    new: attempt.new.directory.display().to_string(),
+                    new_commit: attempt.new.results.environment.get("commit").into(),
+                    drift: Drift::of(without_moved.map(|case| case.pairs[index])),
+                }
             })
-            .collect();
-        // A rival is not compared with the rivals of its group, since it is one of them.
-        let speed_of_rival =
-            |case: &Matched<'_>| speed_of(case, attempts, &compared, None, min_effect);
-        let controls: Vec<&Matched<'_>> = matched
-            .iter()
-            .filter(|case| case.is_of_rival() && speed_of_rival(case).is_of_control())
             .collect();
         let interleaved: Vec<Interleaved<'_>> = attempts
             .iter()
@@ -142,13 +150,12 @@ impl Comparison {
                 Interleaved::of(attempt, controls.iter().map(|case| case.pairs[index]))
             })
             .collect();
+        let drifts: Vec<f64> = compared.iter().map(|attempt| attempt.drift.factor).collect();
         let cases = matched.iter().map(|case| {
             let row = case.pairs[0].new;
-            let speed = if case.is_of_rival() {
-                speed_of_rival(case)
-            } else {
-                speed_of(case, attempts, &compared, Some(&interleaved), min_effect)
-            };
+            // A rival is not compared with the rivals of its group, since it is one of them.
+            let interleaved = (!case.is_of_rival()).then_some(&*interleaved);
+            let speed = speed_of(case, attempts, &drifts, interleaved, min_effect);
             Case {
                 name: row.name(),
                 filter: row.case.filter.clone(),
@@ -161,7 +168,8 @@ impl Comparison {
         });
         let cases = cases.collect();
         let notes = runs::notes(attempts);
-        Ok(Self { min_effect, forced, notes, attempts: compared, cases, unmatched })
+        let moved_rivals = moved.iter().map(|case| case.pairs[0].new.name()).collect();
+        Ok(Self { min_effect, forced, notes, moved_rivals, attempts: compared, cases, unmatched })
     }
 
     /// Whether a case of ours is a regression.
@@ -196,20 +204,21 @@ impl Comparison {
     }
 }
 
-/// The speed of a case in all attempts. `interleaved` has the rivals of each attempt by which the case is adjusted.
+/// The speed of a case in all attempts. It is adjusted by the rivals in `interleaved`, if there are any. If not, it is
+/// divided by the drift of each attempt.
 fn speed_of(
     case: &Matched<'_>,
     attempts: &[Attempt],
-    compared: &[Compared],
+    drifts: &[f64],
     interleaved: Option<&[Interleaved<'_>]>,
     min_effect: f64,
 ) -> Speed {
     let name = case.pairs[0].new.name();
-    let measures = attempts.iter().zip(compared).zip(&case.pairs).enumerate();
-    let measures = measures.map(|(index, ((attempt, compared), pair))| {
+    let measures = attempts.iter().zip(drifts).zip(&case.pairs).enumerate();
+    let measures = measures.map(|(index, ((attempt, drift), pair))| {
         let [old, new] = [&attempt.old, &attempt.new].map(|run| run.results.samples.of(&name));
         let rivals = interleaved.and_then(|it| it[index].rivals_of(&name));
-        speed::Measure::of(pair, old, new, rivals, compared.drift.factor)
+        speed::Measure::of(pair, old, new, rivals, *drift)
     });
     Speed::of(measures.collect(), min_effect)
 }

@@ -83,9 +83,13 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     // Threads are started, and cores listed, before this thread is pinned: new threads inherit the pinning, and a
     // pinned thread can list only its own core.
     let thread_sets = thread_sets_of(&selection, cost)?;
-    // Without these threads, filling takes longer.
-    let fillers = ThreadPoolBuilder::new().build().ok();
     let cores = core_affinity::get_core_ids().unwrap_or_default();
+    // The thread that first writes a page of memory chooses its NUMA node, and the measuring thread should not read from
+    // another node. Without these threads, filling takes longer.
+    let has_one_node = matches!(results.environment.get("numa nodes"), "0" | "unknown");
+    let threads = cores.len().clamp(1, MAX_FILLERS);
+    let pool = has_one_node.then(|| ThreadPoolBuilder::new().num_threads(threads).build());
+    let fillers = pool.and_then(Result::ok);
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
     let counters = open_counters(&mut results);
@@ -127,6 +131,9 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     }
     Ok(())
 }
+
+/// The most threads that fill filters. Each needs memory for the hashes of keys.
+const MAX_FILLERS: usize = 4;
 
 /// Prints how many cases will be measured, and about how long that takes.
 fn say_what_is_planned(

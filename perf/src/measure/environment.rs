@@ -62,6 +62,9 @@ impl Caches {
     }
 }
 
+/// The name of the fact that says on which days a run was made.
+pub(crate) const MEASURED_ON: &str = "measured on";
+
 /// Facts that must be equal for rows of an earlier run to be kept in a resumed one.
 const IDENTITY: [&str; 9] =
     ["cpu", "cores", "isa", "huge pages", "rustc", "flags", "commit", "profile", "rivals"];
@@ -75,7 +78,7 @@ impl Environment {
             .or_else(|| from_cpu("CPU part").map(|part| format!("part {part}")));
         let flags = from_cpu("flags").or_else(|| from_cpu("Features"));
         let facts = [
-            ("measured on", Some(today())),
+            (MEASURED_ON, Some(today())),
             ("cpu", model),
             ("cores", std::thread::available_parallelism().ok().map(|n| n.to_string())),
             ("caches of a core", describe_caches(read_caches())),
@@ -120,6 +123,18 @@ impl Environment {
     /// The value of a fact; `unknown` if there is no fact of this name.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
+    }
+
+    /// Returns the environment of a run that was resumed today, and made before on `earlier`: a day, or the first and the
+    /// last of several days.
+    pub(crate) fn begun_on(mut self, earlier: &str) -> Self {
+        let first = earlier.split(" to ").next().unwrap_or(earlier);
+        if let Some(fact) = self.facts.iter_mut().find(|fact| fact.name == MEASURED_ON)
+            && first != fact.value
+        {
+            fact.value = format!("{first} to {}", fact.value);
+        }
+        self
     }
 
     /// The names of the facts in [`IDENTITY`] that differ. If there are any, the rows of the two

@@ -324,12 +324,12 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
 }
 
 /// The fewest and the most keys of the large filters of a quick run. Filling the filters with the most keys takes 44 s
-/// of a Zen 3 core. On a machine with a last-level cache of more than 22.5 MB, these filters are less than twice as
+/// of processor time on Zen 3. On a machine with a last-level cache of more than 22.5 MB, these filters are less than twice as
 /// large as this cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// The memory, in bytes per key, that a machine must have for the large filters of a quick run. The filters, the hashes
-/// of their keys and the array for the roofline take less than half of it together.
+/// of their keys and the array for the roofline take less than two thirds of it together.
 const MEMORY_PER_LARGE_KEY: u64 = 100;
 
 /// Whether the summary shows a group of generated keys.

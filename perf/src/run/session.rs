@@ -244,7 +244,7 @@ impl Session {
     ) -> Result<Vec<Built>> {
         let isa = self.isa;
         let fill = |spec: &SubjectSpec| Self::fill(spec, isa, stream, keys, absent);
-        // Huge pages can only be refused to all threads at once.
+        // Huge pages are refused to the whole process, so such filters are filled one after the other.
         let has_small_pages = specs.iter().any(|spec| spec.form == Form::SmallPages);
         let fillers = self.fillers.as_ref().filter(|_| keys >= LARGE && !has_small_pages);
         match fillers {
@@ -572,10 +572,12 @@ pub(crate) const fn steps_of(groups: usize) -> usize {
     if groups == 0 { 0 } else { FILLING + groups }
 }
 
-/// Filters of this number of keys and more are filled on several threads. Smaller ones take a second or two.
+/// Filters of this number of keys and more are filled on several threads. One thread fills smaller
+/// ones in a second or two.
 const LARGE: usize = 10_000_000;
 
-/// The number of keys that one call inserts while a filter is filled. This bounds the memory for hashes.
+/// The number of keys that one call inserts while a filter is filled. It bounds the memory for hashes: 64 MiB for each
+/// filter that is being filled.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
 /// The most keys that cases of inserts and builds insert. In these cases, a filter of 1 GiB is only partly filled.

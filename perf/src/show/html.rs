@@ -154,7 +154,8 @@ mod tests {
     fn names_and_facts_of_a_run_are_escaped() {
         let mut results = results();
         results.put(example("<script>", "12-bit", Some("</script><b onclick=\"x\">"), 2.0));
-        results.environment.facts[0].value = "<i>".into();
+        let facts = &mut results.environment.facts;
+        facts.iter_mut().find(|fact| fact.name == "cpu").unwrap().value = "<i>".into();
         let line = Line { cells: vec!["<u>".into()], is_rival: false };
         let (title, header, rows) = ("<u>".into(), vec!["<u>, M/s".into()], vec![line]);
         let machines = Table { name: "machines", title, header, rows, words: 1 };

@@ -13,8 +13,8 @@ pub(crate) fn render(results: &Results, pictures: &[Picture]) -> String {
          [results.csv](results.csv), with a row for each case, [results.json](results.json), and \
          [env.json](env.json).\n\n\
          In the tables, a figure such as `175 ±2 %` is the median of repetitions, with their median absolute deviation \
-         in per cent of it: half of the repetitions are within 2 %. *× rival* is our speed divided by that of the crate \
-         that is measured in interleaved rounds with it. *Of roofline* is the number of cache lines read per second, \
+         in per cent of it: half of the repetitions are within 2 %. *× rival* is our speed divided by that of a crate \
+         that was measured in the same interleaved rounds. *Of roofline* is the number of cache lines read per second, \
          divided by the number of random cache lines that one core reads per second in as much memory. The width `r8` \
          means slots with remainders of 8 bits, and `f8` slots with fingerprints of 8 bits. `trommel-textbook` is a \
          quotient filter written to be read, not to be fast. \

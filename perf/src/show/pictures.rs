@@ -122,26 +122,20 @@ fn of_subject(series: Series) -> Series {
 
 fn rates(results: &Results) -> Result<Option<Picture>> {
     let title = "False-positive rates: counted (marks) and by the equations (lines)";
-    // All sizes of a kind have one mark and one line in the legend.
-    let mut kinds: Vec<Series> = Vec::new();
-    for line in plots::rate_points(results).into_iter().filter(|line| !line.look.is_rival()) {
-        let line = of_subject(line);
-        match kinds.iter_mut().find(|kind| kind.label == line.label) {
-            Some(kind) => kind.points.extend(line.points),
-            None => kinds.push(line),
-        }
-    }
-    if kinds.is_empty() {
+    let points: Vec<Series> =
+        plots::rate_points(results).into_iter().filter(|line| !line.look.is_rival()).collect();
+    if points.is_empty() {
         return Ok(None);
     }
     let mut series = plots::rate_curves(results);
-    series.extend(kinds);
+    series.extend(points);
     let svg = plots::rates(Some(title), &series)?;
     Ok(Some(Picture { file: "rates.svg", title: title.into(), svg }))
 }
 
 fn misses(results: &Results) -> Result<Option<Picture>> {
-    let Some(misses) = plots::misses(results, Workload::Miss) else { return Ok(None) };
+    let misses = plots::misses(results, Workload::Miss);
+    let Some(misses) = misses.filter(|misses| !misses.series.is_empty()) else { return Ok(None) };
     let keys = short_count(misses.keys);
     let title = format!("Misses per lookup of absent keys, {keys} keys ({})", misses.source);
     let svg = plots::by_name(Some(&title), "misses per lookup", &misses.names, &misses.series)?;
@@ -176,6 +170,7 @@ mod tests {
         assert!(!all[0].svg.contains("bloom fpr-1%"));
         assert_eq!(all[1].svg.matches("quotient").count(), 1);
         assert!(!all[1].svg.contains("quotient r"));
+        assert!(all[2].svg.contains("bloom") && !all[2].svg.contains("bloom 12-bit"));
         assert!(all[1].title.contains("1Mi slots of 8 bits"), "{}", all[1].title);
     }
 }

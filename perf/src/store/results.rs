@@ -3,7 +3,7 @@
 use crate::base::clock::Lap;
 use crate::base::failure::bad_input;
 use crate::base::files::{csv_of, replace};
-use crate::measure::environment::Environment;
+use crate::measure::environment::{Environment, MEASURED_ON};
 use crate::measure::interleave::Timing;
 use crate::measure::keys::{Column, Probes, digest};
 use crate::measure::noise::Noise;
@@ -322,6 +322,7 @@ impl Results {
                 differences.join(", ")
             )));
         }
+        let environment = environment.begun_on(earlier.environment.get(MEASURED_ON));
         Ok(Self { environment, ..earlier })
     }
 }
@@ -398,6 +399,17 @@ fn is_positive(value: f64) -> bool {
 mod tests {
     use super::*;
     use crate::model::example;
+
+    #[test]
+    fn a_run_that_is_resumed_on_another_day_names_both_days() {
+        let environment = Environment::observe(None);
+        let today = environment.get(MEASURED_ON).to_owned();
+        let begun_on = |earlier| environment.clone().begun_on(earlier).get(MEASURED_ON).to_owned();
+        assert_eq!(begun_on(&today), today);
+        assert_eq!(begun_on("2026-01-02"), format!("2026-01-02 to {today}"));
+        assert_eq!(begun_on("2026-01-02 to 2026-01-05"), format!("2026-01-02 to {today}"));
+        assert_eq!(begun_on("unknown"), format!("unknown to {today}"));
+    }
 
     #[test]
     fn a_saved_run_is_resumed() {

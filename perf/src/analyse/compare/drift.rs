@@ -1,7 +1,7 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
 //! change of ours makes them slower, so a factor that their times have in common is due to the machine. The factor is
 //! computed for every attempt, which is a run of the old program and one of the new. It is divided out of the times of
-//! rivals, and of our cases that were interleaved with no rival.
+//! rivals, and of our cases that were interleaved with no rival, or only with rivals that were left out as controls.
 
 use super::runs::Pair;
 use crate::base::bootstrap;
@@ -58,6 +58,16 @@ impl Drift {
         Self { rivals: Common::of(&rivals), roofline: Common::of(&lines), factor }
     }
 
+    /// The factor that is divided out of the times of a rival to find out whether the rival is a control: that of
+    /// cache-line reads, in which rivals have no part. If there are too few reads for an interval, the factor of rivals
+    /// and reads together.
+    pub(super) fn factor_for_controls(&self) -> f64 {
+        match self.roofline.filter(|reads| reads.interval.is_some()) {
+            Some(reads) => Some(reads).filter(Common::is_significant).map_or(1.0, |it| it.factor),
+            None => self.factor,
+        }
+    }
+
     /// Whether the machine as a whole was significantly slower or faster in the new run.
     pub(crate) fn is_established(&self) -> bool {
         self.factor != 1.0
@@ -103,6 +113,22 @@ mod tests {
         assert_eq!(drift(&old, &rows(times(1.005), Some("fastbloom"))).factor, 1.0);
         let ours = drift(&rows(times(1.0), None), &rows(times(1.2), None));
         assert_eq!((ours.factor, ours.rivals), (1.0, None));
+    }
+
+    #[test]
+    fn rivals_are_judged_by_cache_line_reads_if_there_are_enough() {
+        let runs = |reads: u64, factor: f64| -> Vec<Row> {
+            let row = |i: u64| {
+                let row = example("bloom", "12-bit", Some("fastbloom"), 2.0 * factor);
+                let row = row.with(|case| case.keys = 1000 + i.min(reads));
+                Row { roofline_mops: Some(300.0), ..row }
+            };
+            (1..=30).map(row).collect()
+        };
+        let moved = |reads| drift(&runs(reads, 1.0), &runs(reads, 1.5));
+        assert_eq!((moved(30).factor, moved(30).factor_for_controls()), (1.0, 1.0));
+        assert_eq!((moved(12).factor, moved(12).factor_for_controls()), (1.5, 1.0));
+        assert_eq!((moved(5).factor, moved(5).factor_for_controls()), (1.5, 1.5));
     }
 
     #[test]

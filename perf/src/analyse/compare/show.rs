@@ -13,6 +13,13 @@ impl Comparison {
     pub(crate) fn to_terminal(&self, shows_all: bool) -> String {
         let mut parts: Vec<String> = self.forced.iter().map(|it| format!("FORCED: {it}")).collect();
         parts.extend(self.notes.iter().map(|note| format!("note: {note}")));
+        if !self.moved_rivals.is_empty() {
+            parts.push(format!(
+                "note: {} cases of rivals are no controls, since the program moved them: {}",
+                self.moved_rivals.len(),
+                self.moved_rivals.join(", ")
+            ));
+        }
         parts.extend(self.unmatched_lines());
         let drifts = self.attempts.iter().filter(|it| shows_all || it.drift.is_established());
         parts.extend(drifts.map(Compared::to_string));

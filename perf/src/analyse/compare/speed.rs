@@ -54,7 +54,7 @@ pub(crate) enum Verdict {
 
 impl Measure {
     /// Computes the speed from the rows of a case and its repetitions in both runs. The ratio is adjusted by the rivals
-    /// that were interleaved with the case, or, if there are none, divided by `drift`.
+    /// that were interleaved with the case, or, if there are none or all were left out, divided by `drift`.
     pub(super) fn of(
         pair: &Pair<'_>,
         old: &[f64],
@@ -89,9 +89,9 @@ impl Speed {
         Self { attempts, ratio, relative, verdict }
     }
 
-    /// Whether a rival with this speed measures the drift of the machine. It does not if it counts as slower or faster
-    /// in three attempts or more: the old and the new program run in alternation, so a change that every attempt shows
-    /// is a difference between the programs.
+    /// Whether a rival with this speed measures the drift of the machine. It does not if there are at least three
+    /// attempts and it counts as slower or faster, that is, in all of them: the old and the new program run in
+    /// alternation, so a change that every attempt shows is a difference between the programs.
     pub(super) fn is_of_control(&self) -> bool {
         let is_moved = matches!(self.verdict, Verdict::Slower | Verdict::Faster);
         !(is_moved && self.attempts.len() >= FEWEST_TO_REJECT_A_CONTROL)

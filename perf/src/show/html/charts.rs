@@ -80,10 +80,11 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     ];
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
-        "The heavy line is the roofline: the random 64-byte cache lines that one core read per second in as much \
-         memory, interleaved with the filters. A filter in memory that reads one cache line per lookup cannot exceed \
-         it. In the first two cache levels, it is the speed of scalar loads, which kernels that gather several keys \
-         per vector can exceed. Dotted lines: sizes of the caches.",
+        "The heavy line is the roofline: the random 64-byte cache lines that one core read per second in as much memory \
+         as the filters have, the median of all filters with one number of keys. Those reads were interleaved with \
+         the filters. A filter beyond the caches that reads one cache line per lookup can hardly exceed the line. In \
+         the first two cache levels, it is the speed of scalar loads, which kernels that gather several keys per \
+         vector can exceed. Dotted lines: sizes of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
@@ -213,7 +214,8 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
         "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
          filters are sized. Lines of Bloom filters assume the best number of hashes. Lines of filters with slots assume \
          {:.0} % load and have a corner at each slot width. The cache-line quotient filter has a single width, so its \
-         line shows loads from 50 to 95 %. Counting filters, most of whose bits are counters, are not shown.",
+         line shows loads from 50 to 95 %. Other filters with slots are shown if their load is that of the lines. Counting \
+         filters, most of whose bits are counters, are not shown.",
         RATES_AT_LOAD * 100.0
     ));
     let is_ours = |line: &&Series| !line.look.is_rival();
@@ -242,7 +244,8 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
     }
     let mut section = Section::new("misses", "Cache misses of a lookup");
     let mut drawn = String::new();
-    let mut in_legend = Vec::new();
+    let mut in_legend: Vec<plots::Series> = Vec::new();
+    let mut has_note = false;
     for (workload, keys_are) in [(Workload::Miss, "absent"), (Workload::Hit, "present")] {
         let Some(misses) = plots::misses(results, workload) else {
             section.note(&why_none(results));
@@ -251,13 +254,18 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
         let title = format!("Misses per lookup of {keys_are} keys");
         let Misses { names, series, .. } = &misses;
         figure(&mut drawn, &title, &plots::by_name(None, "misses per lookup", names, series)?);
-        if in_legend.is_empty() {
+        if !has_note {
             section.note(&format!(
                 "Source of the counts: {}. The lookups are those at {} keys.",
                 misses.source,
                 short_count(misses.keys)
             ));
-            in_legend = misses.series;
+            has_note = true;
+        }
+        for line in misses.series {
+            if !in_legend.iter().any(|known| known.label == line.label) {
+                in_legend.push(line);
+            }
         }
     }
     legend(&mut section.html, &in_legend)?;

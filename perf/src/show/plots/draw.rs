@@ -14,7 +14,7 @@ use std::fmt::Display;
 /// of the sample of a line.
 const LEGEND_COLUMNS: usize = 2;
 const LEGEND_ROW: u32 = 22;
-const LEGEND_LEFT: i32 = 84;
+const LEGEND_LEFT: i32 = 40;
 const LEGEND_SAMPLE: i32 = 44;
 const FONT: &str = "system-ui, sans-serif";
 

@@ -38,7 +38,7 @@ pub(super) enum Stroke {
     Dashed(u32, u32),
 }
 
-/// The markers of our kinds, one for each.
+/// The markers of lines, ours and rivals. Each of our kinds has its own.
 const MARKERS: [Marker; 8] = [
     Marker::Circle,
     Marker::Square,

@@ -1,8 +1,7 @@
 //! False-positive rates over bits per key: points measured on absent keys, and the curves of the equations.
 
-use super::{Look, Series, legend, load_legend};
+use super::{Look, Series};
 use crate::model::Row;
-use crate::show::tables::label;
 use crate::store::results::Results;
 use trommel::bloom::{CacheLine, Layout, Register, SplitBlock, Standard};
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
@@ -23,33 +22,41 @@ const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
 const LOADS: std::ops::RangeInclusive<usize> = 50..=LOAD_PERCENT;
 
 /// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
-/// plot are those of [`rate_curves`].
+/// plot are those of [`rate_curves`]. All sizes of a kind, and all of a rival, have one series.
 ///
-/// Counting filters are left out, because their counters are four fifths of their bits. So are quotient and cuckoo filters
-/// with a load below that of their lines, which would be points below and to the right of the lines.
+/// Counting filters are left out, because their counters are four fifths of their bits. So are quotient and cuckoo
+/// filters, ours and rivals, at loads below [`RATES_AT_LOAD`]: they have more bits per key at about the same rate, so
+/// their points would lie above the lines.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
-    let mut series = legend(results);
-    series.extend(load_legend(results));
-    let has_load_of_line = |row: &Row| {
+    let has_load_of_lines = |row: &Row| {
         row.case.filter == FilterKind::CacheLineQuotient.to_string()
             || row.load_factor.is_none_or(|load| load > RATES_AT_LOAD - 0.01)
     };
     let is_shown = |row: &&Row| {
         row.case.filter != FilterKind::CountingBloom.to_string()
             && !row.case.is_of_engine()
-            && has_load_of_line(row)
+            && row.case.matrix.is_none()
+            && row.case.kernels.is_none()
+            && has_load_of_lines(row)
     };
+    let mut series: Vec<Series> = Vec::new();
     for row in results.rows.iter().filter(is_shown) {
-        let line = series.iter_mut().find(|line| line.label == label(row));
-        let (Some(line), Some(rate)) = (line, row.fpr_measured) else { continue };
-        let point = (row.bits_per_key, rate);
-        if !line.points.contains(&point) {
-            line.points.push(point);
+        let Some(rate) = row.fpr_measured else { continue };
+        let (subject, point) = (row.case.subject(), (row.bits_per_key, rate));
+        match series.iter_mut().find(|line| line.label == subject) {
+            Some(line) if line.points.contains(&point) => (),
+            Some(line) => line.points.push(point),
+            None => {
+                let rivals = series.iter().filter(|line| line.look.is_rival()).count();
+                let look = if row.case.is_of_rival() {
+                    Look::rival(rivals, 0)
+                } else {
+                    Look::of_kind(subject, 0)
+                };
+                let (label, points) = (subject.to_owned(), vec![point]);
+                series.push(Series { label, look: look.points(), points });
+            }
         }
-    }
-    series.retain(|line| !line.points.is_empty());
-    for line in &mut series {
-        line.look = line.look.points();
     }
     series
 }
@@ -160,6 +167,36 @@ mod tests {
             let falls = |pair: &[(f64, f64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
             assert!(curve.windows(2).all(falls), "{kind}: {curve:?}");
         }
+    }
+
+    #[test]
+    fn filters_with_slots_are_shown_at_the_load_of_the_lines() {
+        let mut results = Results::new(Environment::observe(None));
+        let mut put = |kind: &str, size: &str, rival, load, bits_per_key| {
+            let row = example(kind, size, rival, 2.0);
+            results.put(Row { load_factor: load, bits_per_key, ..row });
+        };
+        put("quotient", "r8-75%-of-1Mi", None, Some(0.75), 13.5);
+        put("quotient", "r8-95%-of-1Mi", None, Some(0.948), 10.7);
+        put("quotient", "r12-95%-of-1Mi", None, Some(0.95), 14.9);
+        put("quotient", "r8-75%-of-1Mi", Some("qfilter"), Some(0.75), 13.6);
+        put("cache-line-quotient", "r8-75%-of-1Mi", None, Some(0.75), 13.7);
+        put("bloom", "12-bit", None, None, 12.0);
+        put("bloom", "fpr-1%", None, None, 9.6);
+        put("counting-bloom", "fpr-1%", None, None, 48.0);
+        let points = rate_points(&results);
+        let shown: Vec<(&str, Vec<f64>)> = points
+            .iter()
+            .map(|line| (&*line.label, line.points.iter().map(|point| point.0).collect()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("quotient", vec![10.7, 14.9]),
+                ("cache-line-quotient", vec![13.7]),
+                ("bloom", vec![12.0, 9.6])
+            ]
+        );
     }
 
     #[test]

@@ -239,10 +239,14 @@ impl fmt::Display for Least {
     }
 }
 
-/// A measured figure. It has a third digit if it is below the goal, but two digits would be those of the goal.
+/// A measured figure. If it is below the goal, but two decimals would be those of the goal, it is rounded down to three.
 fn shown(figure: f64, goal: f64) -> String {
     let two = format!("{figure:.2}");
-    if figure < goal && two == format!("{goal:.2}") { format!("{figure:.3}") } else { two }
+    if figure < goal && two == format!("{goal:.2}") {
+        format!("{:.3}", (figure * 1e3).floor() / 1e3)
+    } else {
+        two
+    }
 }
 
 /// Creates the table. It has a line for each filter and goal if at least one row of the filter is below the goal.
@@ -320,10 +324,8 @@ mod tests {
 
     #[test]
     fn a_figure_just_below_its_goal_does_not_look_like_it() {
-        assert_eq!(
-            [1.4962, 1.4949, 1.5, 1.5021].map(|figure| shown(figure, 1.5)),
-            ["1.496", "1.49", "1.50", "1.50"]
-        );
+        let shown = [1.4996, 1.4962, 1.4949, 1.5, 1.5021].map(|figure| shown(figure, 1.5));
+        assert_eq!(shown, ["1.499", "1.496", "1.49", "1.50", "1.50"]);
     }
 
     #[test]

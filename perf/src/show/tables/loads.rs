@@ -1,5 +1,6 @@
 //! The tables of the sweep over loads: a line per filter and load, a column per operation.
 
+use super::difference;
 use super::with_isa;
 use crate::analyse::rival::ratio;
 use crate::base::format::{distinct, figure, human_bytes, per_cent};
@@ -193,7 +194,7 @@ fn rates(results: &Results) -> Table {
             format!("{:.2}", row.bits_per_key),
             per_cent(expected),
             per_cent(measured),
-            format!("{:+.1} %", (measured / expected - 1.0) * 100.0),
+            difference(measured, expected),
         ]);
         lines.push(Line { cells, is_rival: row.case.is_of_rival() });
     }

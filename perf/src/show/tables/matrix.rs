@@ -89,7 +89,7 @@ fn bits(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::Bits);
     let lines = lines(&rows, |of_line| {
         let row = of_line.first();
-        let expected = row.and_then(|row| row.fpr_expected).filter(|expected| *expected > 0.0);
+        let expected = row.and_then(|row| row.fpr_expected);
         let measured = row.and_then(|row| row.fpr_measured);
         let shown = |fpr: Option<f64>| fpr.map_or_else(String::new, per_cent);
         let difference =
