@@ -128,26 +128,25 @@ impl Comparison {
         };
         let (controls, moved): (Vec<&Matched<'_>>, Vec<&Matched<'_>>) =
             rivals.partition(is_control);
+        let ours = || matched.iter().filter(|case| !case.is_of_rival());
+        let without_moved = || controls.iter().copied().chain(ours());
         let compared: Vec<Compared> = attempts
             .iter()
             .enumerate()
-            .map(|(index, attempt)| {
-                let ours = matched.iter().filter(|case| !case.is_of_rival());
-                let without_moved = controls.iter().copied().chain(ours);
-                Compared {
-                    old: attempt.old.directory.display().to_string(),
-                    old_commit: attempt.old.results.environment.get("commit").into(),
-                    new: attempt.new.directory.display().to_string(),
-                    new_commit: attempt.new.results.environment.get("commit").into(),
-                    drift: Drift::of(without_moved.map(|case| case.pairs[index])),
-                }
+            .map(|(index, attempt)| Compared {
+                old: attempt.old.directory.display().to_string(),
+                old_commit: attempt.old.results.environment.get("commit").into(),
+                new: attempt.new.directory.display().to_string(),
+                new_commit: attempt.new.results.environment.get("commit").into(),
+                drift: Drift::of(without_moved().map(|case| case.pairs[index])),
             })
             .collect();
         let interleaved: Vec<Interleaved<'_>> = attempts
             .iter()
             .enumerate()
             .map(|(index, attempt)| {
-                Interleaved::of(attempt, controls.iter().map(|case| case.pairs[index]))
+                let drift = compared[index].drift.factor;
+                Interleaved::of(attempt, without_moved().map(|case| case.pairs[index]), drift)
             })
             .collect();
         let drifts: Vec<f64> = compared.iter().map(|attempt| attempt.drift.factor).collect();
