@@ -118,16 +118,7 @@ impl Comparison {
     pub(crate) fn of(attempts: &[Attempt], min_effect: f64, is_forced: bool) -> Result<Self> {
         let forced = runs::ensure_alike(attempts, is_forced)?;
         let (matched, unmatched) = runs::matched(attempts)?;
-        let judged_by: Vec<f64> = (0..attempts.len())
-            .map(|index| Drift::of(matched.iter().map(|case| case.pairs[index])))
-            .map(|drift| drift.factor_for_controls())
-            .collect();
-        let rivals = matched.iter().filter(|case| case.is_of_rival());
-        let is_control = |case: &&Matched<'_>| {
-            speed_of(case, attempts, &judged_by, None, min_effect).is_of_control()
-        };
-        let (controls, moved): (Vec<&Matched<'_>>, Vec<&Matched<'_>>) =
-            rivals.partition(is_control);
+        let (controls, moved) = controls(&matched, attempts, min_effect);
         let ours = || matched.iter().filter(|case| !case.is_of_rival());
         let without_moved = || controls.iter().copied().chain(ours());
         let compared: Vec<Compared> = attempts
@@ -201,6 +192,21 @@ impl Comparison {
             && !self.cases.iter().any(Case::is_notable)
             && self.attempts.iter().all(|attempt| !attempt.drift.is_established())
     }
+}
+
+/// Parts the cases of rivals into controls and those that moved with the program ([`Speed::is_of_control`]).
+fn controls<'m, 'a>(
+    matched: &'m [Matched<'a>],
+    attempts: &[Attempt],
+    min_effect: f64,
+) -> (Vec<&'m Matched<'a>>, Vec<&'m Matched<'a>>) {
+    let drifts: Vec<f64> = (0..attempts.len())
+        .map(|index| Drift::of(matched.iter().map(|case| case.pairs[index])))
+        .map(|drift| drift.factor_for_controls())
+        .collect();
+    let is_control =
+        |case: &&Matched<'_>| speed_of(case, attempts, &drifts, None, min_effect).is_of_control();
+    matched.iter().filter(|case| case.is_of_rival()).partition(is_control)
 }
 
 /// The speed of a case in all attempts. It is adjusted by the rivals in `interleaved`, if there are any. If not, it is

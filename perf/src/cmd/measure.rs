@@ -20,13 +20,12 @@ use crate::measure::{keyfile, noise, roofline, tpch};
 use crate::model::{Sizing, short_slots};
 use crate::run::engine::{Calibration, ThreadSet, numbers_of_threads};
 use crate::run::progress::Progress;
-use crate::run::session::{Session, steps_of, steps_of_sweep};
+use crate::run::session::{Session, start_fillers, steps_of, steps_of_sweep};
 use crate::run::simulate;
 use crate::show::tables;
 use crate::store::lock::lock;
 use crate::store::results::{Input, Results};
 use anyhow::Result;
-use rayon::ThreadPoolBuilder;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -84,12 +83,7 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     // pinned thread can list only its own core.
     let thread_sets = thread_sets_of(&selection, cost)?;
     let cores = core_affinity::get_core_ids().unwrap_or_default();
-    // The thread that first writes a page of memory chooses its NUMA node, and the measuring thread should not read from
-    // another node. Without these threads, filling takes longer.
-    let has_one_node = matches!(results.environment.get("numa nodes"), "0" | "unknown");
-    let threads = cores.len().clamp(1, MAX_FILLERS);
-    let pool = has_one_node.then(|| ThreadPoolBuilder::new().num_threads(threads).build());
-    let fillers = pool.and_then(Result::ok);
+    let fillers = start_fillers(&results.environment, cores.len());
     pin();
     say!("{}\n", tables::environment(&results).to_terminal())?;
     let counters = open_counters(&mut results);
@@ -131,9 +125,6 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
     }
     Ok(())
 }
-
-/// The most threads that fill filters. Each needs memory for the hashes of keys.
-const MAX_FILLERS: usize = 4;
 
 /// Prints how many cases will be measured, and about how long that takes.
 fn say_what_is_planned(

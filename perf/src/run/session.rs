@@ -1,9 +1,11 @@
 //! A run: verifies the cases of each group, times them interleaved, and saves the results after each group.
 
 mod engine;
+mod fill;
 mod sweep;
 mod verify;
 
+pub(crate) use fill::start_fillers;
 pub(crate) use sweep::steps_of_sweep;
 
 use crate::measure::built::{Built, is_near, lines_per_op, working_set, working_sets};
@@ -14,7 +16,6 @@ use crate::measure::factory::create;
 use crate::measure::interleave::{Meter, Repetition, Timing, interleave};
 use crate::measure::keys::{Column, KeyStream, Probes, as_hashes};
 use crate::measure::ledger::Ledger;
-use crate::measure::pages::SmallPages;
 use crate::measure::plan::{
     Group, KEYS_OF_ONE_GIB, Planned, Point, Scope, Selection, SubjectSpec, groups_of,
     groups_of_input, groups_of_one_gib, is_of_summary, subject_specs, subject_specs_of,
@@ -23,13 +24,13 @@ use crate::measure::plan::{
 use crate::measure::repetition;
 use crate::measure::roofline::Arena;
 use crate::measure::subject::Subject;
-use crate::model::{Facts, Form, Op, Row, Workload};
+use crate::model::{Facts, Op, Row, Workload};
 use crate::run::engine::peak_during;
 use crate::run::progress::Progress;
 use crate::store::results::{Input, Results};
 use anyhow::{Context as _, Result};
+use fill::fill_all;
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trommel::{Bitmap, Isa, KeyHash};
@@ -210,7 +211,7 @@ impl Session {
             .collect();
         self.progress.say(format!("filling filters of {keys:e} keys"));
         let absent = as_hashes(&stream.absent(self.effort.absent));
-        let built = self.fill_all(&needed, stream, keys, &absent)?;
+        let built = fill_all(&needed, self.isa, stream, keys, &absent, self.fillers.as_ref())?;
         drop(absent);
         self.progress.step_done();
         let arena = Arena::new(largest(&built))?;
@@ -232,49 +233,6 @@ impl Session {
             self.progress.step_done();
         }
         Ok(())
-    }
-
-    /// Fills filters: large ones on several threads, each filter on one of them.
-    fn fill_all(
-        &self,
-        specs: &[SubjectSpec],
-        stream: KeyStream,
-        keys: usize,
-        absent: &[KeyHash],
-    ) -> Result<Vec<Built>> {
-        let isa = self.isa;
-        let fill = |spec: &SubjectSpec| Self::fill(spec, isa, stream, keys, absent);
-        // Huge pages are refused to the whole process, so such filters are filled one after the other.
-        let has_small_pages = specs.iter().any(|spec| spec.form == Form::SmallPages);
-        let fillers = self.fillers.as_ref().filter(|_| keys >= LARGE && !has_small_pages);
-        match fillers {
-            Some(fillers) => fillers.install(|| specs.par_iter().map(fill).collect()),
-            None => specs.iter().map(fill).collect(),
-        }
-    }
-
-    /// Creates and fills a filter, and measures its false-positive rate.
-    fn fill(
-        spec: &SubjectSpec,
-        isa: Option<Isa>,
-        stream: KeyStream,
-        keys: usize,
-        absent: &[KeyHash],
-    ) -> Result<Built> {
-        let _small = (spec.form == Form::SmallPages).then(SmallPages::begin);
-        let mut subject = create(spec, keys, isa)?;
-        let mut start = 0;
-        while start < keys {
-            let count = (keys - start).min(FILLED_AT_A_TIME);
-            subject.insert_batch(&stream.hashes(start, count))?;
-            start += count;
-        }
-        let mut answers = Bitmap::new(0);
-        subject.answer_batch(absent, &mut answers);
-        let fpr_measured = Some(answers.count_ones() as f64 / absent.len() as f64);
-        let fpr_expected = subject.expected_fpr(keys);
-        let (spec, absent_keys) = (*spec, absent.len());
-        Ok(Built { spec, subject, fpr_expected, fpr_measured, absent_keys })
     }
 
     fn lookups(
@@ -571,14 +529,6 @@ pub(crate) const fn steps_of(groups: usize) -> usize {
     const FILLING: usize = 1;
     if groups == 0 { 0 } else { FILLING + groups }
 }
-
-/// Filters of this number of keys and more are filled on several threads. One thread fills smaller
-/// ones in a second or two.
-const LARGE: usize = 10_000_000;
-
-/// The number of keys that one call inserts while a filter is filled. It bounds the memory for hashes: 64 MiB for each
-/// filter that is being filled.
-const FILLED_AT_A_TIME: usize = 1 << 22;
 
 /// The most keys that cases of inserts and builds insert. In these cases, a filter of 1 GiB is only partly filled.
 const INSERTED_AT_MOST: usize = 100_000_000;
