@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_floor_of_a_hash_is_the_chance_of_a_collision() {
-        // 1 − e^(−1/2), and the share of the hashes if these are few.
+        // 1 − e^(−1/2); and, with few keys, their number divided by that of all hashes.
         assert_close(hash_floor(1 << 31, 32), 0.393_469_340_287_366_6, 1e-14);
         assert_close(hash_floor(1_000, 64), 1_000.0 / 18_446_744_073_709_551_616.0, 1e-12);
         assert_eq!(hash_floor(0, 32), 0.0);
@@ -352,10 +352,10 @@ mod tests {
         }
     }
 
-    /// If each position is set with probability 0.99 on its own, so are all `d` distinct positions of a probe with
-    /// probability `0.99^d`.
+    /// If each position is set with probability 0.99, independently of the others, then all `d` distinct positions of a
+    /// probe are set with probability `0.99^d`.
     #[test]
-    fn a_probe_of_the_most_draws_finds_all_its_positions_set_as_often_as_each_is() {
+    fn the_mean_over_probes_with_the_most_draws_is_exact_for_independent_positions() {
         let mean_at = |bits| probe_mean(bits, MAX_HASHES, |r| pow(0.01, f64::from(r)));
         // All draws hit the only position, or (up to a chance of 2^−23) all hit different ones.
         assert_close(mean_at(1), 0.99, 1e-12);
@@ -371,7 +371,7 @@ mod tests {
         // q = 2^−8 (1 + 2^−7): one fingerprint of 256 stands for two.
         let q = 129.0 / 128.0 / 256.0;
         assert_close(cuckoo_fpr(0.75, 8, 0), 1.0 - pow(1.0 - q, 6.0), 1e-12);
-        // Three doublings leave 2^5 fingerprints apart.
+        // After three doublings, only 5 of the 8 bits tell the keys of a bucket apart, so q is 8 times as large.
         assert_close(cuckoo_fpr(0.75, 8, 3), 1.0 - pow(1.0 - 8.0 * q, 6.0), 1e-12);
         assert_close(cuckoo_fpr(1.0, 12, 0), 1.0 - pow(1.0 - 2049.0 / 2048.0 / 4096.0, 8.0), 1e-10);
         assert_eq!(

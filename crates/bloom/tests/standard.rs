@@ -52,10 +52,10 @@ fn the_textbook_table_is_reproduced() {
     }
 }
 
-/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction is
-/// within four standard deviations of `p0`, and that the mean of all filters is within four standard deviations of such
-/// a mean. The standard deviation is computed for independent bits, which gives an upper bound, since the bits are
-/// negatively correlated.
+/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction
+/// differs from `p0` by less than four standard deviations of a fraction, and that the mean over all filters differs
+/// from `p0` by less than four standard deviations of that mean. The standard deviation is computed for independent
+/// bits, which gives an upper bound, since the bits are negatively correlated.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;
@@ -196,8 +196,8 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// Batches of inserts give bit for bit the table of single inserts, also at lengths around 256, from which on AVX-512
-/// code inserts them in vectors.
+/// A batch of inserts gives, bit for bit, the table of single inserts. This also holds at lengths around 256: AVX-512
+/// code inserts batches of 256 keys and more, and computes the positions of several keys at a time.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     for fpr in [0.4, 0.01, 1e-9] {

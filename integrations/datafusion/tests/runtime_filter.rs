@@ -182,7 +182,8 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
 async fn rows_with_null_keys_do_not_reach_the_join() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
-    // The orders of day 7 are 7, 57, …. Of these, 6 are parts (0 to 299). One of eleven items has NULL as its part.
+    // The orders of day 7 have the ids 7, 57, …. Six of these ids are below 300, so they also occur as parts of items
+    // (0 to 299). One of eleven items has NULL as its part.
     let plan =
         plan(&context, "SELECT * FROM items JOIN orders ON part = orders.order_id WHERE day = 7")
             .await;
@@ -210,8 +211,8 @@ async fn a_filter_that_most_rows_pass_is_switched_off() {
     let plan = plan(&context, sql).await;
     collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
     let filter = &filters(&plan)[0];
-    // The keys of 94 % of the rows are in the filter. Each of the 3 partitions decides at the end of the batch, of up
-    // to 512 rows, in which it has seen 1,000 rows.
+    // The keys of 94 % of the rows are in the filter. Each of the 3 partitions decides at the end of the batch in
+    // which its number of rows reaches 1,000. A batch has up to 512 rows, so a partition filters fewer than 1,512 rows.
     assert_eq!(metric(filter, "filters_switched_off"), 3);
     let dropped = metric(filter, "probe_rows") - output_rows(filter);
     assert!((1..=3 * 1_512).contains(&dropped), "{dropped} rows are dropped");

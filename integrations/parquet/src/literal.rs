@@ -193,7 +193,8 @@ impl Literals {
         self.len
     }
 
-    /// Whether there are no literals. In this case, only row groups without a filter have to be read.
+    /// Whether there are no literals. No row can match then, but row groups without a filter are still reported as to be
+    /// read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -187,9 +187,9 @@ struct Element<'a> {
 
 /// The maximum number of levels of nested groups, including the root.
 const MAX_DEPTH: usize = 256;
-/// The maximum total length of the paths of columns, as a multiple of the number of bytes that the list of schema
-/// elements takes in the file up to the last of these columns. Without this limit, a small footer with long group names
-/// could use much memory.
+/// Limits the memory for the paths of columns. Whenever a column has been read, the paths of all columns so far may have
+/// at most this many times as many bytes as the part of the list of schema elements that has been read. Without this
+/// limit, a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.

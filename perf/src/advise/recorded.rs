@@ -10,7 +10,8 @@ use crate::model::{Calls, Matrix, Op, Row, Workload};
 use crate::store::results::Results;
 use anyhow::Result;
 
-/// Answers a question with the lookup times of a run, interpolated between its sizes and shares of keys.
+/// Answers a question with the lookup times of a run. They are interpolated between the filter sizes that the run
+/// measured, and between its hit rates.
 ///
 /// # Errors
 /// Bad input if the run has no batched lookups of our filters, or if no filter meets the question.

@@ -9,7 +9,8 @@ use crate::measure::plan::{Loads, Selection, every_point};
 use crate::measure::tpch;
 use crate::model::Family;
 use crate::run::engine;
-use crate::run::engine::{Bench, ThreadSet, strategies};
+use crate::run::engine::strategies::{self, MapBench};
+use crate::run::engine::{Bench, ThreadSet};
 use crate::run::progress::Progress;
 use crate::run::session::Session;
 use crate::store::results::Results;
@@ -74,17 +75,8 @@ fn check(isa: Option<Isa>) -> Result<usize> {
         bench.measure(&groups, &mut session.results, &mut session.progress, |_| Ok(()))?;
     }
     let map_points = strategies::points_of(&[BYTES_OF_STRATEGIES]);
-    let (results, progress) = (&mut session.results, &mut session.progress);
-    let save = |_: &Results| Ok(());
-    strategies::measure(
-        &map_points,
-        &thread_sets,
-        &Effort::CHECK.pace,
-        isa,
-        results,
-        progress,
-        save,
-    )?;
+    let map = MapBench { thread_sets: &thread_sets, pace: Effort::CHECK.pace, isa, deadline: None };
+    map.measure(&map_points, &mut session.results, &mut session.progress, |_| Ok(()))?;
     let textbook = textbook::measure(&textbook::Effort::check(), |_| ())?;
     let strategies = session.results.strategies.len();
     Ok(session.results.rows.len() + strategies + textbook.limits.len() + textbook.points.len())

@@ -1,4 +1,4 @@
-//! The plots of a published run, as separate files: few lines each, with a title and a legend.
+//! The plots of a published run, each in its own file, with a title, a legend and only a few series.
 
 use crate::base::format::short_count;
 use crate::model::{Api, Filling, Op, Row, Sizing, Workload, short_slots};
@@ -63,7 +63,8 @@ fn is_preferred(row: &Row) -> bool {
     row.case.is_of_rival() || row.case.calls.api == Api::Batch
 }
 
-/// Returns the labels of the first size of each kind and of each rival. Counting filters are left out: lookups never
+/// A run can size the filters of a kind in several ways, such as `12-bit` and `fpr-1%`. Only the first of these is
+/// plotted, at every number of keys: returns the label of each kind and of each rival with this sizing. Counting filters are left out: lookups never
 /// read their counters, which are four fifths of the bytes on the x axis. Filters of a fixed size and rivals with the
 /// size of another kind's filter are left out too.
 fn first_sizes(results: &Results) -> Vec<String> {

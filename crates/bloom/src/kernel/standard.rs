@@ -85,9 +85,16 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
 /// Three bits are rarely all set, and the lookup waits for their cache lines at the same time.
 const BITS_A_BRANCH: u32 = 3;
 /// In tables of more bits than this (1 MiB, the size of many L2 caches), the first branch comes after two bits: a third
-/// cache line for every key costs more than the branch. Times in ns per absent key on a Zen 4 core, in tables of 12.5
-/// MB and 125 KB, with branches after bits 1, 2, …: 43 and 12; 2, 4, …: 39 and 6.0; 3, 6, …: 39 and 4.0; 4, 8, …: 42
-/// and 3.6; 2, 5, …: 36 and 5.4; after the last bit: 62 and 4.5.
+/// cache line for every key costs more than the branch. Times in ns per absent key on a Zen 4 core:
+///
+/// | branches after bits | table of 12.5 MB | table of 125 KB |
+/// |---|---:|---:|
+/// | 1, 2, 3, … | 43 | 12 |
+/// | 2, 4, 6, … | 39 | 6.0 |
+/// | 3, 6, 9, … (used up to this size) | 39 | 4.0 |
+/// | 4, 8, 12, … | 42 | 3.6 |
+/// | 2, 5, 8, … (used above this size) | 36 | 5.4 |
+/// | only the last | 62 | 4.5 |
 const BITS_IN_CACHE: u64 = 8 << 20;
 
 /// Looks one key up. `bit` returns a number whose lowest bit is the table's bit at a position.

@@ -5,8 +5,8 @@
 //! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
 //! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends
 //! on how full the bucket is: it tests whether both words are full, which they rarely are. Then the first words are
-//! written to the region in one pass, with all overflow flags clear (see `bucket`), except that a pair of equal
-//! fingerprints in a multiset means *set*.
+//! written to the region in one pass, with all overflow flags clear (see `bucket`). There is one exception: in a
+//! multiset, two slots of a pair can hold equal fingerprints. No order of these encodes a clear flag, so the flag is set.
 
 use super::room_for;
 use crate::bucket;
@@ -110,8 +110,9 @@ impl Filling<'_> {
     }
 }
 
-/// Splits records into bucket and fingerprint. A record has the low bits of the hash's fixed-point number, from the
-/// lowest bit of the fingerprint upwards.
+/// Splits records into bucket and fingerprint. A record is the hash's fixed-point number
+/// (`Geometry::fixed_point`), shifted right until the lowest bit of the fingerprint is bit 0. High bits that do not fit
+/// into the record are cut off.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     region_log2: u32,

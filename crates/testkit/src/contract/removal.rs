@@ -17,7 +17,8 @@ pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
 {
-    // Planned keys, keys used, percentage of inserts: lightly loaded, highly loaded, overflowing, three keys only.
+    // Each case: planned keys, keys used, percentage of inserts. The filter is lightly loaded in the first case and
+    // highly loaded in the second; counters overflow in the third; the last has only three keys.
     for (planned, universe, inserts) in [(500, 300, 55), (20, 100, 52), (4, 12, 60), (200, 3, 50)] {
         let hashes = distinct(planned as u64, 0..universe);
         let mut filter = built::<S>(&spec(planned, 0.05, isa));

@@ -11,8 +11,9 @@ use trommel_base::SpecError;
 /// The other place of a key that stands at `p` is `h1 + h2 − p`, so it does not matter which of the two
 /// functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
-/// Cost: a lookup reads two places. A refused insert has followed a path from each of the key's places, in at most
-/// three times as many steps as the path has distinct places, and has moved nothing.
+/// Cost: a lookup reads two places. An insert is refused if the paths of displacements from both of the key's places
+/// run in a cycle. A cycle is noticed after at most three times as many steps as its path has distinct places. No key
+/// has been moved by then.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
 /// (2012). The paper displaces keys until it reaches a limit; here the path is known before a key is moved.

@@ -15,8 +15,8 @@ use trommel::{Bitmap, KeyHash};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
-    /// The filter at the end of the band. If the band is only the middle of a range with too many keys, the load of
-    /// this filter is below the load of the case.
+    /// The filter after all keys up to the end of the band. Its load is that of the case, or lower if the band had too
+    /// many keys to measure: then only the keys in its middle are left.
     pub(crate) at_load: &'a dyn Slots,
     pub(crate) hashes: &'a [KeyHash],
 }

@@ -61,28 +61,40 @@ pub(crate) fn points_of(sizes: &[usize]) -> Vec<MapPoint> {
     sizes.iter().flat_map(of_size).collect()
 }
 
-/// Measures all points on all thread sets, except points that `results` has already.
-pub(crate) fn measure(
-    points: &[MapPoint],
-    thread_sets: &[ThreadSet],
-    pace: &Pace,
-    isa: Option<Isa>,
-    results: &mut Results,
-    progress: &mut Progress,
-    mut save: impl FnMut(&Results) -> Result<()>,
-) -> Result<()> {
-    for point in points {
-        if !point.is_measured(&results.strategies, thread_sets) {
-            progress.say(format!("strategies {} MiB {:e} keys", point.bytes >> 20, point.keys));
-            let map = Map::new(*point, thread_sets, isa)?;
-            for choice in map.inserts(pace)?.into_iter().chain(map.lookups(pace)?) {
-                put(&mut results.strategies, choice);
+/// Measures the map of strategies.
+pub(crate) struct MapBench<'a> {
+    pub(crate) thread_sets: &'a [ThreadSet],
+    /// The pace of an operation at a point.
+    pub(crate) pace: Pace,
+    pub(crate) isa: Option<Isa>,
+    /// The time of the run after which no point begins.
+    pub(crate) deadline: Option<Duration>,
+}
+
+impl MapBench<'_> {
+    /// Measures all points on all thread sets, except points that `results` has already, until the deadline. `save` is
+    /// called after each point that was measured.
+    pub(crate) fn measure(
+        &self,
+        points: &[MapPoint],
+        results: &mut Results,
+        progress: &mut Progress,
+        mut save: impl FnMut(&Results) -> Result<()>,
+    ) -> Result<()> {
+        for point in points {
+            let is_late = self.deadline.is_some_and(|deadline| progress.elapsed() > deadline);
+            if !is_late && !point.is_measured(&results.strategies, self.thread_sets) {
+                progress.say(format!("strategies {} MiB {:e} keys", point.bytes >> 20, point.keys));
+                let map = Map::new(*point, self.thread_sets, self.isa)?;
+                for choice in map.inserts(&self.pace)?.into_iter().chain(map.lookups(&self.pace)?) {
+                    put(&mut results.strategies, choice);
+                }
+                save(results)?;
             }
-            save(results)?;
+            progress.step_done();
         }
-        progress.step_done();
+        Ok(())
     }
-    Ok(())
 }
 
 fn put(choices: &mut Vec<Choice>, choice: Choice) {
@@ -227,15 +239,21 @@ mod tests {
         let mut results = Results::new(Environment::observe(None));
         let pace = Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 };
         let points = &points_of(&[1 << 12])[..2];
-        let measure = |thread_sets: &[ThreadSet], results: &mut Results| {
+        let measure_until = |deadline, thread_sets: &[ThreadSet], results: &mut Results| {
             let mut saved = Vec::new();
             let save = |results: &Results| {
                 saved.push(results.strategies.len());
                 Ok(())
             };
-            measure(points, thread_sets, &pace, None, results, &mut Progress::hidden(), save)
-                .unwrap();
+            let bench = MapBench { thread_sets, pace, isa: None, deadline };
+            bench.measure(points, results, &mut Progress::hidden(), save).unwrap();
             saved
+        };
+        // No point begins after the deadline.
+        let late = measure_until(Some(Duration::ZERO), &thread_sets[..1], &mut results);
+        assert_eq!((late, results.strategies.len()), (vec![], 0));
+        let measure = |thread_sets: &[ThreadSet], results: &mut Results| {
+            measure_until(None, thread_sets, results)
         };
         assert_eq!(measure(&thread_sets[..1], &mut results), [2, 4]);
         // With another thread set, each point is measured again.

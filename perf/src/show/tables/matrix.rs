@@ -198,10 +198,9 @@ fn small_filters(results: &Results) -> Table {
         "batches, ns per probe",
         "× single",
         "× rival",
-        "FPR of all",
+        "FPR of the ten levels together",
     ];
-    let title =
-        "A thousand small filters in ten levels; each probe is looked up in one filter per level";
+    let title = "A thousand small filters in ten levels; a probe is looked up in one filter per level until one reports it";
     table("small-filters", title, columns.map(Into::into), lines)
 }
 
