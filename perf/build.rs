@@ -24,7 +24,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
 }
 
-/// The crates that `src/measure/rivals` measures, except our own.
+/// The crates that `src/measure/rivals` measures, except our `trommel-textbook`.
 const RIVALS: [&str; 8] = [
     "atomic-cuckoo-filter",
     "autoscale_cuckoo_filter",

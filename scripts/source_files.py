@@ -25,7 +25,7 @@ def commit(except_for=None):
 
 
 def tracked(*patterns):
-    """The names of the files in the repository that match a pattern of `git ls-files`; without a pattern, of all."""
+    """The names of the tracked files that match one of the `git ls-files` patterns; all tracked files without any."""
     return [name for name in output_of("git", "ls-files", "-z", *patterns).split("\0") if name]
 
 

@@ -1,8 +1,8 @@
 //! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with counts of its keys and
 //! fingerprints, which are exact for a multiset and bounds for a set.
 //!
-//! A few bytes of input have a large effect: a hash is often one of a few hundred instead of any, so that copies of
-//! keys are inserted and removed, buckets become full, and fingerprints go to the overflow area.
+//! Short inputs must reach the hard cases. So a hash is often one of only a few hundred. Then copies of keys are
+//! inserted and removed, buckets become full, and fingerprints go to the overflow area.
 
 use super::input::Input;
 use std::collections::BTreeMap;

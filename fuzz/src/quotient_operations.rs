@@ -1,8 +1,8 @@
 //! Builds a quotient filter from a spec, runs operations on it, and compares the answers with those of a sorted
 //! multiset of fingerprints.
 //!
-//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a small number of them. Then
-//! runs are long, and clusters reach the end of the table.
+//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a small set. Then runs are long,
+//! and clusters reach the end of the table.
 
 use super::input::Input;
 use std::collections::BTreeMap;

@@ -118,7 +118,8 @@ fn graph() -> BTreeMap<Module, BTreeSet<Module>> {
         let imports = imports(&own, &fs::read_to_string(&path).unwrap());
         graph.entry(module).or_default().extend(imports);
     }
-    // A name may also be that of an item of the layer itself, such as `crate::model::Case`.
+    // The second word of a path may be an item of the layer's own file, such as `Case` in `crate::model::Case`. Then
+    // the imported module is that file.
     let modules: BTreeSet<Module> = graph.keys().cloned().collect();
     for imported in graph.values_mut() {
         *imported = std::mem::take(imported)

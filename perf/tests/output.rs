@@ -61,7 +61,7 @@ fn verbs(directory: &Path) -> Vec<Vec<String>> {
 fn a_closed_pipe_is_no_failure() {
     let directory = run();
     for words in verbs(directory.path()) {
-        // With `head` in a shell, the exit code would be that of `head`.
+        // The test closes the pipe itself. With `head` in a shell, the exit code would be that of `head`.
         let mut child = Command::new(PROGRAM)
             .args(&words)
             .stdout(Stdio::piped())
@@ -122,8 +122,8 @@ fn a_full_disk_behind_a_file_is_reported_and_a_device_is_not_replaced() {
     assert!(!fs::metadata("/dev/full").unwrap().is_file() && !Path::new("/dev/full.new").exists());
 }
 
-/// Runs the program with files limited to `kib` KiB, like a disk that fills up. `is_ignored` says whether the system's
-/// signal for a file over the limit is ignored.
+/// Runs the program with files limited to `kib` KiB, like a disk that fills up. If `is_ignored` is true, the system's
+/// signal for a file over the limit is ignored, so the write returns an error. Otherwise the signal ends the program.
 fn limited(kib: u32, is_ignored: bool, words: &[&str]) -> Output {
     let trap = if is_ignored { "trap '' XFSZ; " } else { "" };
     let script = format!("{trap}ulimit -c 0; ulimit -f {kib}; exec \"$0\" \"$@\"");

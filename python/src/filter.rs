@@ -245,8 +245,9 @@ impl PyFilter {
         removed.map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// The number of copies of a key in the filter, or a larger number, with two exceptions. A quotient or cuckoo
-    /// filter without ``multiset`` stores a key once. A counting-bloom filter made in Python counts only up to 15.
+    /// The number of copies of a key in the filter, or a larger number. It can be smaller in two cases: a quotient or
+    /// cuckoo filter without ``multiset`` stores a key once, and a counting-bloom filter made in Python counts only up
+    /// to 15.
     ///
     /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
     /// >>> f.update(["anvil"] * 3)

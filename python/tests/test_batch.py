@@ -100,7 +100,7 @@ def test_text_and_bytes_of_numpy():
     assert_batch(numpy.array(["a", None, 7, b"x"], dtype=object), ["a", None, 7, b"x"])
     data = [key.encode() for key in keys]
     assert_batch(numpy.array(data), data)
-    # NumPy strips zeros at the end of such items.
+    # NumPy strips zeros at the end of an item of type S.
     assert_batch(numpy.array([b"a\0b", b"c\0\0", b"\0"]), [b"a\0b", b"c", b""])
     assert_batch(numpy.zeros(3, dtype="S0" if numpy.dtype("S0").itemsize == 0 else "S1"), [b""] * 3)
 

@@ -2,7 +2,9 @@
 //!
 //! In a set, an insert returns false for a key that a lookup finds already. Such a key does not count as held, and is
 //! not removed later. So every held key has a stored fingerprint of its own. In a cuckoo filter, two held keys can have
-//! equal fingerprints in the same two buckets. A removal of one of these keys then removes either fingerprint.
+//! equal fingerprints in the same two buckets, even in a set: if an overflow flag is clear, the lookup of the second
+//! key skips one of the buckets, which can be the one with the first key's fingerprint. A removal of one of these keys
+//! then removes either fingerprint.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{
@@ -14,7 +16,7 @@ use trommel_testkit::Splitmix;
 const KEYS: usize = 62_000;
 /// Each round replaces `KEYS / REPLACED` keys.
 const REPLACED: usize = 16;
-/// The load that every filter of these sizes is guaranteed to reach.
+/// The load that every filter must reach after the rounds, before it refuses an insert.
 const GUARANTEED: f64 = super::FULL;
 
 /// The columns of the CSV file. `keys` is the number of keys in the filter. In all `rounds` rounds together, `replaced`
@@ -137,9 +139,9 @@ impl Held {
 ///
 /// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
 /// same equation. A set does not store the fingerprint of a key that a lookup finds already. So at most one of the
-/// fingerprints in the two buckets of a lookup equals the one looked for. The average number of fingerprints in these
-/// buckets is 8 times the load. The rate is this number, times the probability that the fingerprint of an absent key
-/// equals a given stored one.
+/// fingerprints in the two buckets of a lookup equals the one looked for. These buckets have 8 slots, so the average
+/// number of fingerprints in them is 8 times the load. The rate is this number, times the probability that the
+/// fingerprint of an absent key equals a given stored one.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {

@@ -92,7 +92,7 @@ impl Subject {
     }
 }
 
-/// A filter with more than 4096 slots, of every kind that has slots, accepts distinct keys at least up to this load.
+/// Every filter with more than 4096 slots accepts distinct keys at least up to this load.
 const FULL: f64 = 0.95;
 
 /// The results of a run.
@@ -152,7 +152,7 @@ pub struct Counted {
     pub probes: u64,
     /// The expected rate: `expected_fpr` of the filter.
     pub expected: f64,
-    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. The quotient is 0
+    /// The standard deviation of this filter's rate from `expected_fpr`, divided by `expected_fpr`. This ratio is 0
     /// for all kinds but cache-line quotient filters: only their `expected_fpr` is a mean over tables.
     pub relative_spread: f64,
 }
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn the_spread_of_tables_widens_the_bound() {
-        // The spread of 1 % adds a standard deviation of 100 to the binomial one of 99.5. Together they are 141, so 310
-        // are 2.2 standard deviations.
+        // The relative spread of 1 % is a standard deviation of 100 hits, and the binomial one is 99.5 hits. The root
+        // of the sum of their squares is 141, so 310 hits more than expected are 2.2 standard deviations.
         assert!(counted(10_310, 0.01, 0.01).is_within(3.0));
         assert!(!counted(10_430, 0.01, 0.01).is_within(3.0));
     }

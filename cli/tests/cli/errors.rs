@@ -1,4 +1,4 @@
-//! Errors name the file and, if they concern one, the line. They change no files.
+//! Error messages name the file and, if they concern one, the line. A command that fails changes no files.
 
 use crate::support::{Folder, lines};
 use std::fs::{self, File, OpenOptions};
@@ -154,7 +154,8 @@ fn a_full_filter_names_the_line_that_did_not_fit() {
         let line_of_all = line(&one.stderr, "standard input");
         assert!(line_of_all > 100, "{kind}: {line_of_all}");
         assert_eq!(line(&two.stderr, "b"), line_of_all - 50, "{kind}");
-        // All lines before the named line fit, and the named line does not. Not tested for cuckoo filters.
+        // All lines before the named line fit, and the named line does not. Not tested for cuckoo filters: a batch of
+        // other lines can move other fingerprints, so another number of lines can fit.
         let upto = |lines: u64| -> Vec<u8> {
             all.split_inclusive(|byte| *byte == b'\n')
                 .take(lines as usize)

@@ -1,7 +1,7 @@
 //! Rust, the C interface and the command line read each other's files. They write the same bytes, except that the
 //! command line can write other bytes for a cuckoo filter.
 #![allow(unsafe_code)]
-// Every pointer passed to C points to a value of this test that outlives the call.
+// Every pointer passed to C points to a value that outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use crate::support::{Folder, lines};
@@ -71,7 +71,7 @@ impl CFilter {
     }
 }
 
-/// Those of the keys that a view of the C interface finds in the filter with these bytes.
+/// Returns the keys that a view of the C interface over these bytes reports as present.
 fn found_by_view_of_c<'k>(bytes: &[u8], keys: &[&'k [u8]]) -> Vec<&'k [u8]> {
     let mut view = null_mut();
     let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };

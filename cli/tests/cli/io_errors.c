@@ -6,9 +6,11 @@
 // FAIL_ONLY_INTERRUPTIBLE  if set, only those calls are counted that a signal can interrupt
 // FAIL_LOG=PATH    the name of the first function that fails is written to this file
 //
-// Calls on standard error are not counted, so that messages can be checked. fcntl.h is not included, not even by
-// sys/file.h: it declares `open` with a variable number of arguments. On the machines where this library runs, they are
-// passed like fixed ones.
+// Calls on standard error are not counted, so that messages can be checked.
+//
+// Neither fcntl.h nor sys/file.h, which includes it, is included here: fcntl.h declares `open` with a variable number
+// of arguments, but this file defines `open` with three. On the machines where this library runs, a caller passes
+// variable arguments as it passes fixed ones.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,9 +1,10 @@
-//! Calls on files fail, each once: the first call in the first run, the second in the second, and so on. In a second
-//! series of runs, all later calls fail too. A library for LD_PRELOAD, `io_errors.c`, makes them fail.
+//! Calls on files fail: the first call in the first run, the second call in the second run, and so on. There is a
+//! series of such runs for each of several errors. In some of the series, all later calls fail too. A library for
+//! LD_PRELOAD, `io_errors.c`, makes the calls fail.
 //!
 //! A run must end with an error, or give the same result as without failures. A file that is replaced must keep its
-//! permissions, and a symbolic link must stay. Calls that do not go through the C library cannot be made to fail, such as
-//! the rename of a finished filter; nor do `close`, `unlink`, `fcntl` and `mmap` fail.
+//! permissions, and a symbolic link must stay. Calls that bypass the C library, such as the rename of a finished
+//! filter, cannot be made to fail. The library does not make `close`, `unlink`, `fcntl` and `mmap` fail.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::support::{Folder, Run, lines};
@@ -53,7 +54,8 @@ fn is_private(file: &Path) -> bool {
 /// A verb whose calls fail.
 struct Verb {
     arguments: &'static [&'static str],
-    /// The file that it writes, to which `link` leads. Its content and permissions before each run are those of `keep`.
+    /// The file that the verb writes, to which the symbolic link `link` leads; `None` if the verb writes no file.
+    /// Before each run, the file gets the content and the permissions of the file `keep`.
     output: Option<&'static str>,
     keep: &'static str,
 }
@@ -71,8 +73,8 @@ struct Failures<'a> {
 }
 
 impl Failures<'_> {
-    /// Runs the verb with the `nth` call failing. Also returns the name of the function; `None` if the program makes
-    /// fewer calls.
+    /// Runs the verb with the `nth` call failing. Also returns the name of the function that failed; `None` if the
+    /// program makes fewer calls.
     fn run(
         &self,
         folder: &Folder,
@@ -136,7 +138,7 @@ impl Failures<'_> {
             if run.code == expected.run.code {
                 assert!(run.stdout == expected.run.stdout && written == expected.written, "{what}");
             } else {
-                // An interrupted call is repeated.
+                // The program repeats an interrupted call, so EINTR never makes it fail.
                 assert!(run.code == Some(2) && errno != EINTR, "{what}");
                 assert!(
                     run.stderr.starts_with("trommel: ") && run.stderr.lines().count() == 1,
@@ -153,7 +155,7 @@ impl Failures<'_> {
 }
 
 fn fails_at_every_call(folder: &Folder, verbs: &[Verb]) {
-    // Outside the folder, whose names the test compares.
+    // These files are not in `folder`, since the test compares the names of the files there.
     let tools = tempfile::tempdir().unwrap();
     let failures =
         Failures { library: &tools.path().join("io_errors.so"), log: &tools.path().join("log") };

@@ -167,7 +167,7 @@ fn the_values_of_a_column_become_keys() {
         assert!(all.clone().all(|k| prices.contains(&(k as f64 * 1.5 - 20.0).to_bits())));
         let names = build("name");
         assert!(all.clone().all(|k| names.contains(&format!("customer-{k}"))));
-        // One name in seven is null.
+        // The file is given twice. In every seventh of its rows, from the first one on, the name is null: in 878 rows.
         assert_eq!(names.len(), 2 * (6144 - 878));
         let tags = folder.run(["parquet", "inspect", "--json", "file"]);
         let inspected: Value = serde_json::from_slice(&tags.stdout).unwrap();
@@ -245,8 +245,8 @@ fn errors_name_files_that_are_not_parquet_and_missing_columns() {
     assert!(folder.read("file") == whole);
 }
 
-/// An integer as a Parquet footer stores it: each byte has seven bits of it, the lowest first, and a bit that says
-/// whether more bytes follow. The sign is the lowest bit.
+/// A non-negative integer as a Parquet footer stores it: twice the number, since the lowest bit is the sign, in seven
+/// bits per byte, the lowest first. The high bit of a byte says whether more bytes follow.
 fn in_footer(number: usize) -> Vec<u8> {
     let mut rest = 2 * number;
     let mut bytes = Vec::new();
@@ -286,8 +286,8 @@ fn damaged_files_never_crash_the_program() {
     let whole = folder.read("file");
     for i in 0..64 {
         let mut damaged = whole.clone();
-        // More than half of the damaged bytes are in the footer, which is at the end: all of those with an even `i`,
-        // and some others.
+        // If `i` is even, the damaged byte is in the footer, which is at the end. If `i` is odd, it can be anywhere in
+        // the file.
         let at = if i % 2 == 0 { whole.len() - 16 - i * 40 } else { i * whole.len() / 70 };
         damaged[at] ^= 1 << (i % 8);
         folder.write("damaged", damaged);

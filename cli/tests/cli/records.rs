@@ -108,7 +108,7 @@ fn errors_name_the_file_and_the_line() {
 #[test]
 fn a_full_filter_names_the_line_or_the_number_of_the_record() {
     let folder = Folder::new();
-    // Each record takes two lines.
+    // After the header, each record takes two lines, so record `r`, counted from 1, begins at line `2 r`.
     let mut table = String::from("word,note\n");
     for i in 0..1_000 {
         table += &format!("word-{i},\"a\nb\"\n");

@@ -5,9 +5,9 @@
 //! hashes of a group, the offsets of its cache lines in the table. Some groups later, *fetch* prefetches these cache
 //! lines. After a further distance, *probe* reads or writes them.
 //!
-//! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is fetched. If an
-//! offset is read right after it was stored, and the load has another width than the store, the load may have to wait
-//! until the store has left the store buffer. Where this was tried, it halved the speed.
+//! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is fetched, since
+//! a load that follows a store of another width to the same address may have to wait until the store has left the store
+//! buffer. Rejected: reading each offset right after storing it, which halved the speed.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
@@ -46,10 +46,15 @@ impl Window {
     ///
     /// From about twice L2 on, the fastest hint is T1, which fetches into L2: a Sapphire Rapids core can have 48 cache
     /// lines on their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a lookup in split
-    /// blocks takes 2.2 ns with T0 and 1.9 ns with T1 at 4 MB, 4.1 and 3.1 at 16 MB, 9.4 and 7.4 at 128 MB, and 13.9
-    /// and 12.7 at 1 GB. NTA is slower than T1 at every size. In tables of between one and two times L2, random reads
-    /// without a filter are up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make no
-    /// difference.
+    /// blocks takes, in ns:
+    ///
+    /// | table | 4 MB | 16 MB | 128 MB | 1 GB |
+    /// |---|---|---|---|---|
+    /// | T0 | 2.2 | 4.1 | 9.4 | 13.9 |
+    /// | T1 | 1.9 | 3.1 | 7.4 | 12.7 |
+    ///
+    /// NTA is slower than T1 at every size. In tables of between one and two times L2, random reads without a filter
+    /// are up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make no difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::for_table_and_l2(bytes, l2_bytes())
@@ -67,9 +72,14 @@ impl Window {
 
     /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines. These
     /// cache lines are in flight together even without prefetch, so prefetching is worthwhile only beyond L2. There the
-    /// hint is T1, 128 keys ahead. On a Sapphire Rapids core, whose L2 has 2 MiB, a lookup in register blocks takes
-    /// 0.92 ns without and 1.09 ns with prefetch at 1.5 MB, and 1.7 and 1.6 ns at 4 MB. A lookup of an absent key in a
-    /// standard filter takes 2.7 and 6.3 ns at 1.5 MB, and 6.1 and 4.1 ns at 4 MB.
+    /// hint is T1, 128 keys ahead. On a Sapphire Rapids core, whose L2 has 2 MiB, a lookup takes, in ns:
+    ///
+    /// | lookup | prefetch | 1.5 MB | 4 MB |
+    /// |---|---|---|---|
+    /// | in register blocks | no | 0.92 | 1.7 |
+    /// | in register blocks | yes | 1.09 | 1.6 |
+    /// | of an absent key in a standard filter | no | 2.7 | 6.1 |
+    /// | of an absent key in a standard filter | yes | 6.3 | 4.1 |
     ///
     /// T0 is not used, since a kernel that works on many keys at a time fetches more cache lines than a core can have
     /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, lookups with T1 take 0.95
@@ -88,8 +98,12 @@ impl Window {
     /// core can have on their way to L1.
     ///
     /// In a cache-line quotient filter with AVX2 on a Zen 4 core, looking up many keys at a time takes this share of
-    /// the time that lookups key by key take: at 1.3 MB, 0.43 to 0.55 with T0, 0.38 to 0.46 with T1 and 0.45 to 0.7
-    /// without prefetch; at 0.7 MB, 0.38 to 0.48 with T1 and 0.42 to 0.55 without prefetch.
+    /// the time that lookups key by key take:
+    ///
+    /// | table | without prefetch | T0 | T1 |
+    /// |---|---|---|---|
+    /// | 0.7 MB | 0.42 to 0.55 | – | 0.38 to 0.48 |
+    /// | 1.3 MB | 0.45 to 0.7 | 0.43 to 0.55 | 0.38 to 0.46 |
     #[must_use]
     pub fn for_passes(bytes: usize) -> Self {
         if Self::for_table(bytes).hint.is_none() { Self::NONE } else { Self::FAR }
@@ -107,11 +121,17 @@ pub trait Fetch {
     /// Prefetches into L1 the hashes that come 1 KiB after `keys` in the same batch.
     ///
     /// The hashes of a batch are read in order, but the processor does not fetch them in time if each key accesses a
-    /// different page of the table in between. Times in ns per key without and with this prefetch, for a million keys
-    /// (8 MB of hashes) and tables of 1.5 MB on a Cascade Lake core: lookups in register blocks 6.5 and 2.9, in split
-    /// blocks 4.9 and 2.7, in cache-line blocks 6.5 and 2.8; inserts in the same blocks 8.4 and 3.2, 5.8 and 3.1, 9.3
-    /// and 3.2. Rejected: the same prefetch in a partition, which then took 0.9 to 1.2 times as long (1.2 to 1.5 times
-    /// for batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
+    /// different page of the table in between. Times in ns per key, without and with this prefetch, for a million keys
+    /// (8 MB of hashes) and tables of 1.5 MB on a Cascade Lake core:
+    ///
+    /// | blocks | lookup, without | lookup, with | insert, without | insert, with |
+    /// |---|---|---|---|---|
+    /// | register | 6.5 | 2.9 | 8.4 | 3.2 |
+    /// | split | 4.9 | 2.7 | 5.8 | 3.1 |
+    /// | cache line | 6.5 | 2.8 | 9.3 | 3.2 |
+    ///
+    /// Rejected: the same prefetch in a partition, which then took 0.9 to 1.2 times as long (1.2 to 1.5 times for
+    /// batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {

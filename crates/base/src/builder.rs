@@ -286,7 +286,7 @@ macro_rules! counting_setters {
 macro_rules! slot_setters {
     () => {
         /// The largest share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters
-        /// and in cache-line quotient filters for a false-positive rate that takes more slots. If bytes are given
+        /// and in cache-line quotient filters whose false-positive rate requires more slots. If bytes are given
         /// without a false-positive rate, the filter can have more slots. Only quotient and cuckoo filters have this
         /// option.
         ///

@@ -170,12 +170,12 @@ impl Hasher {
         Self { id: HashId::SipHash13, isa: None, seed: check, key }
     }
 
-    /// SipHash-1-3 with a secret key: a pseudo-random function, so an adversary without the key cannot compute which
-    /// keys collide. It takes longer than XXH3: `docs/decisions/0074-siphash-1-3.md` has the figures.
+    /// SipHash-1-3 with a secret key: a pseudo-random function, so an adversary without the secret key cannot compute
+    /// which keys collide. It takes longer than XXH3: `docs/decisions/0074-siphash-1-3.md` has the figures.
     ///
     /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not. The library
     /// never prints them or writes them into frozen bytes. A frozen filter has only their [check](Hasher::seed), so
-    /// keep the key yourself: without it, nobody can look keys up.
+    /// keep the secret key yourself: without it, nobody can look keys up.
     ///
     /// ```
     /// use trommel::{Filter, FilterView, FormatError, Hasher, SplitBlockBloom};

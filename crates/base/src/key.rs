@@ -285,7 +285,7 @@ mod tests {
         let hashes: Vec<u64> = (0..4096u16).map(|i| KeyHash::from_hash(&i, &build).raw()).collect();
         for bit in 0..64 {
             let ones = hashes.iter().filter(|hash| **hash >> bit & 1 == 1).count();
-            // 192 is six standard deviations.
+            // The standard deviation is √4096 / 2 = 32, and 192 is six times that.
             assert!(ones.abs_diff(2048) < 192, "bit {bit} is set in {ones} of 4096");
         }
     }

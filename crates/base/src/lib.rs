@@ -1,4 +1,4 @@
-//! The parts that the families of filters share, and the options, sizing equations and errors of all of them.
+//! The parts that the families of filters share, and the options, sizing equations and errors of every family.
 //!
 //! | module | idea |
 //! |---|---|

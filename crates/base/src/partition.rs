@@ -14,7 +14,8 @@
 //! **Regions with slack.** The exact length of a region is known only after a pass over the hashes. But
 //! hashes are uniform, so the length is guessed: the mean plus six standard deviations. If the guess is
 //! wrong, for example because many keys are equal, a region fills up, and the pass starts again with
-//! regions of counted lengths. So any input is grouped, but `split` is called up to three times per hash.
+//! regions of counted lengths. So any input is grouped, but `split` is called up to three times per hash:
+//! in the pass that fails, for the count, and in the second pass.
 //!
 //! **Two ways to append.** If the records of a batch fit into the caches near the core, they are
 //! *scattered*: each is stored directly in its region. The records of a larger batch are *combined*:
@@ -49,17 +50,25 @@
 //! Bold figures are those of the method used here. All figures include the time for reading and splitting the hashes,
 //! which takes 1.0 ns in one pass.
 //!
-//! A batch of 64 K hashes in 256 parts takes, in ns per key without and with one read of all parts afterwards:
-//! scattered with slack 1.3 and 2.1; scattered with a histogram 2.1 and 3.2; combined 1.5 and 2.6 with records of four
-//! bytes, 1.7 and 3.4 with records of eight. (Reading combined records takes longer, since streamed records are not in
-//! the caches.) At 4 MiB of records, both ways to append are equally fast; at 8 MiB in 256 parts, combining is faster,
-//! 2.1 against 2.5. On Cascade Lake, whose L2 is half as large, they are equally fast at 1 MiB; combining is faster at
-//! 2 MiB in 256 parts, 3.5 against 4.3 (4.0 against 4.8 with the read), and at 4 MiB in 128 parts, 3.9 against 5.6, all
-//! in fresh memory. Therefore batches of up to 1 MiB of records are scattered.
+//! A batch of 64 K hashes in 256 parts takes, in ns per key:
 //!
-//! Batches of 4 M hashes that are not random take, in 64 to 4096 parts and in ns per key: 4.3 to 4.6 if all keys are
-//! equal, 2.2 to 2.6 if they are sorted, 3.0 to 4.0 if they follow Zipf's law. With a `split` that takes 2.2 ns by
-//! itself, a pass takes 4.1 with slack and 6.4 with a histogram, which calls `split` twice.
+//! | method | partition | partition, then one read of all parts |
+//! |---|---|---|
+//! | slack, scatter | 1.3 | 2.1 |
+//! | histogram, scatter | 2.1 | 3.2 |
+//! | combined, records of four bytes | 1.5 | 2.6 |
+//! | combined, records of eight bytes | 1.7 | 3.4 |
+//!
+//! Reading combined records takes longer, since streamed records are not in the caches.
+//!
+//! At 4 MiB of records, both ways to append are equally fast. At 8 MiB in 256 parts, combining is faster: 2.1 against
+//! 2.5 ns. On Cascade Lake, whose L2 is half as large, with scratch in fresh memory, they are equally fast at 1 MiB.
+//! There, combining is faster at 2 MiB in 256 parts (3.5 against 4.3 ns; with the read, 4.0 against 4.8) and at 4 MiB
+//! in 128 parts (3.9 against 5.6). Therefore batches of up to 1 MiB of records are scattered.
+//!
+//! Batches of 4 M hashes that are not random, in 64 to 4096 parts, take 4.3 to 4.6 ns per key if all keys are equal,
+//! 2.2 to 2.6 if the hashes are sorted, and 3.0 to 4.0 if the keys follow Zipf's law. With a `split` that takes 2.2 ns
+//! by itself, a pass takes 4.1 with slack and 6.4 with a histogram, which calls `split` twice.
 //!
 //! Rejected (in ns per key): part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four
 //! histograms interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); listing full

@@ -47,7 +47,7 @@ pub fn hash_floor(keys: usize, hash_bits: u32) -> f64 {
 /// False-positive rate of a standard filter of `bits_per_key = m / n` and `k` hashes:
 /// `(1 − e^(−kn/m))^k`.
 ///
-/// Valid for filters of more than about a thousand bits.
+/// Valid for filters of more than about a thousand bits. Smaller filters have a higher rate.
 #[must_use]
 pub fn standard_fpr(bits_per_key: f64, k: u32) -> f64 {
     pow(-expm1(-f64::from(k) / bits_per_key), f64::from(k))
@@ -83,8 +83,8 @@ pub fn standard_hashes(bits_per_key: f64) -> u32 {
 /// `Σ_r (−1)^r C(d, r) (1 − r/B)^t`, and the mean of `(1 − r/B)^(k·i)` over a Poisson number
 /// `i` of keys is `exp(−λ (1 − (1 − r/B)^k))`.
 ///
-/// Valid for rates above about 1e-9 if `k ≤ 12`. At lower rates, rounding errors show, since terms of both signs nearly
-/// cancel.
+/// Valid for rates above about 1e-9 if `k ≤ 12`. At lower rates, or at higher rates if `k` is larger, rounding errors
+/// show, since terms of both signs nearly cancel.
 #[must_use]
 pub fn blocked_fpr(block_bits: u32, k: u32, keys_per_block: f64) -> f64 {
     BlockRate::blocked(block_bits, k).at(keys_per_block)
@@ -290,7 +290,8 @@ mod tests {
 
     #[test]
     fn the_floor_of_a_hash_is_the_chance_of_a_collision() {
-        // 1 − e^(−1/2); and, with few keys, their number divided by that of all hashes.
+        // With 2^31 keys and 2^32 hashes, the floor is 1 − e^(−1/2). With few keys, it is their number divided by the
+        // number of hashes.
         assert_close(hash_floor(1 << 31, 32), 0.393_469_340_287_366_6, 1e-14);
         assert_close(hash_floor(1_000, 64), 1_000.0 / 18_446_744_073_709_551_616.0, 1e-12);
         assert_eq!(hash_floor(0, 32), 0.0);
@@ -357,7 +358,8 @@ mod tests {
     #[test]
     fn the_mean_over_probes_with_the_most_draws_is_exact_for_independent_positions() {
         let mean_at = |bits| probe_mean(bits, MAX_HASHES, |r| pow(0.01, f64::from(r)));
-        // All draws hit the only position, or (up to a chance of 2^−23) all hit different ones.
+        // If there is one position, all 32 draws hit it. If there are 2^32 − 1 positions, all draws hit different ones,
+        // except with a probability of 2^−23.
         assert_close(mean_at(1), 0.99, 1e-12);
         assert_close(mean_at(u32::MAX), pow(0.99, 32.0), 1e-7);
     }
@@ -368,7 +370,7 @@ mod tests {
         assert_close(quotient_fpr(0.75, 8), 0.002_925_400_153_460_010_6, 1e-12);
         assert_close(quotient_load(0.002_925_400_153_460_010_6, 8), 0.75, 1e-12);
         assert_close(quotient_fpr(0.5, 1), 1.0 - exp(-0.25), 1e-14);
-        // q = 2^−8 (1 + 2^−7): one fingerprint of 256 stands for two.
+        // q = 2^−8 (1 + 2^−7), since fingerprint 0 is stored as 1.
         let q = 129.0 / 128.0 / 256.0;
         assert_close(cuckoo_fpr(0.75, 8, 0), 1.0 - pow(1.0 - q, 6.0), 1e-12);
         // After three doublings, only 5 of the 8 bits tell the keys of a bucket apart, so q is 8 times as large.

@@ -88,9 +88,9 @@ impl Spec {
     /// result for such a kind has neither bits nor bytes, so the kind makes its smallest filter.
     ///
     /// # Errors
-    /// [`SpecError::BitsPerKeyOutOfRange`] for a number that is not above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
+    /// [`SpecError::BitsPerKeyOutOfRange`] unless the bits per key are above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
     /// [`SpecError::Exclusive`] if both bits per key and bytes are given, [`SpecError::TooLarge`] if a `usize` cannot
-    /// hold the bytes.
+    /// hold the number of bytes.
     pub fn in_bytes(&self, unit_bytes: u64) -> Result<Self, SpecError> {
         let Some(bits_per_key) = self.bits_per_key else { return Ok(*self) };
         check_bits_per_key(bits_per_key, 0.0, Self::MOST_BITS_PER_KEY)?;
@@ -147,7 +147,8 @@ impl Spec {
     /// no room for the expected keys, or for one key if none are expected.
     ///
     /// # Errors
-    /// [`SpecError::LoadOutOfRange`] if `grow_at` is not a load, [`SpecError::GrowAt`] if it is too low.
+    /// [`SpecError::LoadOutOfRange`] if `grow_at` is not strictly between 0 and 1, [`SpecError::GrowAt`] if it is too
+    /// low.
     pub fn check_growth(&self, most_slots: u64) -> Result<(), SpecError> {
         let Some(load) = self.grow_at.map(checked_load).transpose()? else { return Ok(()) };
         let keys = self.keys.max(1) as u64;

@@ -1,9 +1,9 @@
 //! Zeroed memory for a filter's table, aligned to cache lines, in huge pages if it is large.
 //!
-//! In a table of 1 GB in pages of 4 KiB, nearly every lookup misses the TLB: 36 M random cache lines
-//! per second against 57–77 M with pages of 2 MiB (Sapphire Rapids). So from [`MAPPED_THRESHOLD_BYTES`]
-//! on, a table can ask Linux for huge pages. A refusal only costs speed; [`Storage::backing`] tells how
-//! the memory was allocated.
+//! In a table of 1 GB in pages of 4 KiB, nearly every lookup misses the TLB. On Sapphire Rapids, 36 M random
+//! cache lines per second are read from such a table, and 57–77 M from a table in pages of 2 MiB. So a table of
+//! at least [`MAPPED_THRESHOLD_BYTES`] can ask Linux for huge pages. A refusal only costs speed;
+//! [`Storage::backing`] tells how the memory was allocated.
 #![allow(unsafe_code)]
 
 #[cfg(target_has_atomic = "64")]
@@ -275,8 +275,8 @@ impl Storage {
         }
     }
 
-    /// Whether huge pages were wanted when the memory was allocated: for a table that replaces this one, and may be
-    /// large enough for them although this one is not.
+    /// Whether huge pages were wanted when the memory was allocated. Pass the answer on when a larger table replaces
+    /// this one: the new table can be large enough for huge pages although this one is not.
     ///
     /// ```
     /// use trommel::container::Storage;

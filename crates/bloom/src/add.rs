@@ -37,7 +37,7 @@ macro_rules! infallible_inserts {
             /// fails: a filter with more keys than planned only has a higher false-positive rate.
             ///
             /// Cost: the cache lines of the key's bits; in a [`CountingBloomFilter`] also those of the key's counters,
-            /// and in a `SharedBloom` also that of the number of inserts.
+            /// and in a `SharedBloom` also the cache line of the count of inserts.
             ///
             #[doc = $example]
             #[inline]

@@ -180,8 +180,8 @@ impl<L: Layout> SharedBloom<L> {
     /// set bits without atomics and to unite the tables word by word, and the second table takes no more memory than
     /// the caller's hashes.
     ///
-    /// Times in ns per key for inserts made directly and in this way, into a filter for a million keys at a
-    /// false-positive rate of 1 %, on two cores of Zen 4:
+    /// Times in ns per key for inserts into a filter for a million keys at a false-positive rate of 1 %, on two cores
+    /// of Zen 4. The first figure of a cell is for inserts made directly, the second for inserts made in this way:
     ///
     /// | batches | threads | standard | register | split blocks | cache lines |
     /// | --- | --- | --- | --- | --- | --- |

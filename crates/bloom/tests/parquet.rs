@@ -92,7 +92,7 @@ fn read_by_parquet(path: &Path, column: usize) -> Sbbf {
 }
 
 /// The range of the file that has the bitset of a column's Bloom filter. The file's metadata gives the range of header
-/// and bitset; the bitset is at its end.
+/// and bitset together; the bitset is at the end of that range.
 fn bitset_range(path: &Path, column: usize) -> Range<usize> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let metadata = reader.metadata().row_group(0).column(column).clone();

@@ -34,7 +34,8 @@ macro_rules! for_all {
 #[test]
 fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
     fn check<L: Layout>(isa: Isa) {
-        // Sizes below and above the one from which batches prefetch, and lengths that are not multiples of a group.
+        // Tables below and above the size from which batches prefetch, and batches that are not a whole number of
+        // groups.
         for (keys, fpr) in [(0, 0.01), (1, 0.5), (100, 0.01), (5003, 0.001), (2_000_003, 0.02)] {
             let hashes = hashes(0..keys);
             let mut spec = spec(keys as usize, isa);
@@ -131,7 +132,8 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
         let known = hashes(1 << 40..(1 << 40) + 1_000);
         shared.insert_batch(&known).unwrap();
         let part = |thread: u64| hashes(thread * SHARE / 2..(thread + 2) * SHARE / 2);
-        // The number of threads that have inserted all their keys, and the number of batches that each has inserted.
+        // The number of threads that have inserted all their keys, and for each thread the number of batches that it
+        // has inserted.
         let (done, batches_in) =
             (AtomicUsize::new(0), [const { AtomicUsize::new(0) }; THREADS as usize]);
         thread::scope(|threads| {
@@ -189,7 +191,7 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
 }
 
 /// If two threads insert the same key into a register-blocked filter at once, exactly one of them is told that it
-/// changed the table; none is if all bits of the key were set before.
+/// changed the table. If all bits of the key were set before, neither of them is told so.
 #[test]
 fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
     let shared = Bloom::<Register>::from_spec(&spec(1_000, Isa::best())).unwrap().into_shared();

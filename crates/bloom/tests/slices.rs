@@ -72,7 +72,9 @@ fn check<L: Layout>() {
                 );
                 assert_eq!(filter.len(), expected.len(), "{what}: len");
             }
-            // Checks that all memory that was taken was given back, and that missing memory was allocated only once.
+            // Checks that memory was given back, and that missing memory was allocated only once. At first three pieces
+            // are kept, one of them too small for a table. Seven threads take six tables, so they allocate four, and
+            // seven pieces are kept at the end.
             let kept = workers.memory.into_inner().unwrap().len();
             assert!(
                 (2..=threads.max(3)).contains(&kept),

@@ -94,8 +94,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Returns the version of the interface that the library implements. A program that loads the library itself compares
-// it with `TROMMEL_ABI_VERSION` and stops if they differ.
+// Returns the version of the interface that the library implements. A program that loads the library with `dlopen`
+// should compare this version with `TROMMEL_ABI_VERSION`, and stop if the two differ.
 //
 // Thread safety: any thread, any time. Cannot fail.
 uint32_t trommel_abi_version(void);
@@ -172,8 +172,8 @@ size_t trommel_policy_size(const trommel_policy *policy,
 // Thread safety: any number of threads at once, each with its own buffer.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. An adversary can
-// choose such keys.
+// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a quotient or cuckoo filter has no room for a key. An
+// adversary can choose such keys.
 trommel_status trommel_policy_build(const trommel_policy *policy,
                                     const trommel_slice *keys,
                                     size_t n,
@@ -358,13 +358,14 @@ trommel_status trommel_remove_bytes(trommel_filter *filter,
                                     bool *removed);
 
 // Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if they have
-// the same number of possible fingerprints. Filters that `trommel_new` makes for different numbers of keys generally
-// differ in this number. `other` does not change.
+// the same number of possible fingerprints. Quotient filters that `trommel_new` makes for different numbers of keys
+// generally have different numbers of possible fingerprints, and cannot be merged. `other` does not change.
 //
 // Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
-// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the keys of `other`; TROMMEL_MEMORY.
+// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a quotient or cuckoo filter has no room for the keys of `other`;
+// TROMMEL_MEMORY.
 trommel_status trommel_merge(trommel_filter *filter,
                              const trommel_filter *other);
 

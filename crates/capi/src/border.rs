@@ -56,7 +56,7 @@ pub(crate) unsafe fn array<'a, T>(
 /// Returns bytes that the call reads: a key, a filter block or a frozen filter.
 ///
 /// # Safety
-/// The caller has the same duty as a caller of [`array`].
+/// The caller has the same duty as a caller of [`array()`].
 #[inline]
 pub(crate) unsafe fn bytes<'a, T>(
     name: &'static str,
@@ -141,7 +141,7 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 /// The caller must ensure that, if the pointer is not NULL, the bytes up to the first NUL can be read, or 64 bytes if
 /// none of them is a NUL.
 pub(crate) unsafe fn kind(name: &'static str, text: *const c_char) -> Result<FilterKind, Failure> {
-    /// No kind's name is as long as this number of bytes.
+    /// At most this number of bytes is read, the NUL included. The names of all kinds are shorter.
     const MOST_BYTES: usize = 64;
     if text.is_null() {
         return Err(Failure::Null { name });

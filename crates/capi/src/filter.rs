@@ -288,13 +288,14 @@ pub unsafe extern "C" fn trommel_remove_bytes(
 }
 
 /// Inserts all keys of another filter of the same kind, size and seed. Quotient filters may differ in size if they have
-/// the same number of possible fingerprints. Filters that `trommel_new` makes for different numbers of keys generally
-/// differ in this number. `other` does not change.
+/// the same number of possible fingerprints. Quotient filters that `trommel_new` makes for different numbers of keys
+/// generally have different numbers of possible fingerprints, and cannot be merged. `other` does not change.
 ///
 /// Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
-/// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a filter with slots has no room for the keys of `other`; TROMMEL_MEMORY.
+/// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a quotient or cuckoo filter has no room for the keys of `other`;
+/// TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) -> Status {
     guard::status(|| {

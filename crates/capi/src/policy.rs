@@ -114,8 +114,8 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
-/// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a filter with slots has no room for a key. An adversary can
-/// choose such keys.
+/// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a quotient or cuckoo filter has no room for a key. An
+/// adversary can choose such keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_build(
     policy: *const Policy,

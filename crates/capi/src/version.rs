@@ -13,8 +13,8 @@ const VERSION: &CStr =
         Err(_) => panic!("a version has no NUL"),
     };
 
-/// Returns the version of the interface that the library implements. A program that loads the library itself compares
-/// it with `TROMMEL_ABI_VERSION` and stops if they differ.
+/// Returns the version of the interface that the library implements. A program that loads the library with `dlopen`
+/// should compare this version with `TROMMEL_ABI_VERSION`, and stop if the two differ.
 ///
 /// Thread safety: any thread, any time. Cannot fail.
 #[unsafe(no_mangle)]

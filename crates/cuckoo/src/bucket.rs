@@ -43,8 +43,7 @@ pub(crate) enum EmptyPair {
 }
 
 impl EmptyPair {
-    /// The least fingerprint in the first slot of a pair that can encode a flag that is set: the flag is set if the
-    /// first slot has at least this number and not less than the second slot.
+    /// The flag of a pair is set if its first slot has at least this value, and at least the value of its second slot.
     #[inline(always)]
     pub(crate) const fn least_set(self) -> u32 {
         match self {

@@ -47,8 +47,9 @@ impl CuckooFilter {
         if placed.is_ok() {
             return Ok(());
         }
-        // Some keys of the group are in, not always its first ones. After an error, only the keys before the refused
-        // one must be in. So remove the new keys again, and insert the group key by key.
+        // Some keys of the group are in the filter, but not always its first ones. After an error, exactly the keys of
+        // the group before the refused one must be in the filter. So remove the new keys again, and insert the group
+        // key by key.
         for (i, hash) in hashes.iter().enumerate() {
             if new[i / 64] >> (i % 64) & 1 == 1 {
                 self.remove_hash(*hash);

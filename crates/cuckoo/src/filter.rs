@@ -49,7 +49,7 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) len: u64,
     pub(crate) multiset: bool,
     pub(crate) empty: EmptyPair,
-    /// The load factor at which an insert doubles the filter; `None` if none does.
+    /// The load factor at which an insert doubles the filter; `None` if no insert does.
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     pub(crate) isa: Isa,
@@ -334,9 +334,10 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// A removal clears no overflow flag. So if keys are removed and others inserted again and again, the
     /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even those for which a
     /// set stores no fingerprint of their own, since it finds them already. When all flags are set, a set stores no
-    /// fingerprint twice in the two buckets of a lookup. So, in terms of the stored fingerprints, the false-positive
-    /// rate of a set rises to `8 α q`, where `α` is its load and `q` is that of
-    /// [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr).
+    /// fingerprint twice in the two buckets of a lookup. So the probabilities that a lookup finds one of these
+    /// fingerprints add up, and the false-positive rate of a set rises to `8 α q`: `α` is the number of stored
+    /// fingerprints divided by the number of slots, and `q` is the probability that two fingerprints are equal (see
+    /// [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
     ///
     /// ```
     /// use trommel::CuckooFilter;

@@ -10,9 +10,9 @@ use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, T
 use trommel_base::{FilterKind, FormatError, Storage};
 use trommel_simd::Isa;
 
-/// The flag in the last parameter of the header for a multiset.
+/// The flag for a multiset, in the last parameter of the header.
 const MULTISET: u64 = 1;
-/// The flag in the last parameter of the header for [`EmptyPair::Unknown`].
+/// The flag for [`EmptyPair::Unknown`], in the last parameter of the header.
 const EMPTY_UNKNOWN: u64 = 2;
 const KNOWN_FLAGS: u64 = MULTISET | EMPTY_UNKNOWN;
 

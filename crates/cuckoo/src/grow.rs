@@ -132,8 +132,8 @@ impl CuckooFilter {
         to.empty
     }
 
-    /// How many keys can be inserted before the filter has to grow. 1 if it has to grow for the next key, `usize::MAX`
-    /// if it never grows by itself.
+    /// The number of keys that a batch inserts before it checks again whether the filter has to grow: those that do not
+    /// exceed `grow_at`, but at least 1, the key for which the filter grows. `usize::MAX` if it never grows by itself.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;

@@ -3,9 +3,9 @@
 //! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know: in the
 //! other filter, the overflow flags of buckets (see `bucket`) record from which buckets lookups must find the
 //! fingerprint. The union has the flags of both filters, so lookups find a fingerprint that stays in its bucket. If a
-//! fingerprint goes to its other bucket, the flag of the first bucket is set. In the other filter, lookups find a
-//! fingerprint of the overflow area without a flag. In the union, such a fingerprint can be in the table, so the flags
-//! of both its buckets are set.
+//! fingerprint does not stay there, the union sets the flag of that bucket, so that lookups read the other one too. In
+//! the other filter, lookups find a fingerprint of the overflow area without a flag. In the union, such a fingerprint
+//! can be in the table, so the union sets the flags of both its buckets.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};

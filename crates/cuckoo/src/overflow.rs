@@ -45,7 +45,7 @@ pub(crate) fn capacity(geometry: &Geometry) -> usize {
     (geometry.slots() / SLOTS_PER_ENTRY).clamp(*CAPACITIES.start(), *CAPACITIES.end()) as usize
 }
 
-/// Packs a fingerprint with its lower bucket, so that both of its buckets give the same number.
+/// Packs a fingerprint with the lower of its two buckets. So the result does not depend on which of the two `key` has.
 fn pack(geometry: &Geometry, key: Entry) -> u64 {
     let lower = key.bucket.min(key.alternate(geometry).bucket);
     u64::from(lower) << 32 | u64::from(key.fingerprint)
@@ -70,8 +70,8 @@ impl Overflow {
         capacity(geometry) - self.len()
     }
 
-    /// Tries to allocate memory for all free entries. Returns how many of them can be filled without allocating, so
-    /// that storing the fingerprint of an eviction chain cannot fail.
+    /// Tries to allocate memory for all free entries. Returns how many of them can be filled without allocating. If at
+    /// most as many eviction chains are active, storing their fingerprints cannot fail.
     pub(crate) fn ready_room(&mut self, geometry: &Geometry) -> usize {
         let room = self.room(geometry);
         match self.entries.try_reserve_exact(room) {

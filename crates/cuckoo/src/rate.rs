@@ -17,8 +17,8 @@ const MOST_BUCKETS: u64 = 1 << 18;
 /// The probability that a random fingerprint is found from a random primary bucket.
 pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
     let geometry = table.geometry;
-    // A doubling splits bucket `b` into the buckets `2b` and `2b + 1`. The step is odd, so that buckets with even and
-    // with odd numbers are visited.
+    // A doubling splits bucket `b` into the buckets `2b` and `2b + 1`. An even step would visit only the even ones, so
+    // the step is odd.
     let step = geometry.buckets.div_ceil(MOST_BUCKETS) | 1;
     let (mut weight, mut counted) = (0, 0u64);
     for bucket in (0..geometry.buckets).step_by(step as usize) {
@@ -40,7 +40,8 @@ pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
         }
         counted += 1;
     }
-    // In a doubled table, the keys of a bucket all have the same first bits in their fingerprints.
+    // The number of different fingerprints that the hashes of one primary bucket have. In a doubled table, their first
+    // bits, one per doubling, are all the same.
     let distinct = libm::exp2(f64::from(geometry.fingerprint_bits - geometry.doublings));
     (weight as f64 / (counted as f64 * distinct)).min(1.0)
 }

@@ -3,7 +3,7 @@
 //!
 //! Most tests use hash 0, whose primary bucket is the first. Its alternate bucket lies within a table that is a byte
 //! too short, but not within one of half the length. So the tables in the tests of lookups are only a byte too short or
-//! too long: without a check, lookups then stay within the table.
+//! too long: after the script has removed a check, lookups still read only bytes of the table.
 
 use crate::bucket::EmptyPair;
 use crate::evict::full_buckets::FullBuckets;
@@ -164,7 +164,7 @@ fn vector_inserts_refuse_a_table_of_another_length_or_width() {
             });
             assert_eq!(refusal.is_some(), geometry != made, "{isa}: {geometry:?}");
         }
-        // A table of the geometry's length, but of another width.
+        // A table of its geometry's length, but of another width than the kernels'.
         let other = shape(1_000, 16);
         let mut filter = filter(other, isa, 0);
         let refusal = panic_of(|| {
@@ -260,6 +260,7 @@ fn the_last_bucket_can_be_read_as_a_word() {
 }
 
 /// Vector inserts read the bits of alternates before anything checks that there is a bit for each bucket of the table.
+/// So a doubling must drop the bits of the smaller table.
 #[test]
 fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
     let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);

@@ -52,8 +52,8 @@ fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
     (load.unwrap_or_else(|| planned_load(buckets)) * (buckets * SLOTS) as f64) as u64
 }
 
-/// The number of buckets of the smallest table that is planned for `keys` keys, but at most 2^62. No table has more
-/// than [`MAX_BUCKETS`].
+/// The number of buckets of the smallest table that is planned for `keys` keys, but at most 2^62. This can be more than
+/// [`MAX_BUCKETS`]; the callers refuse such a table.
 pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     let even = |load: f64| {
         let slots = libm::ceil(keys as f64 / load) as u64;
@@ -150,7 +150,7 @@ fn for_bytes(spec: &Spec, load: Option<f64>, bytes: u64) -> Result<Geometry, Spe
         (planned_keys(buckets, load) >= spec.keys as u64).then(|| shape(buckets, bits))
     };
     // Wider fingerprints lower the false-positive rate. But they leave fewer slots, and the higher load raises the
-    // rate.
+    // rate. So all widths are compared.
     let expected = |geometry: &Geometry| fpr(geometry, spec.keys as f64);
     let best = widths(spec)
         .rev()

@@ -75,7 +75,7 @@ fn of_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecE
     with_bits(&spec, bits, multiset)
 }
 
-// The false-positive rate decides on the width: 8 bits from 3 % on, 12 bits from 0.2 % on, then 16 and 32.
+// The false-positive rate decides the width: 8 bits for a rate of 3 % or more, 12 for 0.2 % or more, else 16 or 32.
 subject!(Set: CuckooFilter::from_spec, copies: 1, golden: 0xa2c3_2cf7_ab3d_7a74);
 subject!(Multiset: |spec: &Spec| {
     let mut spec = *spec;

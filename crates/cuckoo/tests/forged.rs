@@ -1,6 +1,6 @@
 //! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All others, even those
-//! that no writer writes, are accepted as filters. These answer lookups, take inserts and removals, and can be doubled
-//! and merged, like unforged ones.
+//! that no writer writes, are accepted. The accepted filters answer lookups, take inserts and removals, and can be
+//! doubled and merged, like unforged ones.
 
 mod words;
 

@@ -238,7 +238,8 @@ fn a_filter_grows_for_the_first_key_that_would_exceed_its_load() {
     }
 }
 
-/// A filter that began with fewer bytes than are mapped from the system keeps the choice too.
+/// The first table is too small to be mapped from the system, so the choice does not affect it. But the filter keeps
+/// the choice for its larger tables.
 #[cfg(target_os = "linux")]
 #[test]
 fn doubled_and_merged_filters_keep_the_choice_about_huge_pages() {

@@ -19,9 +19,9 @@ struct Model {
     filter: CuckooFilter,
     /// The keys that must be found, each repeated for every copy.
     held: Vec<KeyHash>,
-    /// For each place, the number of these keys that have it.
+    /// For each place, the number of keys in `held` that have it.
     at_place: HashMap<Place, u64>,
-    /// For each pair, the number of these keys that have it.
+    /// For each pair, the number of keys in `held` that have it.
     of_pair: HashMap<Pair, u64>,
     /// For each pair, the number of its fingerprints in the filter.
     copies: HashMap<Pair, u64>,
@@ -128,9 +128,9 @@ impl Model {
             || (keys == copies && keys <= 2 && get(&self.at_place, &place) == 1)
     }
 
-    /// Removes the key at an index of `held`. If a set cannot remove the key without another, the oracle only forgets
-    /// the key. But if the filter has as many fingerprints of the key's pair as the oracle has keys of that pair, the
-    /// key stays.
+    /// Removes the key at an index of `held`. If a set cannot remove the key without removing another, the oracle only
+    /// forgets the key. But if the filter has as many fingerprints of the key's pair as the oracle has keys of that
+    /// pair, the key stays.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);
@@ -359,7 +359,7 @@ fn all_keys_can_be_replaced_many_times_at_95_percent() {
     assert!(operations > 2_000_000, "only {operations} operations");
 }
 
-/// Merges pairs of filters that have keys in common, after removals.
+/// Merges two filters that have keys in common, after removals from both.
 #[test]
 fn a_merge_holds_the_keys_of_both() {
     let mut operations = 0;

@@ -247,6 +247,9 @@ fn freeing_scratch_does_not_change_later_inserts() {
 }
 
 /// How many copies of a key fit depends on the other keys, so the error says how many copies there are.
+///
+/// The first key gets 8 copies in its two buckets, and 64 that fill the overflow area. The second key gets only the 8
+/// in its buckets. The removal of a copy of the first key frees an entry of the overflow area, so the third key gets 9.
 #[test]
 fn a_refused_copy_says_how_many_are_held() {
     let mut filter = words::filter_of_buckets(16_000, 16, true);

@@ -72,9 +72,9 @@ fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
     }
 }
 
-/// After removals, some overflow flags are set that no key needs, and empty pairs of slots can count as set. The
-/// counted rate includes both. Absent keys are found at the counted rate, and not significantly more often than by
-/// lookups that always search two buckets.
+/// After removals, some overflow flags are set that no key needs, and the flags of empty pairs of slots can count as
+/// set. The counted rate includes both. Absent keys are found at the counted rate, and not significantly more often
+/// than by lookups that always search two buckets.
 #[test]
 fn the_counted_rate_holds_after_removals() {
     for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
@@ -100,8 +100,8 @@ fn counting_a_part_of_a_large_table_is_enough() {
         filter.contains_batch(&hashes.absent, &mut found);
         let measured = found.count_ones() as f64 / PROBES as f64;
         let expected = filter.expected_fpr();
-        // The tolerance is three standard deviations. Counting in part contributes 0.2 % to one, and a million probes
-        // 0.6 %; together they make about 0.65 %.
+        // The tolerance is three standard deviations. The counted rate has one of 0.2 %, since only a part is counted,
+        // and the measured rate, of a million probes, one of 0.6 %; together they make about 0.65 %.
         assert!(
             (measured / expected - 1.0).abs() < 0.02,
             "{measured} where {expected} was expected"

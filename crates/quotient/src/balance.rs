@@ -2,9 +2,10 @@
 //! defines runs, occupieds and runends. `table.rs` defines homes and clusters.)
 //!
 //! Every occupied quotient begins a run at its home, and every runend ends one. Add these bits up slot by slot, as plus
-//! one for a run that begins and minus one for a run that ends: where the sum is zero, no run is open. If a run stops
-//! being open at the slot after its runend, these slots are the free ones. If it stops at its runend, the last slots of
-//! clusters are among them. So one sum finds all free slots of a block, or the ends of all its clusters.
+//! one for a run that begins and minus one for a run that ends: where the sum is zero, no run is open. If the minus one
+//! of a run counts from the slot after its runend, the slots with sum zero are the free ones. If it counts from the
+//! runend itself, the last slots of clusters have sum zero too. So one sum finds all free slots of a block, or the ends
+//! of all its clusters.
 //!
 //! Rejected: jumping from run to run, where each jump waits for the jump before it (removals from tables at 95 % load
 //! took 1.7 to 2.5 times as long).

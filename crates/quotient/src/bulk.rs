@@ -23,10 +23,15 @@ const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
 /// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then some time
 /// for each slot of the table. The time of single inserts divided by the time of a build depends on the share of slots
-/// that the batch fills. With AVX-512 on a Zen 4 core, this ratio is: for 2^14 to 2^22 slots 0.11 to 0.16 at 1 %, 0.52
-/// to 0.73 at 1/16, 0.9 to 1.2 at 1/8, 1.2 to 1.8 at 1/4, and 1.6 to 4.1 at 95 %; for 2^9 slots 0.8 to 0.9 at 95 %.
-/// Where inserts are slow, a build is faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio is
-/// 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
+/// that the batch fills. With AVX-512 on a Zen 4 core, this ratio is:
+///
+/// | slots | 1 % filled | 1/16 | 1/8 | 1/4 | 95 % |
+/// |---|---|---|---|---|---|
+/// | 2^9 | – | – | – | – | 0.8 to 0.9 |
+/// | 2^14 to 2^22 | 0.11 to 0.16 | 0.52 to 0.73 | 0.9 to 1.2 | 1.2 to 1.8 | 1.6 to 4.1 |
+///
+/// Where inserts are slow, a build is faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio
+/// there is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
 /// The most keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory each.
@@ -35,8 +40,8 @@ const FEWEST_BUILT_KEYS: usize = 1024;
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// The keys of a group belong to at least this number of bytes of the table. This number of bytes fits into the nearest
-/// cache.
+/// The part of the table to which the keys of a group belong has at least this number of bytes. A part of this size
+/// fits into the nearest cache.
 const GROUPED_BYTES: usize = 32 << 10;
 /// The fewest keys that a group has on average. This limits the number of groups.
 const FEWEST_KEYS_PER_GROUP: usize = 8;
@@ -200,12 +205,12 @@ impl<L: Layout> Quotient<L> {
 }
 
 /// The number of scratch bytes for inserting `keys` keys in `groups` groups: for the grouped keys, and for a bit per
-/// key that is set if the insert added it.
+/// key, which is set if inserting the key added a fingerprint.
 const fn grouping_bytes(keys: usize, groups: usize) -> usize {
     Partitioner::<u64>::scratch_bytes_for(keys, groups) + newness_bytes(keys, groups)
 }
 
-/// The number of bytes for the bits per key. Those of each group are whole words.
+/// An upper bound of the bytes for a bit per key, if the bits of each group take whole words.
 const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * size_of::<u64>()
 }

@@ -386,7 +386,7 @@ impl<L: Layout> Insert for Quotient<L> {
         Ok(inserted)
     }
 
-    /// Inserts a batch. If the batch is large, leaves the load at 97 % or less, and the table is larger than the
+    /// Inserts a batch. If the batch is large and leaves the load at 97 % or less, and the table is larger than the
     /// nearest caches, keys are inserted by region of the table. If a large batch fits into an empty filter that does
     /// not grow by itself, and there is enough scratch memory, it is inserted without moving stored remainders for each
     /// key. The resulting filter is the same as if the keys were inserted one by one.

@@ -243,8 +243,8 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
         && remainder_bits_for(slots, fingerprints) == Some(bits)
         && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
-    // A filter that reserves remainder 0 was made with its full width, and has its original size or at least twice that
-    // size.
+    // A filter that reserves remainder 0 was made with remainders of the largest width, and has its original number of
+    // slots or at least twice that number.
     let first = fingerprints >> L::REMAINDER_BITS.end();
     let resized = !L::RESERVES_ZERO
         || first << L::REMAINDER_BITS.end() == fingerprints

@@ -43,15 +43,16 @@ impl Geometry {
         320.min(32 + 4 * slots.isqrt())
     }
 
-    /// The largest number of slots that, together with its overhang, is at most `with_overhang`. `None` if not even
-    /// one slot and its overhang are.
+    /// The largest number of slots that, together with its overhang, is at most `with_overhang`. `None` if even one
+    /// slot and its overhang are more than that.
     pub(crate) fn slots_with_overhang_of(with_overhang: u64) -> Option<u64> {
-        // The overhang is 320 from 72² slots on.
+        // From 72² slots on, the overhang is 32 + 4 · 72 = 320.
         if with_overhang >= 72 * 72 + 320 {
             return Some(with_overhang - 320);
         }
         // With `root = ⌊√slots⌋`, the sum of slots and overhang is `slots + 32 + 4 · root`. If `slots` is a square,
-        // that is `(root + 2)² + 28`.
+        // that is `(root + 2)² + 28`. So `root` below is that of the largest square that fits with its overhang, and
+        // `root · (root + 2)` is the largest number of slots with this root.
         let root = with_overhang.checked_sub(28)?.isqrt().checked_sub(2)?;
         let slots = (with_overhang - 32 - 4 * root).min(root * (root + 2));
         (slots > 0).then_some(slots)

@@ -339,8 +339,8 @@ impl<I: Iterator<Item = u64>> Merged<I> {
         Self { left: Buffered::new(left), right: Buffered::new(right) }
     }
 
-    /// The next merged numbers: at most the number that is left in the left buffer or in the right one, whichever is
-    /// smaller. None at the end of both sequences.
+    /// The next merged numbers: as many as the left buffer or the right one still has, whichever has fewer, without
+    /// [`END`]. The slice is empty at the end of both sequences.
     fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
         let (left, right) = (self.left.rest(), self.right.rest());
         let steps = left.len().min(right.len());

@@ -2,8 +2,9 @@
 //! at a time, and a test must then fail.
 //!
 //! The *home* of a hash is the slot whose number is the hash's quotient; `table.rs` also defines runs. The tests that
-//! pass kernels arguments of a wrong length use hash 0, whose home is the first slot. So without a check, the accesses
-//! stay within the table. The tests about the memory after a table allocate this memory themselves.
+//! pass kernels arguments of a wrong length use hash 0, whose home is the first slot. So even after a check was
+//! removed, the accesses stay within the table. The tests about the memory after a table allocate this memory
+//! themselves.
 
 use crate::filter::Quotient;
 use crate::geometry::Geometry;
@@ -156,8 +157,8 @@ impl Job for Seven {
     }
 }
 
-/// On x86-64 machines without AVX2, `run` panics if the instruction set includes AVX2. Miri has no AVX2, and reports a
-/// call of code that is compiled for AVX2.
+/// On x86-64 machines without AVX2, `run` panics if the instruction set includes AVX2. Miri has no AVX2. So under Miri,
+/// this test fails on any machine if `run` does not check the set: Miri reports a call of code compiled for AVX2.
 #[test]
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
@@ -180,7 +181,8 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);
     let len = geometry.table_bytes::<LineBlock>() as usize;
     let mut memory = vec![0; len + 64];
-    // All quotients are occupied, and no run ends. A line has 50 remainders, 50 bits of occupieds, and runends.
+    // All quotients are occupied, and no run ends. A line has 50 bytes of remainders, then 50 bits of occupieds, and
+    // then the runends.
     for line in memory[..len].chunks_exact_mut(64) {
         line[50..56].fill(0xFF);
         line[56] = 0b11;
@@ -209,7 +211,7 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     }
 }
 
-/// After a table without a free slot is memory that looks like free slots.
+/// The table has no free slot. The zeros after it look like free slots.
 #[test]
 fn inserts_find_no_free_slot_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);
@@ -233,7 +235,8 @@ fn inserts_find_no_free_slot_beyond_the_table() {
     }
 }
 
-/// Quotient 0 has a run of six slots, quotient 1 none, and the runs of the following quotients never end.
+/// Quotient 0 has a run of six slots, quotient 1 has none, and the runs of quotients 2 to 63 never end. So these runs
+/// take all slots from slot 6 on, and a remainder of quotient 1 finds no free slot.
 #[test]
 fn a_table_without_a_free_slot_is_full() {
     for remainder_bits in [6, 8, 13] {
@@ -311,7 +314,7 @@ fn a_run_that_begins_in_the_last_slot_is_not_followed() {
     }
 }
 
-/// Inserts as many keys as 95 % of the slots, and two keys whose home is the last slot. Then looks up all of them.
+/// Inserts two keys of the last quotient, and keys for 95 % of the slots. Then looks up all of them.
 fn keys_are_kept<L: Layout>(geometry: &Geometry, slots: u64) {
     for isa in Isa::available() {
         let kernels = Kernels::of::<L>(isa);

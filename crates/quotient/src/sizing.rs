@@ -9,7 +9,7 @@ use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Spec, SpecError};
 
 /// A layout whose new filters have only one width of remainders reaches lower false-positive rates by leaving slots
-/// free, down to this load.
+/// free, down to this load. A rate that needs a lower load is refused.
 const LOWEST_LOAD: f64 = 1.0 / 16.0;
 
 /// The false-positive rate of a layout at a load, with the effect of a reserved remainder 0.
@@ -182,8 +182,9 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     if fewest > MAX_SLOTS {
         return checked::<L>(spec, fewest, bits);
     }
-    // Searches for the most slots that fit into the bytes, between `fewest`, which fit, and `MAX_SLOTS`. A table of
-    // `least · SLOTS_STEP` slots fits. One of `most · SLOTS_STEP` slots does not fit, or has more than `MAX_SLOTS`.
+    // Searches for the most slots that fit into the bytes, between `fewest`, which fit, and `MAX_SLOTS`. In every
+    // iteration, a table of `least · SLOTS_STEP` slots fits, and one of `most · SLOTS_STEP` slots does not fit or has
+    // more than `MAX_SLOTS`.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {
         let middle = least + (most - least) / 2;
@@ -211,7 +212,7 @@ fn for_fingerprints_in_bytes<L: Layout>(
     if min_bytes > bytes { Err(SpecError::TooSmall { bytes, min_bytes }) } else { Ok(geometry) }
 }
 
-/// The number of bytes of a table. If it has more slots than a filter can have, offsets and padding are left out.
+/// The number of bytes of a table. If it has more slots than a filter can have, offsets and padding are not counted.
 fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     if slots <= MAX_SLOTS {
         return L::table_bytes(Geometry::blocks_for::<L>(slots), remainder_bits).into();
@@ -468,7 +469,7 @@ mod tests {
             let bytes = (u128::from(slots) * 3 / 8).max(u128::from(max_bytes) + 1);
             assert_eq!(with(slots, 1), Err(SpecError::TooLarge { bytes, max_bytes }));
         }
-        // 20 bits of remainder and the largest number of slots have as many bits as a fingerprint can have.
+        // `MAX_SLOTS` is 2^42, so 20 bits of remainder make fingerprints of 62 bits, the longest that are allowed.
         assert_eq!(
             with(MAX_SLOTS, 20).map(|geometry| geometry.fingerprints),
             Ok(1 << MAX_FINGERPRINT_BITS)
@@ -487,7 +488,7 @@ mod tests {
         let refused = SpecError::TooLarge { bytes: bytes.into(), max_bytes };
         assert_eq!(within::<WideBlock>(bytes, spec(0, |_| ())), Err(refused));
         assert!(within::<WideBlock>(MAX_BYTES, spec(0, |_| ())).is_ok());
-        // All bytes would hold more slots than a table can have.
+        // `MAX_BYTES` bytes would hold more than `MAX_SLOTS` slots.
         let most = within::<LineBlock>(MAX_BYTES, spec(0, |_| ())).map(|geometry| geometry.slots);
         assert_eq!(most, Ok(MAX_SLOTS / LineBlock::SLOTS_STEP * LineBlock::SLOTS_STEP));
     }

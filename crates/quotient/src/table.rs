@@ -160,8 +160,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        // If a run ends at the end of the table, `from` is that end for a remainder larger than all of the run, and for
-        // a remainder of a higher quotient.
+        // A run takes the last slot of the table, and the new remainder belongs after this run: it is larger than all
+        // remainders of the run, or has a higher quotient.
         if from >= self.end() {
             return None;
         }
@@ -260,8 +260,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
         let free = self.first_free(words, at).ok_or(WhyFull::Slots)?;
         L::insert_remainder(&self.shape, self.bytes.as_mut(), at, free, stored);
-        // The bit that is inserted at `first` is 0 if the quotient has a run already, whose runend moves up by one. A
-        // new run has one slot, which ends it.
+        // If the quotient has a run already, a 0 is inserted at the run's first slot, so its runend moves up by one. If
+        // not, a 1 is inserted: the new run begins and ends at `first`.
         self.insert_runend(first, free, !occupied);
         for block in home.block + 1..=free.block {
             let offset = self.offset(block);

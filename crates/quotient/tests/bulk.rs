@@ -116,7 +116,7 @@ fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
 }
 
 /// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
-/// that were only doubled do not.
+/// that were only doubled use the hashes themselves.
 #[test]
 fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {
@@ -163,9 +163,9 @@ fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
     }
 }
 
-/// All keys belong to a third of the table, which has fewer slots than there are keys. So nearly all keys are in one
-/// cluster. One key in twenty repeats another. The build allows this number of copies, but moving the rest of the
-/// cluster for each copy would take too long.
+/// All keys belong to the first third of the table. This third has fewer slots than there are keys, so nearly all keys
+/// are in one cluster. One key in twenty repeats another. A build allows this number of copies, but the removal of each
+/// would move the rest of the cluster. That takes too long, so the build sorts and appends the fingerprints instead.
 #[test]
 fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     fn dropped<L: Layout>(bits: u32) {
@@ -186,8 +186,8 @@ fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     dropped::<LineBlock>(8);
 }
 
-/// A batch has more keys than are grouped at a time. The error says how many keys of the whole batch were inserted,
-/// whichever chunk had the key that failed.
+/// A batch has more keys than a chunk, whose keys are grouped together. The error says how many keys of the whole batch
+/// were inserted, whichever chunk had the key that failed.
 #[test]
 fn a_batch_of_several_chunks_ends_at_the_right_key() {
     let maker = Maker::<WideBlock>::new(140_000, Some(6), false);
@@ -206,7 +206,8 @@ fn a_batch_of_several_chunks_ends_at_the_right_key() {
     }
 }
 
-/// The table is so large that regions of the usual size would be more than one pass can partition.
+/// The table is so large that, with regions of the usual size, it would have more regions than one pass can partition
+/// into.
 #[test]
 fn a_large_table_is_built_in_larger_regions() {
     let mut spec = Spec::default();

@@ -91,7 +91,8 @@ subject!(Wide: QuotientFilter, |spec| spec.multiset = false, copies: 1,
     step: 448, reserved: false, golden: 0xaf46_d0b2_5dfe_a6b9);
 subject!(WideMultiset: QuotientFilter, |spec| spec.multiset = true, copies: MAX_COPIES,
     step: 448, reserved: false, golden: 0x3dc1_46c7_436a_000f);
-// This subject has 27 remainder bits for any false-positive rate, as an example of an odd width above three bytes.
+// This subject has 27 remainder bits for any false-positive rate, as an example of a width above three bytes that is
+// not a whole number of bytes.
 subject!(LongRemainders: QuotientFilter, |spec| spec.remainder_bits = Some(27), copies: 1,
     step: 448, reserved: false, golden: 0x6358_d9f7_2e3b_c076);
 subject!(Line: CacheLineQuotient, |spec| spec.multiset = false, copies: 1,

@@ -32,7 +32,7 @@ fn measure<L: Layout>(
     (filter, hits, probes)
 }
 
-/// The equation is `1 − e^(−load · 2^−r)`, for sets and multisets.
+/// With `r` remainder bits, the equation is `1 − e^(−load · 2^−r)`, for sets and multisets.
 #[test]
 fn the_false_positive_rate_matches_the_equation() {
     for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {
@@ -52,7 +52,8 @@ fn the_false_positive_rate_matches_the_equation() {
     }
 }
 
-/// If one stored remainder stands for two of 256 remainders, the false-positive rate is 258/256 of the equation's.
+/// One stored remainder stands for two of the 256 remainders. So two random remainders are stored alike with a
+/// probability of `(254 + 2²) / 256²` instead of `1 / 256`, and the false-positive rate is 258/256 times as high.
 #[test]
 fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
     for (i, load) in [0.3, 0.5, 0.75, 0.9, 0.95].into_iter().enumerate() {
@@ -67,8 +68,9 @@ fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
     }
 }
 
-/// A million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive rate. In
-/// blocks of a cache line, they take `10.24 / 0.95` bits each.
+/// At 95 % load, a million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive
+/// rate: a slot has `r` bits of remainder, 2 bits, and a 64th of an offset of 8 bits. In blocks of a cache line, which
+/// have 50 slots in 512 bits, they take `10.24 / 0.95` bits each.
 #[test]
 fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {

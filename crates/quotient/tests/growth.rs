@@ -19,7 +19,7 @@ fn filter<L: Layout>(keys: usize, bits: Option<u32>) -> Quotient<L> {
 }
 
 /// Every doubling takes a bit from the remainders, and keeps the fingerprints. If one bit is left, a further doubling
-/// is refused with an error that has the numbers, and changes nothing.
+/// is refused and changes nothing. The error has the numbers of slots and of possible fingerprints.
 #[test]
 fn doubling_ends_with_the_last_remainder_bit() {
     fn double<L: Layout>(mut filter: Quotient<L>, hashes: &[KeyHash]) {
@@ -160,8 +160,8 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
 }
 
 /// A doubled table can have fewer slots after the last quotient's slot than the table had before, since the number of
-/// slots is rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack of
-/// slots, not of fingerprint bits.
+/// slots is rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack
+/// of slots, not of fingerprint bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
@@ -178,7 +178,7 @@ fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     assert!(filter.to_bytes() == before && filter.count_hash(last) == 110);
 }
 
-/// A resize keeps the load at which a filter grows by itself. The frozen bytes do not contain it.
+/// A resize keeps the load at which a filter grows by itself. The frozen bytes do not contain this load.
 #[test]
 fn growing_by_itself_is_a_setting_of_the_owned_filter() {
     let mut filter =
@@ -195,7 +195,7 @@ fn growing_by_itself_is_a_setting_of_the_owned_filter() {
     assert_eq!(read.insert_batch(&more).unwrap_err().why, WhyFull::Slots);
 }
 
-/// After removals, shrinking frees the memory that the remaining keys do not need, up to about 95 % load.
+/// After removals, shrinking frees the memory that the remaining keys do not need: the load rises to about 95 %.
 #[test]
 fn shrinking_frees_memory() {
     let hashes = distinct(6, 0..50_000);
@@ -210,9 +210,9 @@ fn shrinking_frees_memory() {
             assert!(filter.remove_hash(KeyHash::from_raw(hash)));
         }
         let held: Vec<u64> = filter.fingerprints().collect();
-        // With very few keys, rounding up to whole slots makes the load lower.
         filter.shrink_to_fit().unwrap();
         assert!(filter.memory_bytes() < large && filter.fingerprints().eq(held));
+        // With very few keys, rounding up to whole slots makes the load lower.
         assert!(
             kept < 1000 || filter.load_factor() > 0.94,
             "{kept} keys kept: the load after shrinking is only {}",
@@ -294,7 +294,7 @@ fn filters_built_by_fpr_merge_with_the_option_that_the_error_names() {
         left.merge(&right).unwrap();
         assert!(ours.iter().chain(&theirs).all(|hash| left.contains_hash(*hash)));
         let false_positives = absent.iter().filter(|hash| left.contains_hash(**hash)).count();
-        // The filter holds 6000 of 2^20 fingerprints. The margin is five standard deviations.
+        // The filter holds at most 6000 of 2^20 fingerprints. The margin is five standard deviations.
         let mean = absent.len() as f64 * 6000.0 / f64::from(1 << 20);
         assert!(
             (false_positives as f64) < mean + 5.0 * mean.sqrt(),
@@ -385,8 +385,8 @@ fn impossible_options_are_typed_errors() {
             "wrong error: {error}"
         );
     }
-    // With 1053 slots, 32 remainder bits suffice for fingerprints of 42 bits, but not of 43. Fingerprints of 11 bits
-    // are the shortest of which there are more than slots.
+    // With 1053 slots, 32 remainder bits suffice for fingerprints of 42 bits, but not of 43. There must be more
+    // fingerprints than slots, so fingerprints have at least 11 bits.
     for bits in [1, 10, 43, 50, 62] {
         let error = wide().fingerprint_bits(bits).build().unwrap_err();
         let (value, max) = (bits.into(), 42);
@@ -462,7 +462,8 @@ fn resizing_changes_no_answer() {
     }
 }
 
-/// A filter that began with fewer bytes than are mapped from the system keeps the choice too.
+/// The first table of each filter is too small to be mapped from the system, so the choice has no effect yet. The
+/// filter must still keep the choice for its larger tables.
 #[cfg(target_os = "linux")]
 #[test]
 fn larger_and_merged_filters_keep_the_choice_about_huge_pages() {

@@ -166,7 +166,8 @@ fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
 }
 
 /// The run of the last quotient takes all slots up to the end of the table. Then no further remainder fits, whether it
-/// belongs after the run or into it. In a table of 64 blocks, the last offset is the last byte of the table.
+/// belongs after the run or into it. (A table of 64 blocks has no padding at its end: the last offset is its last
+/// byte.)
 #[test]
 fn a_run_that_ends_with_the_table_refuses_further_remainders() {
     for (keys, blocks) in [(1, 1), (100, 3), (3787, 64)] {

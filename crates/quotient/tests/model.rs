@@ -229,7 +229,7 @@ fn random_operations_agree_with_a_sorted_multiset_in_lines() {
     );
 }
 
-/// At 90 % load, keys are replaced one by one, many times more than there are slots. Anything that removals leave
+/// At 90 % load, keys are replaced one by one, 20 times as many as the filter holds. Anything that removals leave
 /// behind would add up.
 #[test]
 fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent() {
@@ -317,7 +317,8 @@ fn batches_agree_with_a_sorted_multiset() {
 }
 
 /// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
-/// that were only doubled do not. Resized filters can have more pairs of quotient and remainder than fingerprints.
+/// that were only doubled use the hashes themselves. In resized filters, there can be more pairs of
+/// quotient and remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

@@ -49,8 +49,8 @@ struct Cluster {
     remainders: u64,
     /// The number of copies of each remainder.
     copies: u64,
-    /// The number of quotients after these. Each has one key, whose remainder is pushed far from the slot of its
-    /// quotient.
+    /// The number of further quotients after those with many keys. Each has one key, whose remainder is pushed far from
+    /// the slot of its quotient.
     pushed: u64,
 }
 
@@ -293,8 +293,8 @@ fn a_cluster_can_reach_the_end_of_the_table() {
             .filter(|(_, took)| **took)
             .map(|(hash, _)| *hash)
             .collect();
-        // How many keys of earlier quotients find a free slot before the last quotient depends on the order. Only the
-        // slots from the last quotient on are all taken.
+        // How many keys of earlier quotients find a free slot before the last quotient's slot depends on the order of
+        // the inserts. Only the slots from the last quotient's on are sure to be taken.
         assert!(
             (room..=expected).contains(&held.len()),
             "{} keys fitted, not {room} to {expected}",
@@ -340,8 +340,8 @@ fn a_cluster_can_reach_the_end_of_the_table() {
     }
 }
 
-/// The largest hashes have the last quotient and the largest remainder. Their computation must not carry beyond that
-/// quotient.
+/// The largest hashes have the last quotient and the largest remainder. Computing a fingerprint from them must not
+/// carry into a further quotient.
 #[test]
 fn the_largest_hashes_have_the_largest_fingerprint() {
     fn extremes<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {

@@ -3,7 +3,7 @@
 /// Packs up to 64 bytes of 0 or 1 into the bits of a word. The first byte becomes the lowest bit.
 ///
 /// One multiplication gathers eight bytes in the highest byte of the product. Callers write the answers for keys or the
-/// flags of slots as bytes first, so that no word is read and written for each bit.
+/// flags of slots as bytes first, since setting one bit of a word would read and write the whole word each time.
 ///
 /// ```
 /// assert_eq!(trommel_simd::bits_of(&[1, 0, 0, 1]), 0b1001);

@@ -163,8 +163,9 @@ impl Isa {
         }
     }
 
-    /// The set that filters use unless told otherwise: the one that the variable `TROMMEL_ISA` names if it is set and
-    /// not empty (feature `std`), else [`Isa::best`].
+    /// The set that filters use unless told otherwise. With the feature `std`, this is the set that the environment
+    /// variable `TROMMEL_ISA` names. Without the feature, or if the variable does not exist or is empty, it is
+    /// [`Isa::best`].
     ///
     /// The variable is read once in a process, by the first call. If its value cannot be used, that call writes a line
     /// to the standard error output.

@@ -142,7 +142,7 @@ mod tests {
         // 10 fair coins: P(X >= 8) = 56/1024, P(X <= 1) = 11/1024.
         assert!((binomial_tail(8, 10, 0.5) - 56.0 / 1024.0).abs() < 1e-12);
         assert!((binomial_tail(1, 10, 0.5) - 11.0 / 1024.0).abs() < 1e-12);
-        // Three misses of a 99 % chance in ten: sum over i >= 3 of C(10, i) 0.01^i 0.99^(10-i).
+        // At least three failures in ten trials of probability 0.99: sum over i >= 3 of C(10, i) 0.01^i 0.99^(10-i).
         assert!((binomial_tail(7, 10, 0.99) - 1.138e-4).abs() < 1e-7);
         // P(X = 0) of 1e6 trials at 1e-6 is 1/e.
         assert!((binomial_tail(0, 1_000_000, 1e-6) - (-1.0f64).exp()).abs() < 1e-6);
@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn critical_values_are_the_tabulated_ones() {
-        // Upper 5 % points (1.6449 standard deviations): 3 -> 7.815, 10 -> 18.307, 100 -> 124.342.
+        // Degrees of freedom, and the value that the statistic exceeds with a probability of 5 %, as a normal variable
+        // exceeds 1.6449 standard deviations.
         for (df, value) in [(3, 7.815), (10, 18.307), (100, 124.342)] {
             let got = chi_square_critical(df, 1.644_853_6);
             assert!((got / value - 1.0).abs() < 0.01, "{df} degrees of freedom: {got} for {value}");

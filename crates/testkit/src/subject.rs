@@ -20,7 +20,8 @@ pub enum Room {
     /// [`Full`](trommel_base::Full).
     Slots {
         /// The most copies of one fingerprint. A filter that is not [canonical](Subject::CANONICAL) has
-        /// room for `copies` of a key that shares its slots with no other key, and by chance for more.
+        /// room for this number of copies of a key, and by chance for more, if no other key takes the
+        /// key's slots.
         copies: u32,
     },
 }
@@ -40,9 +41,10 @@ pub trait Subject {
     /// [`golden_keys`](crate::contract::golden_keys). It pins the format, the hash and the layout.
     const GOLDEN: u64;
 
-    /// The number of lookups per key held when false-positive rates are measured. It is small, so that
-    /// many filters are made and random differences between their blocks even out. It is larger for a
-    /// filter whose inserts are slow and whose fill varies little.
+    /// The number of lookups in each filter, per key that it holds, when a false-positive rate is measured.
+    /// The total number of lookups is fixed. So a small value makes many filters, and random differences
+    /// between their blocks even out. It is larger for a filter whose inserts are slow and whose fill
+    /// varies little.
     const PROBES_PER_KEY: f64 = 0.25;
 
     /// Whether the bytes of a filter with a given spec depend only on the keys that it holds. If not, the slot of a

@@ -232,7 +232,7 @@ impl FilterAccumulator {
     ///
     /// # Errors
     /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator has the same
-    /// keys as before. If it kept hashes, it might have made its filter of them.
+    /// keys as before. If it kept hashes, it may now have a filter of them instead.
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
         self.insert_batch(&[hash])
     }
@@ -324,10 +324,10 @@ impl FilterAccumulator {
 
     /// Returns a filter of all keys. If the accumulator has made a filter, returns that filter, like
     /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter that is sized by these hashes instead of by
-    /// the spec's number of keys. That filter is no larger than the spec requires for these keys, unless the spec sets
-    /// a size in bytes and no false-positive rate. A multiset or a counting filter, which counts the copies of a key,
-    /// gets every copy, and is made for the number of all hashes. Any other filter is made for the number of distinct
-    /// hashes.
+    /// the spec's number of keys. That filter is no larger than the spec requires for these keys. If the spec sets a
+    /// size in bytes and no false-positive rate, that size decides, however few the keys are. A multiset or a counting
+    /// filter, which counts the copies of a key, gets every copy, and is made for the number of all hashes. Any other
+    /// filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};

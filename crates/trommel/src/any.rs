@@ -277,7 +277,7 @@ impl AnyFilter {
     }
 
     /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
-    /// returns at most 15. See [`Count::count_hash`].
+    /// returns at most 15, even for more copies. See [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};

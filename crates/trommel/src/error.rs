@@ -5,8 +5,8 @@
 //! [`OutOfMemory`], [`WrongKind`], [`UnknownKind`]. Each error prints one sentence. An error with a cause either prints
 //! the cause or returns it from [`source`](core::error::Error::source), never both.
 //!
-//! These types are in the modules themselves: [`EngineError`](crate::engine::EngineError) and
-//! [`StreamError`](crate::engine::StreamError), [`ResizeError`](crate::quotient::ResizeError),
+//! The error types in other modules are [`EngineError`](crate::engine::EngineError) and
+//! [`StreamError`](crate::engine::StreamError), [`ResizeError`](crate::quotient::ResizeError), and
 //! [`GrowError`](crate::cuckoo::GrowError).
 
 pub use crate::accumulate::AccumulateError;

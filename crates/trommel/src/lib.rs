@@ -98,7 +98,7 @@
 //!
 //! An [`Engine`] builds, fills and probes filters of every kind on all cores. It chooses the method for each batch,
 //! mainly by the sizes of the filter and the batch. The resulting filter has the same bytes with any number of threads.
-//! (The exception is a cuckoo filter for whose bulk build there is too little memory.) [`Engine::stream`] takes keys
+//! (The exception is a cuckoo filter, if there is too little memory for its bulk build.) [`Engine::stream`] takes keys
 //! that do not fit into memory.
 //!
 //! If your own threads insert into one filter at the same time ([`InsertShared`]), turn a Bloom filter without counters
@@ -123,7 +123,8 @@
 //! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. A filter with
 //! slots must have room for all keys, and two cuckoo filters must have doubled equally often. Each type's `union`
 //! merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a [`FilterView`] of the same kind. If
-//! a parameter differs, the error names it with both its values. After an error, the filter is unchanged.
+//! a parameter that must be equal differs, the error names it with both its values. After an error, the filter is
+//! unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};

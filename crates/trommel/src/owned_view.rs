@@ -41,7 +41,8 @@ macro_rules! declare_owned_view {
         impl OwnedView {
             /// Checks the bytes and views them, as [`FilterView::parse`](crate::FilterView::parse) does.
             ///
-            /// Moves `bytes`, the value that holds the bytes, to the heap, as [`SharedBytes::new`] does.
+            /// Moves the value `bytes` to the heap, as [`SharedBytes::new`] does. Bytes to which it points, such as
+            /// those of a vector, stay where they are.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, container::OwnedView};
@@ -62,7 +63,8 @@ macro_rules! declare_owned_view {
             /// Views bytes that were verified before, as
             /// [`FilterView::parse_trusted`](crate::FilterView::parse_trusted) does.
             ///
-            /// Moves `bytes`, the value that holds the bytes, to the heap, as [`SharedBytes::new`] does.
+            /// Moves the value `bytes` to the heap, as [`SharedBytes::new`] does. Bytes to which it points, such as
+            /// those of a vector, stay where they are.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, container::OwnedView};

@@ -16,7 +16,7 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// beside it. A lookup reads the bytes in place, at any alignment, with O(1) checks and no allocation.
 ///
 /// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. The blocks do not
-/// tell with which key they were built: read them with a policy of the same name.
+/// tell with which secret key they were built: read them with a policy of the same name.
 ///
 /// A policy is immutable and cheap to clone, so threads can share one or have a clone each.
 ///
@@ -48,11 +48,11 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
 /// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. A lookup
-/// takes more cache lines than the last column says if, in the quotient kinds, the fingerprints of one quotient go on
-/// in the next block, or if a bucket of a cuckoo filter lies in two cache lines. Kinds with slots are for large filter
-/// blocks. With fewer than some hundred keys, a block takes more than `bits_per_key`. In larger blocks, bits that do
-/// not suffice for a wider fingerprint stay unused. A counting filter has no block form, since no lookup reads its
-/// counters.
+/// takes more cache lines than the last column says in two cases: if a bucket of a cuckoo filter lies in two cache
+/// lines, and if, in a quotient kind, the fingerprints of one quotient go on in the next block of the table. Kinds with
+/// slots are for large filter blocks: with fewer than some hundred keys, such a filter block takes more than
+/// `bits_per_key`. In larger ones, bits that do not suffice for a wider fingerprint stay unused. A counting filter has
+/// no block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -83,7 +83,7 @@ impl FilterPolicy {
     }
 
     /// The policy's name, which states everything that decides whether the policy can read a block: format version,
-    /// kind, hash function, and seed or check of the secret key.
+    /// kind, hash function, and seed (or [key check](Hasher::seed), if the function has a secret key).
     ///
     /// Bits per key are not part of it, since each block stores its own parameter: policies that differ only in bits
     /// per key read each other's blocks. The name is ASCII without a space or a NUL, at most 64 bytes long.
@@ -224,7 +224,7 @@ impl FilterPolicy {
     /// [name](FilterPolicy::name), and keep a checksum over the block. Whatever the bytes are, this does not panic,
     /// allocate or read outside the block.
     ///
-    /// Cost: the cache lines of one lookup and the last one of the block, without prefetching.
+    /// Cost: the cache lines of one lookup, and the last cache line of the block, without prefetching.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -249,8 +249,8 @@ impl FilterPolicy {
     /// for `probes[i]`. So one call looks up the key of a point read in all blocks that may hold it. `found` gets the
     /// length of the list; its allocation is reused, and nothing else is allocated.
     ///
-    /// Cost: the cache lines of each lookup and the last one of each block, prefetched so that the latencies of some
-    /// sixteen blocks overlap.
+    /// Cost: the cache lines of each lookup, and the last cache line of each block. They are prefetched, so that the
+    /// latencies of some sixteen blocks overlap.
     ///
     /// ```
     /// use trommel::{Bitmap, FilterKind, FilterPolicy};
@@ -326,7 +326,8 @@ impl FilterPolicy {
 /// [`FilterPolicy::may_match_many`] prefetches the cache lines of a block's table this number of blocks before it looks
 /// the block up: a core can have about sixteen loads of cache lines into L1 in flight.
 const TABLES_AHEAD: usize = 16;
-/// It prefetches the cache line with the trailer of a block this number of blocks before those of the block's table.
+/// [`FilterPolicy::may_match_many`] prefetches the cache line with a block's trailer this number of blocks before it
+/// prefetches the cache lines of the block's table.
 const TRAILERS_AHEAD: usize = 16;
 
 impl fmt::Debug for FilterPolicy {

@@ -70,7 +70,7 @@ use trommel_base::{
 /// # Ok::<(), trommel::SpecError>(())
 /// ```
 pub struct ShardedFilter {
-    /// Padded to cache lines, so that threads in neighbouring shards do not share the line of a lock.
+    /// Padded to cache lines, so that the locks of neighbouring shards are in different cache lines.
     shards: Box<[CachePadded<RwLock<AnyFilter>>]>,
     /// The number of top bits of a hash that select its shard.
     shard_bits: u32,
@@ -318,7 +318,7 @@ impl ShardedFilter {
         partitioner.partition(hashes, self.shards(), |hash| split(hash, shard_bits)).ok()
     }
 
-    /// Writes the answers for a batch to `words`. The caller must ensure that all their bits are zero.
+    /// Writes the answers for a batch to `words`. The caller must ensure that all bits of `words` are zero.
     fn contains_words(&self, hashes: &[KeyHash], words: &mut [u64]) {
         let mut memory = LookupMemory::default();
         for (hashes, words) in hashes.chunks(CHUNK).zip(words.chunks_mut(CHUNK / 64)) {
@@ -330,9 +330,9 @@ impl ShardedFilter {
         }
     }
 
-    /// Looks up keys grouped by shard, and writes the answers to `words`. The caller must ensure that all their bits
-    /// are zero. Returns `None`, and leaves the words unchanged, if there are too few keys to group them, or the system
-    /// refuses the memory.
+    /// Looks up keys grouped by shard, and writes the answers to `words`. The caller must ensure that all bits of
+    /// `words` are zero. Returns `None`, and leaves the words unchanged, if there are too few keys to group them, or
+    /// the system refuses the memory.
     fn contains_grouped(
         &self,
         hashes: &[KeyHash],
@@ -493,7 +493,7 @@ mod tests {
     fn a_shard_is_made_for_its_share_and_six_standard_deviations() {
         assert_eq!(keys_of_shard(0, 16), 0);
         assert_eq!(keys_of_shard(1000, 1), 1000);
-        // √(10000 · 3/4) = 86.6
+        // The share of 10,000, and 6 · √(10000 · 3/4) = 519.6, rounded up.
         assert_eq!(keys_of_shard(40_000, 4), 10_520);
         assert!(keys_of_shard(usize::MAX, 4096) >= usize::MAX / 4096);
     }

@@ -7,10 +7,10 @@ use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
 
-/// From this table size in bytes on, [`insert_alone`] groups a batch by piece of the table before it inserts the keys
-/// into a Bloom filter. For smaller tables, the default costs of [`CostModel`](crate::engine::CostModel) favour inserts
-/// without grouping in nearly all batches: into blocked filters, 1.2 to 4.8 ns per key, against 4.6 to 11.1 ns with
-/// grouping.
+/// If the table of a Bloom filter has this number of bytes or more, [`insert_alone`] groups a batch by piece of the
+/// table before it inserts the keys. For smaller tables, the default costs of
+/// [`CostModel`](crate::engine::CostModel) favour inserts without grouping in nearly all batches: into blocked filters,
+/// 1.2 to 4.8 ns per key, against 4.6 to 11.1 ns with grouping.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
 
 macro_rules! build_arms {

@@ -51,7 +51,7 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
             quotient_fpr(load(geometry.slots), geometry.remainder_bits)
         }
         // Of the 256 remainders, one is twice as frequent as the others, and one never occurs. So two keys of a
-        // quotient have the same remainder with a probability of 258 / 256².
+        // quotient have the same remainder with a probability of (254 + 2²) / 256² = 258 / 256².
         AnyFilter::CacheLineQuotient(quotient) => {
             quotient_fpr(load(quotient.geometry().slots) * 258.0 / 256.0, 8)
         }
@@ -63,7 +63,8 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     }
 }
 
-/// The expected `len` after inserts of these hashes: the number of hashes, or of their distinct fingerprints.
+/// The expected `len` after inserts of these hashes: for Bloom kinds, the number of hashes; for quotient kinds, the
+/// number of distinct fingerprints. A cuckoo filter has no such rule, so the hashes are inserted into a copy of it.
 fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     let distinct = |fingerprints: u64, reserved: bool| {
         let fingerprint = |hash: &KeyHash| {

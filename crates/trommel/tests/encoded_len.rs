@@ -1,4 +1,5 @@
-//! The length of frozen bytes is known before anything is allocated, and before anything is frozen.
+//! A spec states the length of its frozen filter before the filter is built, and a filter states its own before it is
+//! frozen.
 
 use trommel::{
     AnyFilter, CountingBloomFilter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, SpecError,
@@ -94,6 +95,7 @@ fn full_filters_return_their_exact_length() {
 /// The builders of single kinds return the length too.
 #[test]
 fn a_builder_predicts_the_length() -> Result<(), SpecError> {
+    // 50,000 bits, rounded up to whole units: 157 words, each with the 4-bit counters of its bits in 32 further bytes.
     let builder = CountingBloomFilter::builder().keys(1000).bits_per_key(50.0);
     assert_eq!(builder.encoded_len()?, 128 + 40 * 157);
     assert_eq!(builder.build()?.to_bytes().len(), 128 + 40 * 157);

@@ -86,7 +86,7 @@ fn several_batches_give_the_filter_of_one_thread() {
     let hashes = distinct(13, 0..KEYS as u64);
     for kind in FilterKind::ALL {
         let spec = FilterSpec::new(*kind).keys(KEYS).fpr(0.001);
-        for (threads, strategy) in [1, 3].into_iter().zip(STRATEGIES) {
+        for (threads, strategy) in [1, 3].into_iter().flat_map(|n| STRATEGIES.map(|it| (n, it))) {
             let engine = engine(threads, strategy, usize::MAX);
             let (mut expected, mut filter) = (spec.build().unwrap(), spec.build().unwrap());
             for hashes in hashes.chunks(KEYS / 3) {
@@ -138,8 +138,8 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
     }
 }
 
-/// The tables are so small that they are one piece, and a key has few or many positions in them. If there is too little
-/// memory to group the keys, they are inserted directly.
+/// The tables are so small that they are one piece. A key has few positions in those with the high false-positive rate,
+/// and many in those with the low one. If there is too little memory to group the keys, they are inserted directly.
 #[test]
 fn small_filters_are_built_with_any_memory_budget() {
     let hashes = distinct(20, 0..10_000);
@@ -164,7 +164,8 @@ fn small_filters_are_built_with_any_memory_budget() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // 75 keys are inserted often, so later batches find an overflow table.
+    // 75 keys (50 for even `i` and 50 for odd `i`, of which 25 are the same) are inserted often, so later batches find
+    // an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();

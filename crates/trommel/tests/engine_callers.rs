@@ -1,5 +1,5 @@
-//! Any thread can call an engine, and can hold any lock that the engine's work does not take: a thread that waits in a
-//! call runs no other jobs.
+//! Any thread can call an engine while it holds a lock that the engine's work does not take. A thread that waits in a
+//! call runs no other job of its pool, since that job could need the lock that the thread holds.
 #![cfg(all(feature = "parallel", not(loom)))]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};

@@ -153,7 +153,8 @@ fn a_cancelled_stream_ends_although_its_source_is_endless() {
     assert_eq!(error.to_string(), "cancelled after 0 keys");
 }
 
-/// The reader is never far ahead of the consumer: only a few batches are in queues or being processed.
+/// The reader is never far ahead of the consumer: it holds one batch, the thread that hashes holds one, and at most two
+/// wait in each of the two queues. That is six; the test allows eight.
 #[test]
 fn memory_is_bounded_by_a_few_batches() {
     let filter = one_batch(bloom(), KEYS);

@@ -44,7 +44,7 @@ fn worked_example() -> Vec<u8> {
     dump(0)
 }
 
-/// A row of a table of the document, without its first cell. `name` is how the row begins.
+/// The cells of a row in one of the document's tables, without the first cell. `name` is the beginning of the row.
 fn example_row(name: &str) -> Vec<&'static str> {
     let row = PAGE.lines().find(|line| line.starts_with(name)).unwrap();
     row.trim_matches('|').split('|').skip(1).map(|cell| cell.trim().trim_matches('`')).collect()
@@ -85,7 +85,7 @@ fn the_table_under_the_worked_example_is_right() {
     }
 }
 
-/// Every kind of the library has a line in the document's table of kinds.
+/// Every kind of the library has a row in the document's table of kinds.
 #[test]
 fn the_format_document_has_every_kind() {
     for kind in FilterKind::ALL {
@@ -372,7 +372,7 @@ fn counters_and_overflow_are_where_the_format_document_puts_them() {
     for compact in [false, true] {
         let mut filter = spec(FilterKind::CountingBloom, compact).unwrap().build().unwrap();
         filter.insert_batch(&keys).unwrap();
-        // Inserts some keys often, so that counters stick or overflow.
+        // Inserts ten of the keys 20 more times each, so that 4-bit counters stick at 15 and compact counters overflow.
         for hash in keys[..10].iter().cycle().take(200) {
             filter.insert_hash(*hash).unwrap();
         }

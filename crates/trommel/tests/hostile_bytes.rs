@@ -16,7 +16,7 @@ const PAYLOAD_CHECKSUM_AT: usize = 72;
 
 /// The frozen bytes of a filter. `variant` chooses compact counters or a multiset, if the kind has such an option.
 /// `keys % 3` says how the filter is resized: a quotient filter is left as it is (0), doubled (1), or resized to
-/// `2 * keys + 47` keys (2); a cuckoo filter is doubled that number of times.
+/// `2 * keys + 47` keys (2); a cuckoo filter is doubled `keys % 3` times.
 fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let spec = FilterSpec::new(kind).keys(keys).fpr(0.02);
     let spec = match kind {

@@ -56,9 +56,9 @@ fn in_sixteenths(sixteenths: core::ops::Range<u64>) -> Vec<KeyHash> {
 /// The most bytes by which `inserts` inserts lengthen the frozen filter.
 fn most_growth(filter: &AnyFilter, inserts: usize) -> usize {
     match filter {
-        // 16 bytes for each counter above 2, of which a key has at most one for each of its bits.
+        // An overflow entry of 16 bytes for each counter above 2. A key has one counter for each of its bits.
         AnyFilter::CountingBloom(filter) => 16 * filter.hash_count() as usize * inserts,
-        // The overflow area.
+        // The overflow area: at most 64 entries of 8 bytes.
         AnyFilter::Cuckoo(_) => 8 * inserts.min(64),
         _ => 0,
     }
@@ -71,8 +71,8 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
         let hashes = of_one_unit(units(&empty), MILLION);
         let mut filter = empty.clone();
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
-        // A set holds the fingerprints of most of these hashes already. A multiset has room for a bounded number of
-        // copies.
+        // In filters with slots, the hashes of one unit have few distinct fingerprints. A set ignores a fingerprint
+        // that it holds already. A multiset stores a copy, until it has no room for more copies.
         let is_multiset = variant && filter.hash_count().is_none();
         assert_eq!(full.is_some(), is_multiset, "{kind}: {taken} keys, {full:?}");
         assert!(taken > 250, "{kind}: {taken} keys inserted");
@@ -95,8 +95,9 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
 
 /// The most bytes of the table that an insert can change.
 fn most_bytes_changed(filter: &AnyFilter) -> usize {
-    // An insert moves the rest of a cluster by one slot: its remainders, and the bits of its blocks. All slots of a
-    // cluster are taken, so it has at most as many as the filter has fingerprints.
+    // An insert moves the rest of a cluster by one slot. This changes the remainders in these slots, and the occupieds,
+    // runends and offsets of their blocks, at most 17 bytes per block. All slots of a cluster are taken, so a cluster
+    // has at most as many slots as the filter has fingerprints.
     let cluster = |slots: usize, bits: u32, slots_per_block: usize| {
         (slots + 1) * bits as usize / 8 + 2 + (slots / slots_per_block + 3) * 17
     };
@@ -106,7 +107,8 @@ fn most_bytes_changed(filter: &AnyFilter) -> usize {
         AnyFilter::Quotient(filter) => cluster(filter.len(), filter.geometry().remainder_bits, 64),
         AnyFilter::CacheLineQuotient(filter) => cluster(filter.len(), 8, 50),
         // A search looks at no more than 4096 buckets. They form a tree whose levels have 2, 8, 32 buckets and so on,
-        // so a path to a free slot has at most 7 of them. One more bucket gets a flag.
+        // so a path to a free slot has at most 7 buckets. One more bucket can get a flag. A bucket has four
+        // fingerprints.
         AnyFilter::Cuckoo(filter) => 8 * filter.geometry().fingerprint_bits as usize / 2,
         bits => bits.hash_count().unwrap() as usize,
     }
@@ -138,8 +140,8 @@ fn an_insert_changes_a_bounded_part_of_the_table() {
     }
 }
 
-/// The filter holds all fingerprints but one of each of many neighbouring quotients. They make one cluster of hundreds
-/// of thousands of slots. Lookups, inserts and removals in this cluster end, and are right.
+/// For each of many neighbouring quotients, the filter holds all fingerprints but one or two. These fingerprints make
+/// one cluster of hundreds of thousands of slots. Lookups, inserts and removals in this cluster end, and are right.
 #[test]
 fn a_cluster_of_most_of_the_table_gives_right_answers() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
@@ -225,7 +227,7 @@ fn assert_refuses_and_goes_on(filter: &mut AnyFilter, hashes: &[KeyHash], taken:
     assert_all_found(filter, &hashes[..taken]);
 }
 
-/// A filter that grows by itself does so by its load alone, so an adversary cannot make it larger than its keys need.
+/// A filter with `grow_at` grows only because of its load, so an adversary cannot make it larger than its keys need.
 #[test]
 fn hostile_hashes_do_not_make_a_filter_grow_beyond_its_keys() {
     for kind in [FilterKind::Quotient, FilterKind::Cuckoo] {
@@ -269,8 +271,8 @@ fn attack_on_a_unit(filter: &AnyFilter) -> Attack {
     Attack { inserted: keys[..1_000].to_vec(), absent: keys[1_000..].to_vec() }
 }
 
-/// Keys that set as many bits as possible, since each sets only bits that no other sets; and absent keys whose bits are
-/// then all set.
+/// Keys that set as many bits as possible: each sets only bits that no earlier key sets. The absent keys are those
+/// whose bits are then all set.
 fn attack_on_all_bits(filter: &AnyFilter) -> Attack {
     let (m, hashes) = (units(filter), filter.hash_count().unwrap());
     let mut is_set = vec![false; m as usize];

@@ -39,7 +39,7 @@ fn check<F: Filter>(filters: &[F]) {
             assert_eq!(found.get(i), filter.contains_hash(*hash), "probe {i} of {count}");
         }
     }
-    // A third of the keys is present, and some of the absent keys are reported as present.
+    // Every third key is present, 334 in all. Of the 666 absent keys, at most some 3 % are reported as present.
     assert!((334..400).contains(&found.count_ones()), "{} found", found.count_ones());
 }
 

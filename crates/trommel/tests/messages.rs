@@ -1,5 +1,5 @@
-//! The texts that people read. Messages of errors have the numbers. The `Debug` output of a type with a table has the
-//! parameters of the table and not its bytes.
+//! The texts that people read. The message of an error contains the numbers that the error carries. The `Debug` output
+//! of a type with a table has the parameters of the table and not its bytes.
 
 use std::error::Error;
 use trommel::cuckoo::GrowError;

@@ -50,7 +50,8 @@ fn a_block_has_the_predicted_length_and_every_key() {
     }
 }
 
-/// LevelDB's own filter of 10 bits per key takes `⌈10 · keys / 8⌉` bytes and one more, from 7 keys on.
+/// For 7 keys or more, LevelDB's own filter of 10 bits per key takes `⌈10 · keys / 8⌉` bytes, and one more byte for the
+/// number of bits that a key sets. For fewer keys, LevelDB rounds the table up to 8 bytes.
 #[test]
 fn a_standard_block_is_as_long_as_leveldbs() {
     let policy = policy(FilterKind::Bloom, 10.0);
@@ -219,7 +220,7 @@ fn lookups_in_any_bytes_do_not_panic() {
             let lengths =
                 (0..400).chain(hashes(7, 40).into_iter().map(|hash| hash.raw() as usize % 20_000));
             for len in lengths {
-                // Sparse, dense, and anything between.
+                // Makes the random bytes sparse or dense, or leaves them as they are.
                 let mut bytes = random.bytes(len + 1);
                 let dense = random.word() % 4;
                 bytes.iter_mut().for_each(|byte| match dense {
@@ -358,7 +359,7 @@ fn encoded_len_is_the_maximum_for_more_keys_than_a_block_can_hold() {
 fn keys_without_room_give_a_block_that_excludes_nothing() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo] {
         let policy = policy(kind, 17.0);
-        // These are in the highest 1/256 of all hashes, which share the last buckets or runs.
+        // The highest byte of these hashes is 255, so they belong to the last 1/256 of the buckets or runs.
         let chosen: Vec<_> =
             hashes(1, 300).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
         let mut buffer = vec![0; policy.encoded_len(chosen.len())];
@@ -368,7 +369,7 @@ fn keys_without_room_give_a_block_that_excludes_nothing() {
         assert_eq!(block, [0]);
         assert!(chosen.iter().chain(&hashes(2, 100)).all(|hash| policy.may_match(&block, *hash)));
     }
-    // Copies of one key take one slot.
+    // Copies of one key take no more room than one key, so they always fit.
     for kind in kinds() {
         let policy = policy(kind, 11.0);
         let copies = vec![hashes(1, 1)[0]; 5_000];

@@ -1,4 +1,5 @@
-//! Filters whose keys are hashed with a secret key: their bytes do not contain the key, and are read only with it.
+//! Filters whose keys are hashed with a secret key: their bytes do not contain the secret key, and no reader accepts
+//! them without it.
 
 use trommel::container::{self, HashId, OwnedView, Trust};
 use trommel::error::AccumulateError;
@@ -205,7 +206,7 @@ fn accumulators_of_a_secret_key_merge_with_each_other_alone() {
         accumulator
     };
     let (hasher, other) = (Hasher::siphash13(SECRET), Hasher::siphash13(OTHER));
-    // With 50 keys, the bytes are hashes; with 200 keys, they are a frozen filter.
+    // An accumulator keeps at most 100 hashes. With 50 keys, its bytes are hashes; with 200, they are a frozen filter.
     for (mine, theirs) in [(50, 50), (50, 200), (200, 50), (200, 200)] {
         let mut whole = of(hasher, mine);
         whole.merge_bytes(&of(hasher, theirs).to_bytes()).unwrap();

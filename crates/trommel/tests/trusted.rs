@@ -50,8 +50,8 @@ fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     }
 }
 
-/// Checks that `check_structure` and `to_owned_filter` refuse a table exactly if a full parse refuses it. If it does,
-/// also checks that `merge_view` refuses the table and leaves the filter unchanged. Merging a table that a full parse
+/// Checks that `check_structure` and `to_owned_filter` refuse a table exactly if a full parse refuses it. If so, also
+/// checks that `merge_view` refuses the table and leaves the filter unchanged. Merging a table that a full parse
 /// accepts is not checked here.
 fn assert_copies_are_checked(view: &FilterView<'_>, into: &AnyFilter) {
     let under_a_new_checksum = view.to_bytes();

@@ -227,7 +227,7 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
     Ok(failed == 0)
 }
 
-/// The target that got the least time for its share, with the time of the rounds that still run.
+/// The target with the least time per share. The time of rounds that still run counts too.
 fn most_due(spent: &[Duration; TARGETS.len()], workers: &[Worker]) -> usize {
     let time = |target: usize| {
         let running = workers.iter().filter(|worker| worker.target == target);

@@ -41,7 +41,7 @@ fn main() {
     }
 }
 
-/// Returns the columns to measure, each with its name. Several of them have the same values in different layouts.
+/// Returns the columns to measure, each with its name. Several of them have the same values in different types.
 fn columns() -> Vec<(String, ArrayRef)> {
     let numbers = Int64Array::from_iter_values((0..ROWS as i64).map(|row| row * 7_919 % VALUES));
     let names =

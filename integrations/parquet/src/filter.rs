@@ -149,8 +149,8 @@ impl fmt::Debug for ChunkFilter<'_> {
     }
 }
 
-/// The length of the longest header that is accepted, in bytes. A header has 15 to 19 bytes. Later versions of the
-/// format can add fields, but hardly more than this limit allows.
+/// The length of the longest header that is accepted, in bytes; a longer one is a [`FilterError::Header`]. A header has
+/// 15 to 19 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
 pub(crate) const MAX_HEADER_BYTES: usize = 4096;
 
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the

@@ -193,8 +193,8 @@ impl Literals {
         self.len
     }
 
-    /// Whether there are no literals. No row can match then, but row groups without a filter are still reported as to be
-    /// read.
+    /// Whether there are no literals. No row can match then, but lookups still return the row groups that have no
+    /// filter.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -432,8 +432,7 @@ mod tests {
         assert_eq!(big_endian(i128::MIN, 16), Some(i128::MIN.to_be_bytes().to_vec()));
     }
 
-    /// A schema can state any length of a byte array. A literal must not be excluded because its bytes would be too
-    /// many.
+    /// A schema can state any length of a byte array. A decimal that is too long to be looked up must not be excluded.
     #[test]
     fn decimals_of_absurd_lengths_are_in_every_row_group() {
         let empty = SplitBlockBloom::builder().keys(100).fpr(1e-4).hasher(HASHER).build().unwrap();

@@ -185,11 +185,11 @@ struct Element<'a> {
     logical: Option<LogicalType>,
 }
 
-/// The maximum number of levels of nested groups, including the root.
+/// The maximum number of levels of nested groups, including the root. A deeper schema is refused.
 const MAX_DEPTH: usize = 256;
-/// Limits the memory for the paths of columns. Whenever a column has been read, the paths of all columns so far may have
-/// at most this many times as many bytes as the part of the list of schema elements that has been read. Without this
-/// limit, a small footer with long group names could use much memory.
+/// The maximum number of bytes in the paths of columns per byte of the list of schema elements. It is checked after
+/// each column, for the paths and the part of the list that have been read so far; a schema that exceeds it is refused.
+/// Without this limit, a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.

@@ -67,7 +67,7 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let missing = scale.checked_sub(part.len())?;
     // An integer with more than 39 digits, apart from leading zeros, exceeds 128 bits. Text with more digits is refused
-    // even if it begins with zeros. A malformed schema can state any scale.
+    // even if it begins with zeros. A malformed schema can state any scale, so this check also bounds the loop below.
     if whole.len() + part.len() == 0 || whole.len() + scale > 39 {
         return None;
     }

@@ -12,7 +12,8 @@ pub(crate) struct ThriftError {
     pub(crate) problem: &'static str,
 }
 
-/// The maximum depth of nesting of a value that is skipped. A value without values inside has depth 1.
+/// The maximum depth of nesting of a value that is skipped; deeper nesting is an error. A value without values inside
+/// has depth 1.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.

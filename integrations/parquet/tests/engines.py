@@ -101,8 +101,8 @@ def check_pruning(path, columns):
             groups, _, rows = scanned(path, f"{column} = {literal(column, absent)}")
             assert rows == 0
             asked, read = asked + GROUPS, read + groups
-        # Of at most 180 row groups that need not be read, at most 1 % are expected to be read. The probability that 10
-        # or more are read is below 1 in 10,000.
+        # At most 180 row groups need not be read: 12 * 7 for the present values and 12 * 8 for the absent ones. At most
+        # 1 % of them are expected to be read. The probability that 10 or more are read is below 1 in 10,000.
         assert read < 10, (column, read, asked)
 
 
@@ -146,6 +146,7 @@ def main():
         check_same(filtered, original)
         check_pruning(filtered, columns)
         after = pq.read_metadata(filtered)
+        # 2048 values with 10.5 bits each take 2,688 bytes, rounded up to a power of two. The header has 16 bytes.
         assert after.row_group(0).column(0).bloom_filter_length == 4096 + 16
         assert (after.created_by, after.metadata) == (metadata.created_by, metadata.metadata)
         assert after.schema.equals(metadata.schema)
@@ -163,7 +164,7 @@ def main():
 
     say("filters of other sizes than powers of two")
     rewrite(plain, other, "any-size", *(word for column in ADDED for word in ("add", column, 0.01)))
-    # The filter has 10.5 bits per value.
+    # A filter of 2048 values with 10.5 bits each has about 2,688 bytes.
     assert 2600 < filter_bytes(other)["i64"] / GROUPS < 2800
     check_pruning(other, COLUMNS)
 

@@ -107,7 +107,8 @@ fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
     );
 }
 
-/// A file of the parquet crate in which the metadata of the first chunk are changed. Has `more` before its footer.
+/// Writes a file with the parquet crate, inserts `more` before its footer, and changes the metadata of the first chunk
+/// in the footer. Returns the bytes of the file.
 fn with_chunk(
     more: &[u8],
     change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
@@ -202,7 +203,7 @@ fn wrong_filter_offsets_and_lengths_are_refused_with_their_numbers() {
         let error = FilterError::DeclaredLength { declared, actual };
         assert_eq!(refused(offset, Some(declared as i32)), error);
     }
-    // There is a data page at this offset, and not a filter.
+    // There is a page at this offset, not a filter.
     assert!(matches!(
         refused(4, None),
         FilterError::Header { .. } | FilterError::Unsupported { .. }

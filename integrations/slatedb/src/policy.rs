@@ -84,7 +84,8 @@ impl TrommelFilterPolicy {
 
     /// Adds the prefixes of keys to the filter too, so that prefix scans skip tables.
     ///
-    /// The policy's name ends with the extractor's name. SlateDB stores names of at most 65,535 bytes.
+    /// The policy's name ends with the extractor's name. SlateDB can store names of at most 65,535 bytes. With a longer
+    /// one, SlateDB 0.18 panics when it writes a table with a filter.
     ///
     /// ```
     /// use slatedb::{FilterPolicy as _, PrefixExtractor, PrefixTarget};
@@ -141,7 +142,7 @@ impl TrommelFilterPolicy {
     }
 
     /// How often SlateDB gave this policy or one of its clones bytes that are not a filter of the policy. SlateDB reads
-    /// the table of such bytes as if it had no filter, so answers stay right. Bytes that are decoded repeatedly count
+    /// a table with such bytes as if it had no filter, so answers stay right. Bytes that are decoded repeatedly count
     /// each time.
     ///
     /// ```

@@ -1,8 +1,8 @@
-//! Kills writers in the middle of writes, and requires the batches that they acknowledged.
+//! Kills writers in the middle of writes, and requires that the database holds the batches that they acknowledged.
 //!
 //! The number of writers is `TROMMEL_KILLS`, by default 20. Each writer is a process of this program. It opens the same
 //! database in local files, with small tables that are compacted all the time, and reports each batch when the batch is
-//! durable. SIGKILL comes at a random moment up to a tenth of a second after the first report. The database must then
+//! durable. SIGKILL comes at a random moment within a tenth of a second after the first report. The database must then
 //! have every batch that was reported, and nothing else except, perhaps, the whole next batch.
 
 mod support;
@@ -133,7 +133,7 @@ async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
         "of the batches after {acknowledged} acknowledged ones, {more} keys are there: neither none nor one whole batch"
     );
     let batches = acknowledged + more / KEYS_PER_BATCH;
-    // A scan uses no filter.
+    // A scan uses no filter, so it also counts keys that a filter would hide.
     let (mut rows, mut keys) = (db.scan(..).await.unwrap(), 0);
     while let Some(row) = rows.next().await.unwrap() {
         assert!(row.value.starts_with(&row.key));

@@ -77,7 +77,8 @@ fn estimates_are_the_exact_bytes() {
     }
 }
 
-// SlateDB adds estimates to other sizes; a debug build panics if the sum overflows.
+// SlateDB adds estimates to other sizes; a debug build panics if the sum overflows. The five bytes are those of a
+// filter that excludes nothing: a block of one byte and the checksum.
 #[test]
 fn estimates_for_more_keys_than_a_filter_holds_are_small() {
     for policy in every_policy() {

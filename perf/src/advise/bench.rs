@@ -23,7 +23,7 @@ const MOST_KEYS: usize = 20_000_000;
 /// The largest table in which cache-line reads are timed for this ratio. For larger tables, the time in this one is
 /// used.
 const MOST_READ_BYTES: u64 = 2 << 30;
-/// Built filters are kept for later measurements up to this total size.
+/// Built filters are kept for later measurements up to this total size. Others are built again when they are needed.
 const KEPT_BYTES: u64 = 1 << 30;
 
 /// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key. The
@@ -56,8 +56,8 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws the keys, and times cache-line reads in working sets of up to the most bytes that lookups in one offer
-    /// read, but at most [`MOST_READ_BYTES`].
+    /// Draws the keys, and times cache-line reads. The largest working set has as many bytes as the offer with the most
+    /// `probed_bytes`, but at most [`MOST_READ_BYTES`].
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);

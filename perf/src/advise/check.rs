@@ -163,12 +163,13 @@ mod tests {
     fn advice_is_compared_with_the_best_of_all_offers() {
         let offers =
             [named(FilterKind::RegisterBloom, 1000, 0.02), named(FilterKind::Bloom, 1000, 0.01)];
-        // The offers cost 1 + 2 and 4 + 1 ns per probe.
+        // A probe costs 1 + 2 ns with the first offer and 4 + 1 ns with the second: the lookup, and 100 ns times the
+        // false-positive rate.
         let times = [1.0, 4.0];
         let ratio = |taken| judge(question(1000, 100.0, 0.0), taken, &offers, &times).over_best();
         assert_eq!([ratio(Some(0)), ratio(Some(1)), ratio(None)], [1.0, 5.0 / 3.0, 100.0 / 3.0]);
-        // Hits cost 50 ns per probe, and false positives cost half as much as before. So the offers cost 52 and 54.5 ns
-        // per probe.
+        // Hits add 50 ns per probe, and false positives cost half as much as before: 50 + 1 + 1 ns with the first
+        // offer, and 50 + 4 + 0.5 ns with the second.
         let half = judge(question(1000, 100.0, 0.5), Some(1), &offers, &times);
         assert_eq!((half.over_best(), half.own_over_best()), (54.5 / 52.0, 4.5 / 2.0));
         // A probe that is not rejected costs less than any lookup.

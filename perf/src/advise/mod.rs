@@ -8,8 +8,8 @@
 //! ```
 //!
 //! where `t_l` is the time per lookup in a batch. So a filter pays if `t_l < (1 − σ)·(1 − f)·t_w`, and the best filter
-//! is in general neither the fastest nor the most exact one. Source: Lang, Neumann, Kemper and Boncz,
-//! "Performance-optimal filtering: Bloom overtakes cuckoo at high throughput", PVLDB 12 (2019).
+//! is in general neither the fastest nor the one with the lowest false-positive rate. Source: Lang, Neumann, Kemper and
+//! Boncz, "Performance-optimal filtering: Bloom overtakes cuckoo at high throughput", PVLDB 12 (2019).
 //!
 //! | module | content |
 //! |---|---|

@@ -115,8 +115,8 @@ fn next_size(
     open_ones.into_iter().max_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// The lookup time of every offer: measured, or else estimated from the measured ones of its kind; `None` if there are
-/// none.
+/// The lookup time of every offer: measured, or else estimated from the measured offers of its kind; `None` if no offer
+/// of its kind was measured.
 fn estimates(
     asked: &Question,
     offers: &[Offer],

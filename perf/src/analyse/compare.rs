@@ -110,15 +110,18 @@ impl Case {
 
 impl Comparison {
     /// Compares the runs, case by case. Cases match if their names, kinds of filter and instruction sets are equal.
+    /// Attempts during which other programs took much time are left out if at least three others remain.
     ///
     /// # Errors
     ///
     /// Bad input if the runs were made under different conditions and `is_forced` is false, or if they have no case in
     /// common.
-    pub(crate) fn of(attempts: &[Attempt], min_effect: f64, is_forced: bool) -> Result<Self> {
-        let forced = runs::ensure_alike(attempts, is_forced)?;
-        let (matched, unmatched) = runs::matched(attempts)?;
-        let (controls, moved) = controls(&matched, attempts, min_effect);
+    pub(crate) fn of(attempts: Vec<Attempt>, min_effect: f64, is_forced: bool) -> Result<Self> {
+        let forced = runs::ensure_alike(&attempts, is_forced)?;
+        let (attempts, mut notes) = runs::undisturbed(attempts);
+        notes.extend(runs::notes(&attempts));
+        let (matched, unmatched) = runs::matched(&attempts)?;
+        let (controls, moved) = controls(&matched, &attempts, min_effect);
         let ours = || matched.iter().filter(|case| !case.is_of_rival());
         let without_moved = || controls.iter().copied().chain(ours());
         let compared: Vec<Compared> = attempts
@@ -145,7 +148,7 @@ impl Comparison {
             let row = case.pairs[0].new;
             // A rival is not compared with the rivals of its group, since it is one of them.
             let interleaved = (!case.is_of_rival()).then_some(&*interleaved);
-            let speed = speed_of(case, attempts, &drifts, interleaved, min_effect);
+            let speed = speed_of(case, &attempts, &drifts, interleaved, min_effect);
             Case {
                 name: row.name(),
                 filter: row.case.filter.clone(),
@@ -157,7 +160,6 @@ impl Comparison {
             }
         });
         let cases = cases.collect();
-        let notes = runs::notes(attempts);
         let moved_rivals = moved.iter().map(|case| case.pairs[0].new.name()).collect();
         Ok(Self { min_effect, forced, notes, moved_rivals, attempts: compared, cases, unmatched })
     }
@@ -194,7 +196,7 @@ impl Comparison {
     }
 }
 
-/// Parts the cases of rivals into controls and those that moved with the program ([`Speed::is_of_control`]).
+/// Splits the cases of rivals into controls and those whose times changed with the program ([`Speed::is_of_control`]).
 fn controls<'m, 'a>(
     matched: &'m [Matched<'a>],
     attempts: &[Attempt],
@@ -209,8 +211,8 @@ fn controls<'m, 'a>(
     matched.iter().filter(|case| case.is_of_rival()).partition(is_control)
 }
 
-/// The speed of a case in all attempts. It is adjusted by the rivals in `interleaved`, if there are any. If not, it is
-/// divided by the drift of each attempt.
+/// The speed of a case in all attempts. In each attempt, the ratio of new time over old time is adjusted by the rivals
+/// in `interleaved`, if there are any for the case. If not, it is divided by the attempt's drift.
 fn speed_of(
     case: &Matched<'_>,
     attempts: &[Attempt],

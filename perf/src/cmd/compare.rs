@@ -20,20 +20,21 @@ const REGRESSION: u8 = 3;
 /// program has was not measured in every run.
 const UNDECIDED: u8 = 4;
 
-/// Prints the changes and notes, if there are any, or all cases with `--all`. Writes the files of `--json` and
-/// `--junit`. The exit code is 3 if a case of ours is a regression. Else it is 4 if a case of ours could not be
-/// decided, or if a case of ours that the old program has was not measured in every run; `--allow-undecided` turns
-/// this 4 into 0.
+/// Prints the changes and notes, if there are any; with `--all`, prints all cases. Writes the files of `--json`,
+/// `--junit` and `--history`. The exit code is 3 if a case of ours is a regression. Else it is 4 if a case of ours
+/// could not be decided, or if a case of ours that the old program has was not measured in every run;
+/// `--allow-undecided` turns this 4 into 0.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
         .into_iter()
         .map(|(old, new)| Attempt::load(old, new))
         .collect::<Result<Vec<_>>>()?;
-    let comparison = Comparison::of(&attempts, arguments.min_effect, arguments.force)?;
+    let machine = attempts.first().map_or("unknown", Attempt::processor).to_owned();
+    let comparison = Comparison::of(attempts, arguments.min_effect, arguments.force)?;
     let history = match &arguments.history {
         Some(path) => {
             let mut history = speeds::read(path)?;
-            history.extend(steps(&comparison, &attempts)?);
+            history.extend(steps(&comparison, &machine)?);
             Some((path, history))
         }
         None => None,
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
 /// # Errors
 ///
 /// Bad input if the runs are not of two commits: a history of anything else would say nothing.
-fn steps(comparison: &Comparison, attempts: &[Attempt]) -> Result<Vec<Step>> {
+fn steps(comparison: &Comparison, machine: &str) -> Result<Vec<Step>> {
     let commits = comparison.attempts.iter().map(|it| (&*it.old_commit, &*it.new_commit));
     let [(base, commit)] = distinct(commits)[..] else {
         return Err(bad_input("a history needs attempts with the same two commits"));
@@ -82,7 +83,6 @@ fn steps(comparison: &Comparison, attempts: &[Attempt]) -> Result<Vec<Step>> {
     if base == commit {
         return Err(bad_input(format!("a history needs two commits, and both runs are of {base}")));
     }
-    let machine = attempts.first().map_or("unknown", Attempt::processor);
     let time = DateTime::<Utc>::from(SystemTime::now());
     let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     let step = |case: &Case| Step {

@@ -23,7 +23,7 @@ pub(crate) fn count_cases(selection: &Selection) -> usize {
     names_on_generated_keys(selection).len() + names_on_tpch(selection).len()
 }
 
-/// Whether a selection contains cases that the rival `parquet` is measured beside, if it is compiled.
+/// Whether a selection contains cases in which the rival `parquet` is measured too, if it is compiled.
 pub(crate) fn selects_rows_of_parquet(selection: &Selection) -> bool {
     let is_hashed = |name: &String| name.contains("/split-block-bloom/") && name.contains("+hash/");
     names_on_generated_keys(selection).iter().any(is_hashed)

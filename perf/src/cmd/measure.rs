@@ -171,7 +171,7 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
 
 /// Returns a lower bound of the bytes of a filter for `keys` keys. If the size is given as a false-positive rate, this
 /// is one byte per key: at the rates of the harness's own cases, every kind takes more. A file of `--cases` can give a
-/// higher rate, at which a filter can take less than this.
+/// higher rate, at which a filter can take less than this; then a run that would fit can be refused.
 fn least_bytes(sizing: Sizing, keys: usize) -> u64 {
     let bytes_of = |count: usize, bits: usize| (count as u64).saturating_mul(bits as u64) / 8;
     match sizing {
@@ -491,7 +491,8 @@ mod tests {
         let full = Selection { full: true, ..with_load.clone() };
         let ensure = |selection: &Selection, memory| ensure_fits(selection, None, Some(memory));
         // At 2^27 slots of 8 bits, there are three quotient filters: two of ours and a rival. Machines with more than
-        // AVX2 measure our two once more with AVX2 kernels. Each filter has 128 MiB or more.
+        // AVX2 measure our two once more with AVX2 kernels. Each filter counts as 128 MiB, so three need 384 MiB, and
+        // five 640 MiB.
         assert!(ensure(&with_load, 300 << 20).is_ok());
         let refused = ensure(&full, 300 << 20).unwrap_err();
         assert!(refused.is::<BadInput>() && refused.to_string().contains("slots"), "{refused}");

@@ -66,7 +66,8 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }
-    // The share of hits in an input from files or TPC-H is not known here.
+    // The share of hits in an input from files or TPC-H is not known here, so only kinds of which every lookup counts
+    // as one cache line have a number.
     if group.op == Op::Contains && group.input.is_some() {
         return lines_of(built.spec.kind?, group.op, None, None, None);
     }

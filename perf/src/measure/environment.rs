@@ -125,8 +125,8 @@ impl Environment {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }
 
-    /// Returns the environment of a run that was resumed today, and made before on `earlier`: a day, or the first and the
-    /// last of several days.
+    /// Returns the environment of a run that was resumed today. `earlier` says on which days the run was made before:
+    /// one day, or the first and the last of several.
     pub(crate) fn begun_on(mut self, earlier: &str) -> Self {
         let first = earlier.split(" to ").next().unwrap_or(earlier);
         if let Some(fact) = self.facts.iter_mut().find(|fact| fact.name == MEASURED_ON)
@@ -293,8 +293,8 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit that `scripts/build-static` has recorded in the program. In other programs, the commit that is checked out
-/// in the folder of the program's sources when it runs, with `+changes` if tracked files differ from it.
+/// The commit that `scripts/build-static` has recorded in the program. In other programs, the commit that is checked
+/// out in the folder of the program's sources when it runs, with `+changes` if tracked files differ from it.
 fn commit() -> Option<String> {
     option_env!("TROMMEL_COMMIT").map(Into::into).or_else(checked_out)
 }

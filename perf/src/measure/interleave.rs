@@ -378,7 +378,7 @@ mod tests {
         });
         let Lap { busy, waited } = meter.lap;
         assert!(busy > Duration::ZERO, "{busy:?}");
-        // Rounding takes at most a nanosecond from each.
+        // The sum differs from `wall` only if rounding makes `busy` longer than `wall`.
         assert!(
             wall.abs_diff(busy + waited) <= Duration::from_nanos(2),
             "sections of {wall:?} were recorded as {:?}",

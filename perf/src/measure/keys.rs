@@ -59,7 +59,7 @@ impl KeyStream {
     ///
     /// A number with a density proportional to `1 / x` is drawn by inversion, and rounded down to rank `r`. This gives
     /// `r` with a probability proportional to `ln(1 + 1/r)`. The rank is then kept with such a probability that the
-    /// result is proportional to `1 / r`; otherwise another rank is drawn.
+    /// product of the two is proportional to `1 / r`; otherwise another rank is drawn.
     fn zipf(self, keys: usize, count: usize) -> Probes {
         let draws = KeyStream::new(!self.seed);
         let ranks = 2.0 * keys.max(1) as f64;
@@ -288,7 +288,8 @@ mod tests {
                 Workload::Hit => 1.0,
                 Workload::Miss => 0.0,
                 Workload::Mixed => 0.5,
-                // Even ranks are drawn less often than odd ones: the share is 1/2 - ln 2 / (2 H) for H = Σ 1 / r.
+                // Even ranks are drawn less often than odd ones: the share is 1/2 - ln 2 / (2 H), where H is the sum of
+                // 1 / r over the 2000 ranks.
                 Workload::Zipf => 0.458,
             };
             assert!((share - expected).abs() < 0.05, "{workload}: {share} of the probes are keys");

@@ -22,7 +22,7 @@ use crate::model::{
 use matrix::keys_for;
 use trommel::{FilterKind, Isa};
 
-/// A filter of ours or of a rival, with its size. Lookups of several groups can share one filter that is built from it.
+/// Describes a filter, ours or a rival's, and its size. Lookups of several groups can share the filter of one spec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
     /// The filter's kind. For a rival, it is the kind with which the rival competes. `None` for a rival that is sized
@@ -313,8 +313,9 @@ pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> V
 }
 
 /// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as
-/// the last-level cache. The number is bounded by [`LARGE_IN_QUICK`] and then by the memory that all large filters need
-/// together, and is rounded to two digits. If the size of the caches is unknown, the upper bound replaces it.
+/// the last-level cache. If the size of the caches is unknown, the number is the larger one in [`LARGE_IN_QUICK`]. The
+/// number is bounded by [`LARGE_IN_QUICK`] and then by the memory that all large filters need together, and is rounded
+/// to two digits.
 fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     let (least, most) = LARGE_IN_QUICK;
     let in_memory = memory.and_then(|bytes| usize::try_from(bytes / MEMORY_PER_LARGE_KEY).ok());
@@ -323,13 +324,13 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     round_significant(keys as f64, 2) as usize
 }
 
-/// The fewest and the most keys of the large filters of a quick run. Filling the filters with the most keys takes 44 s
-/// of processor time on Zen 3. On a machine with a last-level cache of more than 22.5 MB, these filters are less than twice as
-/// large as this cache.
+/// The fewest and the most keys of the large filters of a quick run. Filling all filters with 30 million keys takes
+/// 44 s of processor time on Zen 3. At 12 bits per key, a filter of 30 million keys has 45 MB. So it is less than twice
+/// as large as a last-level cache of more than 22.5 MB.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// The memory, in bytes per key, that a machine must have for the large filters of a quick run. The filters, the hashes
-/// of their keys and the array for the roofline take less than two thirds of it together.
+/// of their keys and the array for the roofline together take less than two thirds of this memory.
 const MEMORY_PER_LARGE_KEY: u64 = 100;
 
 /// Whether the summary shows a group of generated keys.
@@ -447,6 +448,7 @@ mod tests {
         let large_here = keys_beyond_caches(&caches, memory_bytes());
         assert_eq!(key_counts_of_summary(&quick, &caches), [100_000, large_here]);
         assert!(key_counts_of_summary(&Selection::default(), &caches).is_empty());
+        // Twice 16 MiB at 12 bits per key is 22.4 million keys. 1 GiB at 100 bytes per key is 10.7 million.
         let large = |memory| keys_beyond_caches(&caches, memory);
         assert_eq!((large(None), large(Some(8 << 30))), (22_000_000, 22_000_000));
         assert_eq!(large(Some(1 << 30)), 11_000_000);

@@ -8,10 +8,11 @@ use std::str::FromStr;
 /// A design of filters with slots. Filters of one family are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Family {
-    /// Stores remainders in the order of their quotients. Where filters are sized by their slots, such a filter is a
-    /// set of fingerprints. It can list them, and can be merged with another such filter.
+    /// Stores remainders in the order of their quotients. If a quotient filter is sized by its slots, it is a set of
+    /// fingerprints: it can list them, and can be merged with another such set.
     Quotient,
-    /// Stores one fingerprint per inserted key, in one of two buckets.
+    /// Stores fingerprints in one of two buckets. If a cuckoo filter is sized by its slots, it stores one fingerprint
+    /// per inserted key.
     Cuckoo,
 }
 

@@ -28,7 +28,8 @@ pub(crate) enum Rival {
 
 impl Rival {
     /// Returns the crates with which the tables and the report can compare a kind of ours; the module `analyse::rival`
-    /// says with which of them a row is compared. The first is measured with cases of the user's own.
+    /// says with which of them a row is compared. Of these crates, only the first is measured with cases of the user's
+    /// own.
     /// `parquet` and `trommel-textbook` are measured too, but no ratio to their speeds is computed.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {

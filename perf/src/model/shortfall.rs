@@ -1,5 +1,5 @@
-//! Filters that were full before they reached a load of the sweep over loads, which fills filters with slots from one
-//! load to the next and measures them at each.
+//! Filters that were full before they reached a load of the sweep over loads. The sweep fills each filter from one load
+//! to the next, and measures the filter at each load.
 
 use super::{Case, UnknownWord, old_form};
 use serde::{Deserialize, Serialize};

@@ -49,7 +49,7 @@ pub(crate) struct Session {
     meter: Meter,
     /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
-    /// Returns the line that is printed once, after the first group for which there is a line.
+    /// Makes the headline, which is printed once: after the first group for which there is one.
     headline: Option<Headline>,
     /// Threads that fill large filters; `None` if the session fills all on its own thread.
     fillers: Option<ThreadPool>,
@@ -63,8 +63,8 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// The filled filters of a group of cases, or of several groups that share them, the number of keys in each, and the
-/// memory for the roofline.
+/// The filled filters of a group of cases, or of several groups that share them, the number of keys in each filter, and
+/// the memory in which the roofline is measured.
 struct FilledFilters<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -446,8 +446,8 @@ impl Session {
         }
         let sizes = working_sets(filters.built, group.op);
         for bytes in &sizes {
-            // Three short rounds cannot tell for certain which of the two best ways of reading cache lines is faster,
-            // so both are measured.
+            // Three short rounds cannot tell for certain which of the two best ways of reading cache lines is faster.
+            // So both are timed with the cases, and the faster one is the roofline.
             let ways = filters.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
                 repetition::line_reads(filters.arena, *bytes, access, self.effort.length)

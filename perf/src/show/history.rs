@@ -64,7 +64,7 @@ impl History {
         }
     }
 
-    /// What the history is of: `instructions` or `times`.
+    /// The quantity that the plot shows: `instructions` or `times`.
     pub(crate) fn quantity(&self) -> &'static str {
         match self {
             Self::Counts(_) => "instructions",

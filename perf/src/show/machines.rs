@@ -1,5 +1,6 @@
 //! Tables with the results of several machines side by side: a line per case, and for each machine its speed and the
-//! ratio to the rival. Speeds of two machines were not measured in the same minutes, so only the ratios compare filters.
+//! ratio to the rival. Only the ratios compare filters: a filter and its rival are measured in the same rounds, and two
+//! machines are not.
 
 use crate::analyse::rival::ratio;
 use crate::base::failure::bad_input;

@@ -63,10 +63,10 @@ fn is_preferred(row: &Row) -> bool {
     row.case.is_of_rival() || row.case.calls.api == Api::Batch
 }
 
-/// A run can size the filters of a kind in several ways, such as `12-bit` and `fpr-1%`. Only the first of these is
-/// plotted, at every number of keys: returns the label of each kind and of each rival with this sizing. Counting filters are left out: lookups never
-/// read their counters, which are four fifths of the bytes on the x axis. Filters of a fixed size and rivals with the
-/// size of another kind's filter are left out too.
+/// Returns the labels that the plots by size show: one for each kind and each rival. A run can size the filters of a
+/// kind in several ways, such as `12-bit` and `fpr-1%`. Only the first of these sizings is plotted, at every number of
+/// keys. Counting filters are left out: lookups never read their counters, which are four fifths of the bytes on the x
+/// axis. Filters with a fixed number of bytes, and rivals with the size of another kind's filter, are left out too.
 fn first_sizes(results: &Results) -> Vec<String> {
     let mut subjects: Vec<&str> = Vec::new();
     let mut labels = Vec::new();

@@ -153,9 +153,10 @@ pub(crate) fn roofline_line() -> Series {
 }
 
 /// Returns the roofline of those rows of ours for which `is_wanted` is true: the random cache lines that one core read
-/// per second, in as much memory as the filter and interleaved with it, over the bytes of the filter. The rows with one
-/// number of keys have one point: the medians of their bytes and of their rooflines. The column "of roofline" divides each
-/// row by its own roofline. Counting filters are left out, since their lookups read only a fifth of their bytes.
+/// per second, over the bytes of the filter. These reads were interleaved with the filter, and used as much memory. All
+/// rows with the same number of keys share one point: the medians of their bytes and of their rooflines. The column "of
+/// roofline" divides each row by its own roofline. Counting filters are left out, since their lookups read only a fifth
+/// of their bytes.
 pub(crate) fn roofline_of(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Series {
     let mut by_keys: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     for row in results.rows.iter().filter(|row| {
@@ -296,8 +297,13 @@ pub(crate) fn by_name(
     frame.draw_where_shown(&down)
 }
 
-/// Plots changes in per cent over named steps.
-pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Result<String> {
+/// Plots changes of a quantity, in per cent, over named steps.
+pub(crate) fn by_step(
+    x_title: &str,
+    quantity: &str,
+    steps: &[String],
+    series: &[Series],
+) -> Result<String> {
     let step = |x: f64| {
         let is_whole = (x - x.round()).abs() < 1e-6 && x > -0.5;
         let index = is_whole.then(|| x.round() as usize);
@@ -314,7 +320,7 @@ pub(crate) fn by_step(x_title: &str, steps: &[String], series: &[Series]) -> Res
         size: IN_PAGE,
         title: None,
         x: Side { title: x_title, scale: Scale::Steps, label: &step },
-        y: Side { title: "instructions", scale: Scale::Linear, label: &change },
+        y: Side { title: quantity, scale: Scale::Linear, label: &change },
         marks: Vec::new(),
         y_labels: FIGURES + 16,
         font_size: FONT_SIZE_IN_PAGE,
@@ -474,12 +480,13 @@ mod tests {
         let series = [Series::new("s".into(), 0, false, vec![(0.0, 0.0), (2.5, 1.0)])];
         for svg in [
             by_name(None, "misses", &names, &series).unwrap(),
-            by_step("commit", &names, &series).unwrap(),
+            by_step("commit", "times", &names, &series).unwrap(),
         ] {
             assert_complete(&svg);
             assert!(svg.contains("first\n"), "{svg}");
         }
         assert!(by_name(None, "misses", &names, &series).unwrap().contains("second\n"));
+        assert!(by_step("commit", "times", &names, &series).unwrap().contains("times\n"));
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
     ]
 }
 
-/// Shows the rows on given keys. A line has the speeds with hashing before the timed section and
+/// Shows the rows that were measured on given keys. A line has two speeds: with hashing before the timed section, and
 /// within it.
 fn inputs(results: &Results) -> Table {
     let mut lines = Vec::new();

@@ -59,7 +59,7 @@ pub(crate) struct Results {
 /// with `--force`.
 pub(crate) const SCHEMA: u32 = 2;
 
-/// The total time of the timed sections of all groups of a run. The map of strategies does not count.
+/// The total time of the timed sections of all groups of a run, without those of the map of strategies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
     /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time without those of `waited_s`.
@@ -192,7 +192,7 @@ impl Results {
         }
     }
 
-    /// Whether a filter is known to be full before it reaches a load.
+    /// Whether the filter of a case is known to be full before it reaches the load of the case.
     pub(crate) fn falls_short(&self, case: &Case) -> bool {
         self.shortfalls.iter().any(|known| known.is_of(case))
     }

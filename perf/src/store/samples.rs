@@ -30,8 +30,8 @@ impl Samples {
     /// Replaces the repetitions of cases by those of an interleaved measurement.
     ///
     /// A repetition without operations has no time per operation. Its round is left out for all cases, so that
-    /// repetitions with the same index stay those of the same round. A case of which no repetition has a time does not
-    /// remove rounds of the other cases; no repetitions are stored for it.
+    /// repetitions with the same index still belong to the same round. An exception is a case without any time: it
+    /// removes no rounds of the other cases, and no repetitions are stored for it.
     pub(crate) fn put<'a>(
         &mut self,
         repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,

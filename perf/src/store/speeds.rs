@@ -23,7 +23,7 @@ pub(crate) struct Step {
     pub(crate) commit: String,
     /// The name of the case.
     pub(crate) case: String,
-    /// The time of the case at the new commit, over its time at the old one, without the drift of the machine.
+    /// The time of the case at the new commit, divided by its time at the old one, drift-adjusted.
     pub(crate) ratio: f64,
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn is_of_speeds(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// The reason, in one line, if a line cannot be parsed, has a blank or a time that is not one, or has a ratio that is not
-/// a positive number.
+/// The reason, in one line, if a line cannot be parsed, has an empty field, has a `time` that is not in RFC 3339, or
+/// has a `ratio` that is not a positive number.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Step>, String> {
     let one_line = |error: csv::Error| error.to_string().replace('\n', " ");
     let steps = csv::Reader::from_reader(bytes).deserialize().collect::<Result<Vec<Step>, _>>();
@@ -85,7 +85,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Step>> {
 ///
 /// # Errors
 ///
-/// Bad input if the file cannot be written. It is then as before.
+/// Bad input if the file cannot be written. The old file then remains unchanged.
 pub(crate) fn write(path: &Path, steps: &[Step]) -> Result<()> {
     replace(path, &csv_of(steps)?)
 }

@@ -43,8 +43,8 @@ pub(crate) struct Point {
     pub(crate) load_percent: u32,
     pub(crate) keys: u64,
     pub(crate) method: Method,
-    /// The number of inserts, including those of a rehash, that found no free place or reached a limit first. Each
-    /// leads to a rehash or to a key in an overflow chain.
+    /// The number of inserts, including those of a rehash, that found no free place, or reached a limit before they
+    /// found one. Each leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
     /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,

@@ -111,7 +111,7 @@ pub(crate) fn plots(measured: &Measured) -> Result<Vec<(&'static str, String)>> 
     ])
 }
 
-/// Returns a line for each load and method.
+/// Returns a curve of the plot for each load and method.
 fn series(points: &[Point], value: fn(&Point) -> f64) -> Vec<Series> {
     let mut lines = Vec::new();
     for (color, load) in LOADS.into_iter().enumerate() {

@@ -116,8 +116,8 @@ impl ParquetFile {
     }
 }
 
-/// Reads the magic number at the beginning, the footer and the tail of a file of `bytes` bytes; all bytes if these are
-/// fewer than the magic number and the tail have.
+/// Reads the magic number at the beginning, the footer and the tail of a file of `bytes` bytes. If `bytes` is less than
+/// the size of the magic number and the tail, reads the whole file.
 fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut ends = Vec::new();
     if bytes < MAGIC_BYTES + TAIL_BYTES {

@@ -12,8 +12,8 @@ use core::ops::RangeInclusive;
 /// another share.
 const SHARES_PER_THREAD: usize = 4;
 /// A batch is cut into several shares for several threads only if each share gets at least this number of records per
-/// part, on average over the whole batch. With fewer, moving from part to part costs more than several threads save. If
-/// the batch is grouped in several passes, a share has fewer records in each pass.
+/// part, on average. With fewer, moving from part to part costs more than several threads save. The average is over the
+/// whole batch: if the batch is grouped in several passes, a share can have fewer records per part in each pass.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
 /// A pass is worthwhile only if it has at least this number of records per part, on average. With fewer, a part of the
@@ -28,9 +28,16 @@ const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 /// that is more. With as much scratch memory as the table has, each cache line of the table gets about seven records of
 /// eight bytes per chunk.
 ///
-/// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, an insert takes 11.1 ns with 1 GiB of scratch, 12.3 with
-/// 512 MiB and 14.2 with 256 MiB; a lookup takes 10.0, 11.1 and 12.4. On two cores, both take about half. With scratch
-/// in fresh memory, an insert takes 18.6, 15.9 and 15.9, so an engine keeps the memory.
+/// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, times per key are, in ns:
+///
+/// | scratch | 1 GiB | 512 MiB | 256 MiB |
+/// |---|---|---|---|
+/// | insert | 11.1 | 12.3 | 14.2 |
+/// | insert, scratch in fresh memory | 18.6 | 15.9 | 15.9 |
+/// | lookup | 10.0 | 11.1 | 12.4 |
+///
+/// Since fresh memory is that expensive, an engine keeps the scratch memory. On two cores, an insert or lookup takes about
+/// half of the time.
 #[must_use]
 pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)
@@ -101,8 +108,8 @@ impl SharePlan {
 
     /// Chooses the number of keys to group at a time, for a batch of `keys` keys. It is `keys` if the batch has at most
     /// [`MAX_HASHES`] records and its scratch memory is at most `scratch_bytes`. Otherwise it is a smaller multiple of
-    /// 64 for which both limits hold. Grouping `n` keys takes [`SharePlan::bytes_for`]`(n) + beside(n)` bytes of
-    /// scratch memory.
+    /// 64 for which both limits hold. The scratch memory for `n` keys is [`SharePlan::bytes_for`]`(n)` bytes for the
+    /// shares, and `beside(n)` bytes for the caller's other data.
     ///
     /// Returns `None` if there are no records, or fewer than [`FEWEST_PASSED_PER_PART`] records per part within the
     /// limits.

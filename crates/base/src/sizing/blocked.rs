@@ -9,8 +9,8 @@ use libm::{exp, log, log1p, pow};
 const STEPS: u64 = 1 << 44;
 /// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
 const MAX_ITERATIONS: u32 = 4;
-/// If the rate at a load has at most this relative error, the iteration that starts from this load is the last. The
-/// error of its result is of third order, so only the last digits are wrong.
+/// If the rate at a load has a relative error below this, the iteration that starts from this load is the last. It
+/// leaves an error in proportion to the third power of the old one, so only the last digits of its result are wrong.
 const LAST_ERROR: f64 = 1e-4;
 
 /// Element `i` is `1 / i`. Element 0 is not used.
@@ -69,7 +69,7 @@ impl BlockRate {
         all_clear
     }
 
-    /// The mean of `all_set` over the number of distinct positions.
+    /// The false-positive rate, if element `r` of `values` is the probability that `r` given positions are all clear.
     fn mean(&self, values: &[f64; MAX_HASHES as usize + 1]) -> f64 {
         match &self.distinct {
             Some(distinct) => probe_fpr(distinct, &values[..=self.positions]),
@@ -172,10 +172,10 @@ impl Loads {
     }
 }
 
-/// The last step of 0 to [`STEPS`] at which a rate is met, if it is met at all steps up to that one; `None` if it is
-/// not even met at step 0.
+/// The last of the steps 0 to [`STEPS`] at which a rate is met; `None` if it is met at no step. Assumes that the rate
+/// is also met at all earlier steps.
 ///
-/// Tries the neighbours of `start` first, then steps ever farther away until the result is between two steps that were
+/// Tries `start` first, then steps farther and farther from `start` until the result is between two steps that were
 /// tried, and then bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from `start`
 /// (where `None` is one step below step 0).
 fn last_met(start: u64, is_met: impl Fn(u64) -> bool) -> Option<u64> {
@@ -203,7 +203,7 @@ fn last_met(start: u64, is_met: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 /// The most keys per block at which [`super::blocked_fpr`] does not exceed `fpr`; `None` if more than
-/// [`MAX_BITS_PER_KEY`] bits per key are needed. At most one key per bit.
+/// [`MAX_BITS_PER_KEY`] bits per key are needed. The result is at most one key per bit.
 #[must_use]
 pub fn blocked_keys_per_block(block_bits: u32, k: u32, fpr: f64) -> Option<f64> {
     let bits = f64::from(block_bits);
@@ -216,7 +216,7 @@ fn blocked_guess(block_bits: u32, k: u32, fpr: f64) -> f64 {
 }
 
 /// The most keys per block at which [`super::split_fpr`] does not exceed `fpr`; `None` if more than
-/// [`MAX_BITS_PER_KEY`] bits per key are needed. At most one key per bit.
+/// [`MAX_BITS_PER_KEY`] bits per key are needed. The result is at most one key per bit.
 ///
 /// ```
 /// use trommel_base::sizing::{split_fpr, split_keys_per_block};
@@ -235,11 +235,10 @@ fn split_guess(lanes: u32, lane_bits: u32, fpr: f64) -> f64 {
     keys_per_block_about(lanes, 1.0 / f64::from(lane_bits), fpr)
 }
 
-/// Estimates the keys per block for a false-positive rate. For up to 8 positions in the blocks of
-/// our filters, the error is below 4 % at rates of at
-/// least 10 %, below 12 % at rates of at least 1 %, and below 35 % at rates down to 0.1 %. Assumes `positions`
-/// independent positions, each set by a key with probability `share`, and corrects for the variance of the number of
-/// keys to first order.
+/// Estimates the keys per block for a false-positive rate. For up to 8 positions in the blocks of our filters, the
+/// error is below 4 % at rates of at least 10 %, below 12 % at rates from 1 to 10 %, and below 35 % at rates from
+/// 0.1 to 1 %. Assumes `positions` independent positions, each of which a key sets with probability `share`, and
+/// corrects to first order for the variance of the number of keys per block.
 fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     let positions = f64::from(positions);
     let set = exp(log(fpr) / positions);
@@ -252,8 +251,8 @@ fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)
 }
 
-/// `base^exponent`, for exponents up to [`MAX_HASHES`] by multiplication: exact where a floating-point number holds the
-/// result, as it does for multiples of 1/64 to at most the eighth power.
+/// `base^exponent`. For exponents up to [`MAX_HASHES`], repeated multiplication computes it, and the result is exact if
+/// a floating-point number can hold it. One can hold the first eight powers of every multiple of 1/64 from 0 to 1.
 fn power(base: f64, exponent: u32) -> f64 {
     if exponent > MAX_HASHES {
         return pow(base, f64::from(exponent));

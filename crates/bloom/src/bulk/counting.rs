@@ -19,9 +19,9 @@ impl InsertBulk for CountingBloomFilter {
 
     /// Never fails. Takes about 4.5 bytes of scratch memory for each counter of each key, or up to twice as much if the
     /// table has few pieces. The limit is the size of the bit table, but at least 256 MiB and at most 1 GiB; for a bit
-    /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`, which
-    /// does not count a temporary copy of the overflow table of compact counters. Without enough memory, or with too
-    /// few keys per piece of the table, keys are inserted without grouping.
+    /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`. Compact
+    /// counters also take a temporary copy of their overflow table, which does not count towards these limits. Without
+    /// enough memory, or with too few keys per piece of the table, keys are inserted without grouping.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let done = insert(self, hashes, bulk);
         self.bits.len = self.bits.len.saturating_add(done as u64);
@@ -45,8 +45,8 @@ fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) 
         &table,
         |hash| pieces.split(hash),
         |grouped| {
-            // The lists are allocated before the counters change. If the list of tasks is refused, no counter has changed,
-            // and the overflow tables are joined unchanged.
+            // Both lists are allocated before the counters change. If the list of tasks is refused, no counter has
+            // changed, and the overflow tables are joined unchanged.
             let mut overflows = room_for(pieces.count)?;
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
             let mut counters = filter.counters.pieces(pieces.positions_log2)?;

@@ -3,7 +3,8 @@
 //! Bits are only ever set, so the union of the tables is the table that one thread would make. Slices pay if a batch
 //! has many keys for every cache line of the table, and the table is so small that grouping keys by *pieces* (ranges of
 //! the table, see `blocked.rs`) takes longer. Times in ns per key at a false-positive rate of 1 %, on two cores of Zen
-//! 4, for one thread that inserts directly, two threads that insert slices, and two threads that group keys by piece:
+//! 4. The three figures of a cell are for one thread that inserts directly, two threads that insert slices, and two
+//! threads that group keys by piece:
 //!
 //! | keys | standard | register | split blocks | cache lines |
 //! | --- | --- | --- | --- | --- |

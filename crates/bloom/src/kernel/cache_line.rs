@@ -46,7 +46,7 @@ impl Body for CacheLineBody {
     }
 
     /// Shifts the key's bit of each lane to the lowest bit. On the baseline of x86-64, a lookup takes 19 % fewer
-    /// instructions in this way than with the mask, and 21 % in batches.
+    /// instructions in this way than with the mask, and a lookup in a batch takes 21 % fewer.
     #[inline(always)]
     fn test(_: Geometry, hash: u64, block: &[u8]) -> bool {
         let positions = pattern_positions(hash);

@@ -13,7 +13,8 @@ pub(super) const EVERY_OTHER: u64 = {
 };
 
 /// The batch loop: calls `probe` with each whole group of a batch and the group's number. If `F` prefetches, the blocks
-/// of a group are prefetched before. The caller handles the last keys of the batch, which do not fill a group.
+/// of a group are prefetched `window.distance_keys` keys before they are probed. The caller handles the last keys of
+/// the batch, which do not fill a group.
 ///
 /// Computing where a block begins takes only two instructions. So the loop computes it twice, once to prefetch the
 /// block and once to probe it. Rejected: a ring that keeps the result, as on x86 (four more instructions per key).
@@ -124,8 +125,8 @@ impl Fields {
     }
 }
 
-/// For bytes as [`Fields::positions`] returns them, the byte that each position is in, of the eight bytes of its 64-bit
-/// word of the table.
+/// For bytes as [`Fields::positions`] returns them, which of the eight bytes of a 64-bit word has the bit at each
+/// position.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {

@@ -77,8 +77,7 @@ impl SharedKernels {
         unsafe { (self.contains_batch)(geometry, table, KeyHash::slice_as_raw(hashes), found) }
     }
 
-    /// True if this insert set a bit. If several inserts set the same bit at once, only one of them returns true for
-    /// this bit.
+    /// True if this insert set a bit. If several inserts set the same bit at once, it counts for only one of them.
     #[inline(always)]
     pub(crate) fn insert(&self, geometry: Geometry, table: &[AtomicU64], hash: KeyHash) -> bool {
         // SAFETY: as in `contains`.

@@ -1,11 +1,18 @@
 //! Lookups and inserts of one key.
 //!
 //! These functions are not called through pointers: the inlined code compares the instruction set, and calls the
-//! function of that set directly. On a Zen 4 core, lookups in split-block filters of 140 KB, 1.4 MB and 14 MB take 1.3,
-//! 1.6 and 12.5 ns by a direct call, and 1.5, 1.8 and 14.1 ns through a pointer. Most functions of blocked filters for
-//! AVX2, and those of register-blocked filters for `Isa::Avx512`, save even the direct call: they are in assembly,
-//! which is inlined (`docs/decisions/0078-single-keys-in-assembly.md`). Rejected: inlined SSE2 (2.2, 2.4 and 19 ns) and
-//! inlined scalar code (3.2, 4.6 and 36), since a core overlaps fewer lookups if each has more instructions.
+//! function of that set directly. Most functions of blocked filters for AVX2, and those of register-blocked filters for
+//! `Isa::Avx512`, save even the direct call: they are in assembly, which is inlined
+//! (`docs/decisions/0078-single-keys-in-assembly.md`). Times in ns per lookup in split-block filters on a Zen 4 core:
+//!
+//! | code | 140 KB | 1.4 MB | 14 MB |
+//! |---|---:|---:|---:|
+//! | direct call | 1.3 | 1.6 | 12.5 |
+//! | call through a pointer | 1.5 | 1.8 | 14.1 |
+//! | rejected: inlined SSE2 | 2.2 | 2.4 | 19 |
+//! | rejected: inlined scalar code | 3.2 | 4.6 | 36 |
+//!
+//! The rejected code is slower, since a core overlaps fewer lookups if each has more instructions.
 
 use crate::geometry::Geometry;
 use core::fmt::Debug;

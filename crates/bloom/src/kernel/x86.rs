@@ -5,9 +5,16 @@ use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// In tables of up to this number of bytes, batches of lookups in register blocks and split blocks process several keys
 /// per register with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. Times
-/// in ns per key on Sapphire Rapids with AVX-512 and AVX2, split blocks: 1.14 and 1.35 at 1.5 MB, 2.23 and 2.19 at 8
-/// MB, 5.7 and 5.1 at 48 MB, 12.7 and 11.8 at 1 GB; register blocks: 2.19 and 2.18 at 8 MB, 3.6 and 3.0 at 16 MB, 12.9
-/// and 11.3 at 1 GB. Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
+/// in ns per key on Sapphire Rapids:
+///
+/// | blocks | code | 1.5 MB | 8 MB | 16 MB | 48 MB | 1 GB |
+/// |---|---|---:|---:|---:|---:|---:|
+/// | split | AVX-512 | 1.14 | 2.23 | | 5.7 | 12.7 |
+/// | split | AVX2 | 1.35 | 2.19 | | 5.1 | 11.8 |
+/// | register | AVX-512 | | 2.19 | 3.6 | | 12.9 |
+/// | register | AVX2 | | 2.18 | 3.0 | | 11.3 |
+///
+/// Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
 /// The unit of each of eight hashes `h`: `h · units >> 64`, which is below `units`. Each lane of `units` must have the

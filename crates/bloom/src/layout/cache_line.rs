@@ -15,8 +15,8 @@ use trommel_simd::Isa;
 /// cache line (two in a view whose bytes are not aligned to 64 bytes).
 ///
 /// Bits of a hash `h`: `line = h · lines >> 64`. `g` is the 64-bit product of the low 32 bits of `h` and an odd 32-bit
-/// constant. In lane `i` the key sets bit number `(g >> (8 + 6i)) & 63`. The line comes from the hash's high bits, and
-/// the bits in the line come from its low half, so they are independent.
+/// constant. In lane `i` the key sets bit number `(g >> (8 + 6i)) & 63`. The line comes from the high bits of the hash,
+/// and the bits in the line come from the low half, so the line and the bits are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
 /// the lanes of the split-block filter.

@@ -31,7 +31,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     type Body: SingleKey;
     /// The kind of filter that has this layout.
     const KIND: FilterKind;
-    /// Bytes of a unit: the word, block or cache line that holds all bits of a key, or a word of the standard filter.
+    /// Bytes of a unit. In a blocked layout, a unit is the word, block or cache line that holds all bits of a key. In
+    /// the standard layout, a unit is a word of 64 bits.
     const UNIT_BYTES: usize;
     /// The most units that a table can have.
     const MAX_UNITS: u64;

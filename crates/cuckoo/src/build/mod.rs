@@ -3,8 +3,8 @@
 //! 1. **Partition.** The batch is split into *shares*, and each share is grouped by *regions* of the table. The keys of
 //!    a region are read share by share, hence in the order of the batch, for any number of shares.
 //! 2. **Fill, then evict within units.** The table is split into *units* of whole regions. In a unit, every bucket
-//!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than four keys in
-//!    five. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
+//!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than 80 % of the
+//!    keys. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
 //!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
 //!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
@@ -43,10 +43,18 @@
 //! without a build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and
 //! more.
 //!
-//! Rejected (ns per key at 2^24 slots of 8 bits, best of five): units of 2^18, 2^20 or 2^22 buckets (26.4, 24.7 and
-//! 24.9; units of 2^19 take 24.5); up to 96 steps per chain in units of 2^18, where chains near borders make most steps
-//! in vain (57.7); regions whose words (see `fill.rs`) take 128 KiB, 512 KiB or 1 MiB (28.3, 33.0 and 35.4; 256 KiB
-//! take 24.4).
+//! Other lengths of units, in buckets, and of regions, by the bytes that their words take (see `fill.rs`), were
+//! rejected. Times in ns per key at 2^24 slots of 8 bits, best of five runs:
+//!
+//! | unit | ns | region | ns |
+//! |---|---|---|---|
+//! | 2^18 | 26.4 | 128 KiB | 28.3 |
+//! | 2^19 (in use) | 24.5 | 256 KiB (in use) | 24.4 |
+//! | 2^20 | 24.7 | 512 KiB | 33.0 |
+//! | 2^22 | 24.9 | 1 MiB | 35.4 |
+//!
+//! Rejected: up to 96 steps per chain in units of 2^18 buckets, where chains near borders make most steps in vain (57.7
+//! ns per key in the same measurement).
 
 pub(crate) mod fill;
 
@@ -156,7 +164,8 @@ impl Plan {
         threads: usize,
     ) -> Option<Units> {
         let full = geometry.buckets as usize / 8;
-        // The lists of fingerprints: those that units leave, those that windows take and leave, and the last ones.
+        // At most three lists of fingerprints are in memory at a time: those that the units left, those that windows
+        // read, and those that windows leave; after the windows, the last ones instead of those that windows read.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
         let for_all = full + left;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;

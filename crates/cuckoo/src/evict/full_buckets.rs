@@ -2,7 +2,7 @@
 //!
 //! An insert into a highly loaded table looks at some thirty buckets for one that has room. The bits of all buckets
 //! take 1/32 (8-bit fingerprints) to 1/128 (32-bit fingerprints) of the table's memory, so they can be in cache when
-//! the table is not. The bits are computed by a bulk build, or by the first insert that finds both its buckets full.
+//! the table is not. The bits are computed by a bulk build, or by the first insert whose key has two full buckets.
 //! The bits are no part of the frozen filter, and can be freed at any time.
 
 use crate::geometry::Geometry;

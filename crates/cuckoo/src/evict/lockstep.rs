@@ -8,10 +8,11 @@ use super::parts::Parts;
 use crate::table::Entry;
 use crate::width::Width;
 
-/// The number of keys that are located at a time. In large tables, their primary buckets are prefetched together.
+/// The number of keys that are *located* at a time: their primary buckets and fingerprints are computed. In large
+/// tables, these buckets are prefetched together.
 pub(crate) const LOCATED_KEYS: usize = 256;
 
-/// The buckets and fingerprints of located keys.
+/// The primary buckets and fingerprints of keys.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Located {
@@ -100,8 +101,8 @@ impl Queue {
         &self.indices[self.next..self.end]
     }
 
-    /// Whether an equal key waits already. While that key waits, both of its buckets stay full. So a second copy of it
-    /// finds no room either, and must be compared with the keys that wait.
+    /// Whether an equal key waits already. A lookup in the table does not find a key that waits. But while it waits,
+    /// both of its buckets stay full. So a second copy of it finds no room either, and is compared with the queue here.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))

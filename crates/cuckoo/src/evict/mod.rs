@@ -7,7 +7,8 @@
 //! | [`window`] | bulk builds | such chains, sixteen in lockstep, within a stretch of the table that one thread owns |
 //!
 //! [`parts`] inserts and removes single keys. An insert tries the key's two buckets, then a path that `search` finds,
-//! then the overflow area. Batches and builds also insert those keys in this way that eviction chains could not place.
+//! then the overflow area. Fingerprints for which the chains of a batch or a build find no room are placed in this way
+//! too.
 //!
 //! A step of `batch` or `window` advances all chains of a group by one eviction. `kernel::insert` has the steps of both
 //! in vectors. Without vectors, the chains advance one by one: in `scalar_lanes` for `batch`, in `window` itself for

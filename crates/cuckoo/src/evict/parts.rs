@@ -190,8 +190,8 @@ impl<'a> Parts<'a> {
     fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
-            // The fingerprint's other bucket can be its primary one. So the overflow flag there is set, and lookups
-            // from there read this bucket too.
+            // The fingerprint's other bucket can be its primary one. So the drain sets the overflow flag there, and
+            // lookups from there read this bucket too.
             let mut table = self.table::<W>();
             table.set_flag(entry.alternate(&table.geometry));
             *self.empty = table.empty;

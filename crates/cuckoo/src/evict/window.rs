@@ -1,11 +1,11 @@
 //! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
 //!
-//! Bulk builds use it for keys that did not fit into one of their buckets: in a unit of the build, this is the primary
-//! bucket; in later windows, it can be either of the two. Each key starts a chain in that bucket. If the key's other
-//! bucket has room, the key goes there. Otherwise, if one of the four fingerprints in the full bucket has room in its
-//! other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of
-//! the four, and the chain goes on in the same way with the evicted fingerprint in its other bucket. Sixteen lanes make
-//! a step together, and plan it on the table as it was before the step, like the lanes of `batch`.
+//! Bulk builds use it for keys that found one of their two buckets full: in a unit of the build, the primary bucket; in
+//! later windows, either of the two. Each key starts a chain in that full bucket. If the key's other bucket has room,
+//! the key goes there. Otherwise, if one of the four fingerprints in the full bucket has room in its other bucket, that
+//! fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of the four, and the
+//! chain goes on in the same way with the evicted fingerprint in its other bucket. Sixteen lanes make a step together,
+//! and plan it on the table as it was before the step, like the lanes of `batch`.
 //!
 //! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
 //! another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to a later

@@ -11,7 +11,7 @@ use trommel_base::range::reduce;
 /// with 2^9. With 2^5 or 2^6 blocks, there would be more regions, and more regions make partitioning slower in larger
 /// tables.
 const REGION_BLOCKS_LOG2: u32 = 7;
-/// The most regions into which one pass can partition.
+/// The most regions of a table. One pass partitions the hashes into them.
 pub(crate) const MOST_REGIONS: u64 = 4096;
 /// The most slots of a region. The runs of a region take slots with numbers of up to twice `region::MOST_CLUSTERED`
 /// times this number, and these numbers must fit 31 bits.

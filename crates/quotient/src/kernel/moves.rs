@@ -184,7 +184,7 @@ mod tests {
         let mut random = Splitmix::new(67);
         for at in 0..64 {
             for free in at..64 + 3 * VECTOR {
-                // A byte before the first, those from 0 to `free`, and fewer than `BEHIND` after it.
+                // A byte before byte 0, the bytes 0 to `free`, and `BEHIND - 1` bytes after `free`.
                 let count = 1 + free + BEHIND;
                 let mut bytes: Vec<u8> = (0..count).map(|_| random.word() as u8).collect();
                 let mut expected = bytes.clone();

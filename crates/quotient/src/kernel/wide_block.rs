@@ -10,10 +10,10 @@
 //! home. The previous runend is in the same word as the run's own runend or, if the run's own runend is the first of
 //! the next block, in the word of the key's block.
 //!
-//! So one `pdep` of one bit finds the end of a run in the key's block or in the next, without a search and without a
-//! branch on which of the two blocks has it. At 95 % load, 15 of 100 runs end in the next block. About one run in a
-//! thousand is left to the algorithms of `table.rs`: it ends later, or runs of earlier blocks take the key's whole
-//! block and more.
+//! So one `pdep` of one bit finds the end of a run in the key's block or in the next, without a search, and without a
+//! branch that depends on which of the two blocks has it. At 95 % load, 15 of 100 runs end in the next block. About one
+//! run in a thousand is left to the algorithms of `table.rs`: it ends later, or runs of earlier blocks take the key's
+//! whole block and more.
 //!
 //! Lookups compare a run in the same way for every width of remainders: from the run's first remainder on, eight bytes
 //! at a time are read as a word of packed fields (`places::Fields`). Inserts compare remainders of 8 bits in vectors,

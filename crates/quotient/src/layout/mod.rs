@@ -96,7 +96,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
     /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has the bytes
-    /// of each section from some block on, the same for all sections. `block` is counted from that block.
+    /// of each section from some block on. This first block is the same in all sections, and `block` is counted from
+    /// it.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -122,8 +123,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// padding after a section.
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
-    /// For each of the up to three cache lines that a lookup most likely reads, the offset of a byte of it in the
-    /// table. `home` is the slot whose number is the quotient.
+    /// The cache lines, at most three, that a lookup most likely reads: for each, the index in the table of one of its
+    /// bytes. `home` is the slot whose number is the quotient.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
 }

@@ -9,7 +9,7 @@ use trommel_base::{FilterKind, FormatError};
 /// A layout whose blocks have 64 slots and 17 bytes of metadata, stored apart from the remainders. With remainders of
 /// `r` bits, it takes `r + 2.125` bits per slot.
 ///
-/// | section, each padded to 64 bytes | content |
+/// | section, each padded to a multiple of 64 bytes | content |
 /// |---|---|
 /// | occupieds and runends | two words per block |
 /// | remainders | 64 of `r` bits per block, packed |

@@ -124,8 +124,8 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
 }
 
 /// In tables of 3 and 66 MiB, lookups give the same answers as in portable code, in batches shorter and longer than the
-/// prefetch distances. The size of the table, compared with the size of L2, decides whether and how batches of lookups
-/// prefetch. 66 MiB is more than twice the largest size that `l2_bytes` returns.
+/// prefetch distances. Whether and how batches of lookups prefetch depends on the size of the table: the limits are
+/// half of L2, L2 and twice L2. 66 MiB is beyond all of them, since `l2_bytes` returns at most 16 MiB.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);

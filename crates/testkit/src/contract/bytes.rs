@@ -155,8 +155,8 @@ pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     assert_refused::<S>(&twice, "two containers");
 }
 
-/// Random bytes are refused, even after the right magic number and version. So are containers in which some bytes or
-/// the whole payload were replaced by random ones, or two bytes were exchanged.
+/// Random bytes are refused, even after the right magic number and version. A container is also refused if some of its
+/// bytes or its whole payload were replaced by random bytes, or if two of its bytes were exchanged.
 pub fn garbage_is_refused<S: Subject>() {
     let mut random = Splitmix::new(0x6A6B);
     let good = S::to_bytes(&sample::<S>(FEW).0);

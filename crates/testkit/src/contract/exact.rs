@@ -303,8 +303,8 @@ pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     }
 }
 
-/// A merge for which there are too few slots, or too many copies of a key, returns an error with the numbers, and
-/// leaves both filters as they were.
+/// A merge that needs more slots than there are, or makes more copies of a key than a filter may hold, returns an error
+/// with the numbers, and leaves both filters as they were.
 pub fn a_merge_that_does_not_fit_changes_nothing<S: Exact>() {
     let empty = built::<S>(&spec(1000, 0.004, Isa::Portable));
     let filled = |range| {

@@ -119,8 +119,8 @@ fn forge(random: &mut Splitmix, mut header: Header, payload: &[u8]) -> (Header, 
     (header, payload)
 }
 
-/// A payload of noise, of ones, of zeros, or with one damaged byte is refused although its checksums are right, or is a
-/// filter like any other.
+/// The checksums are right, but the payload is noise, ones or zeros, or has one damaged byte. The bytes are refused, or
+/// they are a filter like any other.
 pub fn a_forged_payload_is_only_another_filter<S: Subject>() {
     let mut random = Splitmix::new(0xFA);
     let mut filter = built::<S>(&spec(100, 0.01, Isa::Portable));

@@ -50,8 +50,8 @@ pub fn another_seed_gives_other_answers<S: Subject>() {
     ]
     .map(make);
     for (i, (table, false_positives)) in all.iter().enumerate() {
-        // At most about 380 of the 19,000 absent keys are false positives, and two independent filters share at most
-        // about 8 of them. Filters whose sizes come in steps can have fewer.
+        // At the rate of 2 %, about 380 of the 19,000 absent keys are false positives, and two independent filters
+        // share 2 % of these, about 8. Filters whose sizes come in steps can have a lower rate.
         assert!(
             false_positives.len() < 600,
             "{} of 19,000 absent keys are false positives",

@@ -105,8 +105,8 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
 
 /// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
 /// in adjacent slots, and a stream of few distinct hashes makes long clusters. The slots that such a stream needs
-/// depend on where these clusters are in the table, so twelve times the most copies of a key are added. No key has more
-/// than `count` copies.
+/// depend on where these clusters are in the table, so twelve times the most copies of a key are added: as many copies
+/// as the filter may hold, but at most `count`.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),

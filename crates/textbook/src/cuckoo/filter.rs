@@ -22,8 +22,8 @@ use trommel_base::{
 /// likely.
 ///
 /// Limits: a table for `n` keys needs fingerprints of about `log2(n) / (2b)` bits or more, or else too many
-/// keys share both buckets (section 4). Such a table reaches the loads of the paper: 50 %, 84 % and 95 %
-/// for `b` = 1, 2 and 4.
+/// keys share both buckets (section 4). With enough bits, a table reaches the loads of the paper: 50 %,
+/// 84 % and 95 % for `b` = 1, 2 and 4.
 ///
 /// ```
 /// use trommel_base::{Filter, Insert, Remove};

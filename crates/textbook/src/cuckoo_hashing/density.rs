@@ -1,5 +1,5 @@
-//! A set that displaces in the denser of two tables first, and never rehashes. A key whose displacements would never
-//! end or exceed a limit goes into an overflow chain.
+//! A set that displaces keys in the denser of two tables first, and never rehashes. A key whose displacements would
+//! cycle or exceed a limit goes into an overflow chain.
 
 use super::hashes::Hashes;
 use super::set::{CuckooSet, InsertError, Statistics};

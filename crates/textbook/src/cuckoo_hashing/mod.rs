@@ -19,10 +19,10 @@
 //! | [`HintedCuckooSet`] | buckets with a hint that lets lookups skip the second bucket | refused |
 //! | [`DensityCuckooSet`] | two tables, displaces in the denser one first | into an overflow chain |
 //!
-//! Some papers rehash where a set in this table refuses a key. Here the caller decides what follows, so that the load
-//! at which a table first refuses a key, the subject of these papers, can be measured. After a refused insert, every
-//! key stands where it stood before. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before they
-//! know whether the path ends, as their papers do; the others find the whole path before they move a key.
+//! Some papers rehash where the sets above refuse a key. Here the caller decides what follows. So it is possible to
+//! measure the load at which a set first refuses a key, which is the subject of these papers. After a refused insert,
+//! every key stands where it stood before. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before
+//! they know whether the path ends, as their papers do; the others find the whole path before they move a key.
 //!
 //! | file | idea |
 //! |---|---|

@@ -19,9 +19,9 @@ pub const MAX_STASH: usize = 64;
 /// Cost: a lookup reads two places, and the stash if the key is in neither.
 ///
 /// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J. Comput. 39
-/// (2010), sections 2 and 3. In this implementation, a removal from the tables moves one stashed key there, if a place
-/// of such a key can be made free. A new key that cannot be placed goes to the stash itself, instead of the key that is
-/// left over after displacements.
+/// (2010), sections 2 and 3. After a removal from the tables, this implementation moves one stashed key into them, if
+/// one can be placed there. If a new key cannot be placed in the tables, it is this key that goes to the stash, and not
+/// the key that is left over after displacements.
 #[derive(Clone, Debug)]
 pub struct StashCuckooSet {
     tables: TwoTables,

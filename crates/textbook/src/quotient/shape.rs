@@ -4,7 +4,7 @@ use super::slot::Slot;
 use libm::{ceil, log1p, log2};
 use trommel_base::{KeyHash, SpecError};
 
-/// The most bits that a quotient may have: a table of 2^40 slots takes 0.55 TB or more.
+/// The most bits that a quotient may have: a table of 2^40 slots, of at least 4 bits each, takes 0.55 TB or more.
 pub const MAX_QUOTIENT_BITS: u32 = 40;
 /// The most bits that a remainder may have: it shares a 64-bit word with the three bits of its slot.
 pub const MAX_REMAINDER_BITS: u32 = u64::BITS - Slot::METADATA_BITS;

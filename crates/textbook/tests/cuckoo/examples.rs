@@ -67,7 +67,8 @@ fn kicks_beyond_the_limit_are_undone() {
     }
 }
 
-/// Two buckets with two entries each hold four copies. The fifth insert kicks up to the limit and fails.
+/// Two buckets with two entries each hold four copies. The next two inserts fail after 500 kicks each, the default
+/// limit.
 #[test]
 fn both_buckets_fill_before_anything_is_kicked() {
     let other = |bucket: u64, _| 1 - bucket;

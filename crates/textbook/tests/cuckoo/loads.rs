@@ -20,8 +20,8 @@ fn load_limit(bucket_bits: u32, b: u32, max_kicks: u32) -> f64 {
     (0..SEEDS).map(load).sum::<f64>() / SEEDS as f64
 }
 
-/// The paper has 50, 84 and 95 %. The load of buckets of two depends on the kick limit: 77 % with 50 kicks,
-/// 87 % with 500.
+/// The paper has 50, 84 and 95 % for buckets of one, two and four entries. The load depends on the kick limit: buckets
+/// of two fill to 77 % with 50 kicks, and to 87 % with 500. So each case has a limit of its own.
 #[test]
 fn filters_reach_the_loads_of_the_paper() {
     for (bits, b, max_kicks, published) in

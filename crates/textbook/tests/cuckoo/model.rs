@@ -83,9 +83,9 @@ impl Trial {
         assert_eq!(self.filter.contains_hash(hash), self.count(hash) > 0);
     }
 
-    /// One random operation. In two of eight cases, this removes a random hash, which is usually absent, or inserts one
-    /// that is held. In the other six, this is the insert of a random hash with a probability of `inserts` in eight, or
-    /// else the removal of a held one.
+    /// One random operation. In one of eight cases, it removes a random hash, which is usually absent; in another, it
+    /// inserts a hash that is held already. In the other six, it inserts a random hash with a probability of `inserts`
+    /// in eight, and otherwise removes a held one.
     fn step(&mut self, inserts: u64) {
         let random_hash = KeyHash::from_raw(self.random.word());
         let held = match self.hashes.len() as u64 {

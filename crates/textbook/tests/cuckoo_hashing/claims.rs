@@ -142,7 +142,8 @@ fn most_lookups_of_absent_keys_skip_the_second_bucket() {
     }
 }
 
-/// A bucket's hint is cleared when no key that has this bucket as its first stands in its second any more.
+/// A bucket's hint records keys that have this bucket as their first but stand in their second. It is cleared when the
+/// last of these keys has been removed or has moved back.
 #[test]
 fn hints_are_cleared_when_their_keys_are_removed() {
     let buckets = 256;

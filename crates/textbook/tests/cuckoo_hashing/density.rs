@@ -26,8 +26,8 @@ fn there_is_no_rehash_at_any_load() {
 }
 
 /// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for: each component takes
-/// at most as many keys as it has nodes. This number depends neither on the order of the keys nor on the order in which
-/// places are tried. So a stash set with the same hash functions must place as many.
+/// at most as many keys as it has nodes. The number of placed keys depends neither on the order of the keys nor on the
+/// order in which places are tried. So a stash set with the same hash functions must place as many.
 #[test]
 fn only_keys_that_cannot_be_placed_overflow() {
     for seed in 0..20 {

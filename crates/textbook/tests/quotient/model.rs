@@ -277,7 +277,7 @@ fn fingerprints_are_listed_in_hash_order_and_batches_answer_like_single_calls() 
     }
     assert!(keys.members.iter().all(|hash| filter.contains_hash(*hash)));
 
-    // 124 more keys fit, and the error reports that number.
+    // 900 of 1024 slots are taken, so 124 more keys fit, and the error reports that number.
     let full = filter.insert_batch(&keys.absent).unwrap_err();
     assert_eq!(full, Full::new(124, 1024, 1024));
     assert!(keys.absent[..124].iter().all(|hash| filter.remove_hash(*hash)));

@@ -31,8 +31,9 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 ///
 /// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters without
 ///   counters, can run on all threads, each with a slice of the keys; for inserts, each thread has a table of its own;
-/// - *partitioned*: keys are first grouped by the piece of the table that they access, so that one thread processes
-///   each piece in the cache of its core, without atomics. Answers are in the order of the keys.
+/// - *partitioned*: keys are first grouped by the piece of the table that they access. All threads process pieces, but
+///   each piece is processed by only one thread, in the cache of its core, without atomics. Answers are in the order
+///   of the keys.
 ///
 /// Small batches run on the caller's thread. The filter and the answers are the same, byte for byte, with every
 /// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small for a bulk

@@ -24,8 +24,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use trommel_base::{ScratchRequest, Storage, Tasks, Workers};
 
-/// The most bytes of scratch memory that an engine keeps between calls: enough for a chunk of keys, for a table of up
-/// to 4 GiB.
+/// The most bytes of scratch memory that an engine keeps between calls: enough for the largest chunk of keys, if the
+/// table has up to 4 GiB (see [`chunk_bytes`](trommel_base::partition::chunk_bytes)).
 const KEPT_BYTES: usize = 1 << 30;
 
 /// The workers of an engine.
@@ -124,8 +124,8 @@ impl Workers for Pool {
             ThreadSet::Caller => return tasks.for_each(|task| task()),
         };
         let helpers = tasks.len().saturating_sub(usize::from(caller_works));
-        // The calling thread is one of this pool's workers if a filter's own method calls the engine. It does the work
-        // alone, since the other workers might be waiting for it.
+        // The calling thread is one of this pool's workers if a filter's own method calls the engine. It then does the
+        // work alone, since the other workers might be waiting for it.
         if helpers == 0 || others.current_thread_index().is_some() {
             return tasks.for_each(|task| task());
         }

@@ -5,7 +5,7 @@ use trommel::container::{HEADER_BYTES, OwnedView};
 use trommel::{AnyFilter, FilterKind, FilterSpec, FilterView, Hasher, Insert, KeyHash};
 use trommel_testkit::streams::mix;
 
-/// Offsets of the fields that state numbers: keys, parameters, and the length of the payload.
+/// Offsets of the fields that state numbers: the number of keys, the four parameters, and the length of the payload.
 const NUMBERS_AT: [usize; 6] = [24, 32, 40, 48, 56, 64];
 const HEADER_CHECKSUM_AT: usize = 120;
 
@@ -39,7 +39,8 @@ fn refused_bytes_allocate_nothing() {
                 refused += usize::from(owned.is_err());
             }
         }
-        // An owned view allocates its holder, and no more if the bytes are refused.
+        // An owned view moves the vector to the heap, which is one allocation. If it then refuses the bytes, it
+        // allocates no more.
         let forged = forge(&bytes, 64, 1 << 60);
         let (view, allocations) = counted(|| OwnedView::parse(forged));
         assert!(view.is_err() && allocations == 1);

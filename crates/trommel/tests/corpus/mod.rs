@@ -27,9 +27,9 @@ pub(crate) fn manifest() -> Vec<Entry> {
 /// A rule that makes keys from the numbers 0, 1, 2 and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rule {
-    /// The outputs of splitmix64 from this seed on, as `u64`.
+    /// The outputs of splitmix64 that starts from this seed, as `u64`.
     U64(u64),
-    /// The low 32 bits of the same numbers, as `u32`.
+    /// The low 32 bits of each output of splitmix64 that starts from this seed, as `u32`.
     U32(u64),
     /// A prefix and the number in decimal.
     Text(String),
@@ -71,7 +71,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// The keys of a file: the first `count` of a rule.
+/// The keys of a file: the first `count` keys of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Keys {
     pub(crate) rule: Rule,
@@ -136,7 +136,7 @@ impl Entry {
         std::fs::read(folder().join(&self.file)).unwrap()
     }
 
-    /// Asserts that a reader gives the recorded answers: yes for every key, and the recorded ones for absent keys.
+    /// Asserts that a reader finds every key of the file, and gives the recorded answers for the absent keys.
     pub(crate) fn assert_answers(&self, reader: &str, contains: impl Fn(KeyHash) -> bool) {
         for (i, hash) in self.keys.hashes(self.hasher).into_iter().enumerate() {
             assert!(contains(hash), "{}: {reader} does not find key {i}", self.file);
@@ -155,7 +155,7 @@ impl Entry {
     }
 }
 
-/// The number of answers that are yes, and the digest of all.
+/// The number of answers that are yes, and the digest of all answers.
 pub(crate) fn summary(answers: &[bool]) -> (u64, u64) {
     let bits = |byte: &[bool]| byte.iter().rev().fold(0, |bits, yes| bits << 1 | u8::from(*yes));
     let packed: Vec<u8> = answers.chunks(8).map(bits).collect();

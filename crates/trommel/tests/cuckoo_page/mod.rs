@@ -199,7 +199,7 @@ fn the_library_writes_and_reads_the_example_of_buckets() {
     }
 }
 
-/// The document's largest number of buckets, and the payload of such a table, are those of the library.
+/// The library's largest table has the largest number of buckets that the document states.
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",

@@ -156,7 +156,7 @@ fn cuckoo(made: &mut Made) {
     let keys = copies(60, &[1, 3]);
     let filter = merged(&keys, spec.keys(150).fingerprint_bits(16).multiset(true));
     made.frozen("merged", keys, &filter, "merged from two filters");
-    // From 2^16 buckets on, the offset of the other bucket no longer depends on the number of buckets.
+    // In a table of 2^16 buckets or more, the offset of the other bucket does not depend on the number of buckets.
     let mut filter = spec.keys(200).fingerprint_bits(8).memory_bytes(264_000).build().unwrap();
     insert(&mut filter, &numbers(200));
     made.frozen("large", numbers(200), &filter, "200 keys in a table of more than 2^16 buckets");

@@ -55,7 +55,8 @@ pub(crate) fn of_one_unit(units: u64, count: usize) -> Vec<KeyHash> {
     let unit = units / 2;
     let width = (1u128 << 64) / u128::from(units);
     let first = (u128::from(unit) << 64).div_ceil(u128::from(units));
-    // The outer eighths are left out, since a split-block filter computes the block from only 32 bits of the hash.
+    // The outer eighths of the unit's range are left out. A split-block filter computes the block from only 32 bits of
+    // the hash, so a hash at the edge of the range can belong to the neighbouring block.
     let (first, width) = (first + width / 8, width * 3 / 4);
     let hash = |i: u64| first + ((u128::from(mix(i)) * width) >> 64);
     let hashes: Vec<_> = (0..count as u64).map(|i| KeyHash::from_raw(hash(i) as u64)).collect();
@@ -68,7 +69,8 @@ pub(crate) fn payload(filter: &AnyFilter) -> Vec<u8> {
     filter.to_bytes().split_off(128)
 }
 
-/// For some quotients, the smallest hash of each fingerprint with a remainder above 0, in a filter that was not resized.
+/// For each of the `quotients`, the smallest hash of each fingerprint with a remainder above 0. The filter must not
+/// have been resized.
 pub(crate) fn of_quotients(filter: &AnyFilter, quotients: core::ops::Range<u64>) -> Vec<KeyHash> {
     let (bits, slots) = match filter {
         AnyFilter::Quotient(filter) => (filter.geometry().remainder_bits, filter.geometry().slots),
@@ -107,7 +109,7 @@ pub(crate) fn bits_of(hash: KeyHash, m: u64, hashes: u32) -> impl Iterator<Item 
     x.map(move |x| scaled(KeyHash::from_raw(x), m))
 }
 
-/// The first `count` keys from `from` on whose hash by `hasher` has a property.
+/// The first `count` keys, in ascending order from `from`, whose hashes by `hasher` satisfy `is_chosen`.
 pub(crate) fn keys_that(
     from: u64,
     count: usize,

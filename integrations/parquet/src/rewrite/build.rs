@@ -6,7 +6,8 @@ use crate::rewrite::thrift_writer::StructWriter;
 use crate::thrift::Kind;
 use trommel::{KeyHash, SpecError, SplitBlockBloom};
 
-/// The size in bytes of the largest bitset that the `parquet` crate writes.
+/// The size in bytes of the largest bitset that is built from values. The `parquet` crate has the same limit. A filter
+/// that would be larger is [`BuildError::TooLarge`].
 pub(crate) const MAX_BITSET_BYTES: u64 = 128 << 20;
 
 /// Why a filter could not be built.

@@ -211,8 +211,8 @@ mod tests {
     }
 
     /// Makes a footer with two row groups of two columns. It has fields that the parquet crate does not write:
-    /// key-value metadata of chunks, and a field from a later version of the format in the file, in each row group, in
-    /// each chunk, and in each chunk's metadata.
+    /// key-value metadata of chunks, and a field that a later version of the format could add. This field is in the
+    /// file's metadata, in each row group, in each chunk, and in each chunk's metadata.
     fn footer(offset: i64, filters: [Option<Location>; 4], index_len: [i64; 2]) -> Vec<u8> {
         let unknown = |to: &mut StructWriter<'_>| to.head(300, Kind::Binary).extend(b"\x03new");
         let mut out = Vec::new();

@@ -27,7 +27,8 @@ pub(super) struct Job<'j> {
     pub(super) output: &'j Path,
 }
 
-/// The new locations of the parts that were written, for the new footer. The maps have row group and column as keys.
+/// What the new footer needs: the moves of parts of the old file, the locations of changed filters (`None` for a
+/// removed filter), and the lengths of changed offset indexes. The maps have row group and column as keys.
 #[derive(Default)]
 struct Written {
     moves: Moves,

@@ -70,10 +70,10 @@ pub struct RewriteReport {
     pub file_bytes_before: u64,
     /// The size of the output in bytes.
     pub file_bytes_after: u64,
-    /// Bytes of filters that this rewriting replaced, folded or removed, and that are still in the file although
-    /// nothing refers to them. Malformed filters are not counted. Such bytes remain if the footer does not account for
-    /// every byte of the file exactly once, or if a page index comes before the end of the column chunks. In such a
-    /// file, nothing is moved.
+    /// The number of bytes in the output that are left over from filters that this rewriting replaced, folded or
+    /// removed. Nothing refers to these bytes. Those of malformed filters are not counted. Bytes are left over if the
+    /// footer does not account for every byte of the file exactly once, or if a page index comes before the end of the
+    /// column chunks, since nothing is moved in such a file.
     pub unused_bytes: u64,
     /// The filters that were made, folded or removed, in the order of row groups, then of columns. A filter that could
     /// not be folded to the requested false-positive rate is also listed.
@@ -134,8 +134,8 @@ impl Rewrite {
     }
 
     /// Sets whether the filters that [`Rewrite::add`] and [`Rewrite::replace`] make can have any number of blocks, not
-    /// only a power of two. With `true`, a filter takes as little as half of the size. The format and DuckDB allow such
-    /// a filter; Arrow C++, ClickHouse, Doris and Velox refuse to read it.
+    /// only a power of two. With `true`, a filter can be as small as half of its rounded size. The format and DuckDB
+    /// allow such a filter; Arrow C++, ClickHouse, Doris and Velox refuse to read it.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }
@@ -147,14 +147,15 @@ impl Rewrite {
     }
 
     /// Writes the new file. The file appears whole or not at all: the bytes are written to a temporary file in the same
-    /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. A
-    /// file that is replaced passes on its permissions. A symbolic link to a file stays, and the file is replaced. If
-    /// the process is killed before the renaming, the temporary file remains. The name of the temporary file is
-    /// `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and a number.
+    /// folder, and the temporary file is renamed when it is complete and on the disk. The output can be the input. The
+    /// new file has the permissions of the file that it replaces. If the output is a symbolic link to a file, the link
+    /// stays, and the file is replaced. If the process is killed before the renaming, the temporary file remains. The
+    /// name of the temporary file is `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and
+    /// a number.
     ///
     /// Memory: the footer, buffers and, for one column chunk at a time, the pages that are decoded, the values of 8,192
-    /// records, hashes, and the filter. At most about 65,536 hashes are kept, or two for each distinct value if that is
-    /// more, and the hashes of those 8,192 records, each of which can have many values in a list.
+    /// records, hashes, and the filter. The number of hashes is at most about 65,536, or two per distinct value if that
+    /// is more, plus those of the 8,192 records. A record can have many values if they are in a list.
     ///
     /// # Errors
     /// [`RewriteError`]. The output is unchanged, unless the folder could not be synced after the output was replaced.

@@ -19,11 +19,11 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // Follows a symbolic link, so that the link itself is not replaced.
+        // Follows a symbolic link, so that the link itself is not replaced unless its target does not exist.
         let target = match fs::canonicalize(target) {
             Ok(target) => target,
             Err(error) => match fs::symlink_metadata(target) {
-                // The link has a target, which cannot be found out.
+                // The link's target may exist, but cannot be resolved.
                 Ok(link) if link.is_symlink() && error.kind() != io::ErrorKind::NotFound => {
                     return Err(error);
                 }

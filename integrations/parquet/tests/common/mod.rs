@@ -201,7 +201,7 @@ fn write_group(to: &mut SerializedRowGroupWriter<'_, fs::File>, options: &Option
         rows.iter().map(|row| ByteArray::from(key(*row).to_vec()).into()).collect();
     column.typed::<FixedLenByteArrayType>().write_batch(&keys, None, None).unwrap();
     column.close().unwrap();
-    // By `row % 4`, the list of a row has two elements, one element, one null element, or no element.
+    // `row % 4` decides what the list of a row has: two elements (0), one (1), one null element (2), or none (3).
     let mut column = to.next_column().unwrap().unwrap();
     let (mut tags, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {

@@ -42,7 +42,7 @@ pub fn compacting() -> Settings {
             scheduler_options: options.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             worker: Some(CompactionWorkerOptions {
                 compactions_poll_interval: soon,
-                // One output table: SlateDB checks no filter for a key that falls between two tables.
+                // The output is one table. If there were two, SlateDB would check no filter for a key between them.
                 max_subcompactions: 1,
                 min_filter_keys: 0,
                 ..CompactionWorkerOptions::default()

@@ -4,7 +4,7 @@
 //! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
 //! as long in the second run as in the first; those of another group took 1.5 times as long. So the drift is estimated
-//! from the rivals of the case's own group: a round of the old run is compared with a round of the new run in which the
+//! from the rivals of the case's own group: a round of the new run is compared with rounds of the old run in which the
 //! rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the rivals is
 //! divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as slower or
 //! faster. With one drift for whole runs, 256 cases were.
@@ -85,11 +85,12 @@ impl<'a> Interleaved<'a> {
     }
 }
 
-/// A rival's time must change by this factor to be left out.
+/// A rival is left out only if its time changes by more than this factor.
 const LEAST_MOVE: f64 = 1.05;
 
-/// The times of our filters must change by this power of the factor by which the rival's time changes. While another
-/// program kept the core busy, this power was as low as 0.22: see [`alike`](super::alike).
+/// If a rival's time changes by a factor `f`, the rival is kept if the times of our filters change by `f` to this power
+/// or more, in the same direction. While another program kept the core busy, the power was as low as 0.22: factors of
+/// 1.1 and 1.55, see [`alike`](super::alike).
 const LEAST_SHARE: f64 = 0.2;
 
 /// Whether a rival became slower or faster, but not the machine: our filters in the same rounds did not become slower
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn a_rival_that_moves_without_our_filters_moved_alone() {
         assert!(moved_alone(0.784, 1.01) && moved_alone(1.167, 1.02) && moved_alone(1.167, 0.97));
-        // Other programs kept the core busy, in the new run and in the old one.
+        // Other programs kept the core busy: in the new run (the first two pairs) or in the old run (the third).
         assert!(!moved_alone(1.55, 1.1) && !moved_alone(1.1, 1.55) && !moved_alone(0.7, 0.9));
         // A change of ours, on a machine that did not change.
         assert!(!moved_alone(1.0, 1.15) && !moved_alone(1.04, 0.8) && !moved_alone(0.97, 1.3));

@@ -85,6 +85,29 @@ impl Attempt {
     fn runs(&self) -> [&Run; 2] {
         [&self.old, &self.new]
     }
+
+    fn is_disturbed(&self) -> bool {
+        self.runs().iter().any(|run| run.results.timed.is_disturbed())
+    }
+}
+
+/// The number of undisturbed attempts that are enough for a comparison without the disturbed ones.
+const ENOUGH_UNDISTURBED: usize = 3;
+
+/// Leaves out the attempts during which other programs took much time, if at least [`ENOUGH_UNDISTURBED`] others remain.
+/// Returns the attempts that remain, and a note about each that is left out.
+pub(super) fn undisturbed(attempts: Vec<Attempt>) -> (Vec<Attempt>, Vec<String>) {
+    let count = attempts.iter().filter(|attempt| !attempt.is_disturbed()).count();
+    if count < ENOUGH_UNDISTURBED {
+        return (attempts, Vec::new());
+    }
+    let (disturbed, others): (Vec<Attempt>, Vec<Attempt>) =
+        attempts.into_iter().partition(Attempt::is_disturbed);
+    let note = |attempt: &Attempt| {
+        let [old, new] = attempt.runs().map(|run| run.directory.display());
+        format!("{old} and {new} are left out, since other programs ran while they were measured")
+    };
+    (others, disturbed.iter().map(note).collect())
 }
 
 /// Pairs the first of all runs with each of the others.
@@ -134,8 +157,8 @@ fn conditions_that_differ(first: &Results, other: &Results) -> Vec<String> {
     differences
 }
 
-/// The rivals of which the runs have different versions. A rival that only one run was compiled with does not count: its
-/// cases are not compared.
+/// Names the rivals of both runs if the runs have different versions of a rival, or no rival in common. A rival that
+/// only one run was compiled with does not count: its cases are not compared.
 fn rivals_that_differ(first: &Environment, other: &Environment) -> Option<String> {
     let versions = |environment: &Environment| -> Vec<(String, String)> {
         let rivals = environment.get("rivals").split(", ");
@@ -182,8 +205,8 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     notes
 }
 
-/// The values that identify a case: its name, its kind of filter or the kind with which a rival competes, and its
-/// instruction set.
+/// The values that identify a case: its name, its kind of filter (for a rival, the kind with which it competes), and
+/// its instruction set.
 type Key = (String, String, Option<String>);
 
 fn key(row: &Row) -> Key {

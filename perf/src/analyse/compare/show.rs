@@ -15,7 +15,7 @@ impl Comparison {
         parts.extend(self.notes.iter().map(|note| format!("note: {note}")));
         if !self.moved_rivals.is_empty() {
             parts.push(format!(
-                "note: {} cases of rivals are no controls, since the program moved them: {}",
+                "note: {} cases of rivals are no controls, since the change of the program changed their speed: {}",
                 self.moved_rivals.len(),
                 self.moved_rivals.join(", ")
             ));

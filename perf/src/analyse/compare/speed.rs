@@ -75,8 +75,8 @@ impl Measure {
     }
 }
 
-/// With fewer attempts, no rival is left out as a control: on a shared machine, the rivals of one group have taken 0.7
-/// times as long in the second of two runs of the same program.
+/// With fewer attempts, no rival is left out as a control, since the machine alone can have caused the change: on a
+/// shared machine, the rivals of one group took 0.7 times as long in the second of two runs of the same program.
 const FEWEST_TO_REJECT_A_CONTROL: usize = 3;
 
 impl Speed {
@@ -90,8 +90,8 @@ impl Speed {
     }
 
     /// Whether a rival with this speed measures the drift of the machine. It does not if there are at least three
-    /// attempts and it counts as slower or faster, that is, in all of them: the old and the new program run in
-    /// alternation, so a change that every attempt shows is a difference between the programs.
+    /// attempts, and the rival became slower in every attempt, or faster in every attempt. The old and the new program
+    /// run in alternation, so a change that every attempt shows is a difference between the programs.
     pub(super) fn is_of_control(&self) -> bool {
         let is_moved = matches!(self.verdict, Verdict::Slower | Verdict::Faster);
         !(is_moved && self.attempts.len() >= FEWEST_TO_REJECT_A_CONTROL)

@@ -105,7 +105,7 @@ struct Reading {
     count: u64,
     /// The time for which the counter was enabled.
     enabled: Duration,
-    /// The time for which the counter occupied one of the processor's counters.
+    /// The part of this time in which the processor counted the event.
     running: Duration,
 }
 

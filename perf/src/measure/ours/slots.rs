@@ -95,7 +95,7 @@ impl<L: Layout> Ours<Quotient<L>> {
     }
 }
 
-/// A cuckoo filter is no set: it holds one fingerprint per key, and cannot list its fingerprints.
+/// A cuckoo filter cannot list its fingerprints. Sized by slots, it is a multiset, with one fingerprint per key.
 impl Slotted for CuckooFilter {}
 
 impl Ours<CuckooFilter> {

@@ -7,8 +7,9 @@
 //! as full from then on.
 //!
 //! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same list, with 16 bytes per entry.
-//! On average, each insert of such a key moves half of the list. At 2^27 slots, half a million inserts would move up to
-//! 4 MB each, so with 8 bits the crate is measured only up to 2^24 slots.
+//! On average, each insert of such a key moves half of the list. In a filter of 2^27 slots, half a million keys would
+//! make the list grow to 8 MB, and the last of their inserts would move 4 MB each. So with 8 bits the crate is measured
+//! only up to 2^24 slots.
 
 use super::cuckoo::{Crate, Cuckoo, offset_of};
 use crate::measure::slots::Slots;

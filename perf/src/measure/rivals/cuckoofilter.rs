@@ -46,8 +46,8 @@ impl Crate for Filter {
         self.memory_usage()
     }
 
-    /// The crate replaces the fingerprint 100, which marks empty slots, by 101. So 101 is twice as likely as any other
-    /// fingerprint.
+    /// The crate replaces the fingerprint 100, which marks empty slots, by 101. So 101 has the probability 2/256, and
+    /// each of the other 254 fingerprints 1/256.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }

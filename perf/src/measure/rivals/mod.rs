@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn only_cuckoofilter_loses_another_key_when_it_refuses_one() {
-        // Each refusal drops one fingerprint, and few of the remaining keys share it.
+        // Each of the 64 refusals drops one fingerprint, so at most 64 accepted keys are lost. Fewer are lost if a
+        // dropped fingerprint is that of a refused key, or if the filter still holds it for another key.
         let lost = lost_after_refusals(Rival::Cuckoofilter, 8);
         assert!((1..=64).contains(&lost), "{lost} keys were lost in 64 refusals");
         assert_eq!(lost_after_refusals(Rival::SubmsCuckoo, 8), 0);

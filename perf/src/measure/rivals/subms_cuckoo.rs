@@ -44,8 +44,8 @@ impl Crate for CuckooFilter {
         self.size_in_bytes()
     }
 
-    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So 1 is twice as likely as any other
-    /// fingerprint.
+    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So 1 has the probability 2/256, and each
+    /// of the other 254 fingerprints 1/256.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }

@@ -7,8 +7,10 @@
 //! - *grouped*, keys grouped by piece of the table (the strategy `Partitioned`): batches in one table, with the numbers
 //!   of accesses per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
 //!
-//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that groups keys by itself. Of
-//! these costs, the fastest repetition counts, since other programs make work slower and never faster.
+//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that groups keys by itself.
+//!
+//! For the direct, grouped and bulk costs, the fastest repetition counts, since other programs make work slower and
+//! never faster.
 //!
 //! The *start* cost is the wall-clock time until all threads of a pool have woken up, as a median.
 //!
@@ -41,8 +43,8 @@ pub(crate) struct Extent {
     /// The number of repetitions of each measurement per pass.
     rounds: usize,
     /// The size, in bytes, of the table for which keys are grouped. In a full calibration, it is
-    /// larger than most caches. Yet the scratch memory for a table of this size, at most 256 MiB, is
-    /// so small that an engine keeps it from one repetition to the next.
+    /// larger than most caches. Yet grouping keys for a table of this size takes at most 256 MiB of
+    /// scratch memory, so little that an engine keeps it from one repetition to the next.
     grouped_bytes: usize,
     /// The size, in bytes, of the largest table in which direct accesses are measured. For larger tables,
     /// the cost for the next smaller table is multiplied by the ratio of the default costs of the

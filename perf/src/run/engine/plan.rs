@@ -181,8 +181,8 @@ impl Group {
         all
     }
 
-    /// Whether the selection's filter matches a case of the engine in this group. A group of shared filters is selected
-    /// by the names that its cases would have with the engine.
+    /// Whether `--filter` is absent or matches the name of a case of the engine in this group. A group of shared
+    /// filters is selected by the names that its cases would have with the engine.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
             let participant = Participant::Engine;

@@ -63,7 +63,8 @@ impl Reference {
         let mut filter = group.sized_filter.spec(group.keys, isa).build()?;
         filter.insert_batch(&keys).with_context(|| group.to_string())?;
         let mut found = Bitmap::new(0);
-        // Groups of Zipf-distributed inserts insert absent values too, of indices up to the number of keys.
+        // Zipf-distributed inserts also insert values that `absent_from` returns for indices up to the number of keys.
+        // So these probes begin at the next index.
         let never_inserted = as_hashes(&stream.absent_from(group.keys + 1, absent));
         filter.contains_batch(&never_inserted, &mut found);
         let fpr_measured = found.count_ones() as f64 / absent as f64;

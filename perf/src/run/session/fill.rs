@@ -1,4 +1,4 @@
-//! Fills the filters of a number of keys, which the lookups of several groups share.
+//! Fills filters with one number of keys. The lookups of several groups share the filled filters.
 
 use crate::measure::built::Built;
 use crate::measure::environment::Environment;
@@ -19,8 +19,8 @@ const MAX_FILLERS: usize = 4;
 /// ones in a second or two.
 const LARGE: usize = 10_000_000;
 
-/// The number of keys that one call inserts while a filter is filled. It bounds the memory for hashes: 64 MiB for each
-/// filter that is being filled.
+/// The number of keys that one call inserts while a filter is filled. It bounds the memory for keys and hashes: 2^22
+/// keys of 8 bytes and as many hashes take 64 MiB for each filter that is being filled.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
 /// Starts threads that fill large filters. `None` if the machine has several NUMA nodes, since the thread that first
@@ -42,7 +42,8 @@ pub(super) fn fill_all(
     fillers: Option<&ThreadPool>,
 ) -> Result<Vec<Built>> {
     let fill = |spec: &SubjectSpec| fill(spec, isa, stream, keys, absent);
-    // Huge pages are refused to the whole process, so such filters are filled one after the other.
+    // A filter gets small pages because huge pages are refused to the whole process while it is filled. So if one of
+    // the filters needs small pages, all are filled one after the other.
     let has_small_pages = specs.iter().any(|spec| spec.form == Form::SmallPages);
     match fillers.filter(|_| keys >= LARGE && !has_small_pages) {
         Some(fillers) => fillers.install(|| specs.par_iter().map(fill).collect()),

@@ -381,6 +381,7 @@ mod tests {
 
     #[test]
     fn an_unexpected_false_positive_rate_is_an_error() {
+        // 4000 false positives are expected, and six standard deviations are 379.
         assert!(ensure_fpr(Some(0.004), 4100, 1_000_000).is_ok());
         assert!(ensure_fpr(Some(0.004), 4500, 1_000_000).is_err());
         assert!(ensure_fpr(None, 4500, 1_000_000).is_ok());

@@ -76,8 +76,8 @@ impl Counts {
         distinct(self.entries.iter().map(|entry| &*entry.commit))
     }
 
-    /// For each bench and instruction set, one entry per commit: the latest, if the commit has
-    /// several.
+    /// The lines of the plot, one for each bench and instruction set. A line has one entry per commit: the latest, if
+    /// the commit has several.
     fn lines(&self) -> Vec<Vec<&Entry>> {
         let identity = |entry: &Entry| (entry.bench.clone(), entry.isa.clone());
         let lines = distinct(self.entries.iter().map(identity)).into_iter().map(|key| {

@@ -21,7 +21,8 @@ pub(crate) struct Speeds {
 struct Times {
     machine: String,
     case: String,
-    /// The index of a commit, and the time at the commit, over the time at the first commit of the case.
+    /// Pairs: the index of a commit, and the time at this commit divided by that at the first commit of the line. If a
+    /// commit has several points, the last one counts.
     points: Vec<(usize, f64)>,
 }
 
@@ -32,8 +33,8 @@ impl Times {
 }
 
 impl Speeds {
-    /// Multiplies the changes of the comparisons, in the order of the file. A case that has no time yet at the old commit
-    /// of a comparison gets a new line, which begins there.
+    /// Multiplies the changes of the comparisons, in the order of the file. If a case has no time yet at the old commit
+    /// of a comparison, a new line of the plot begins there.
     ///
     /// # Errors
     ///
@@ -158,6 +159,7 @@ mod tests {
             let series = Speeds::of(steps).unwrap().series();
             series.iter().map(|line| line.points.last().unwrap().1).collect()
         };
+        // The later ratio of `a` to `b` is 3, and the ratios from `x` to `d` multiply to 4.
         assert_eq!(changes(&steps), [200.0, 300.0]);
         // Times of two machines are not multiplied.
         steps[3].machine = "Another processor".into();

@@ -80,11 +80,11 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     ];
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
-        "The heavy line is the roofline: the random 64-byte cache lines that one core read per second in as much memory \
-         as the filters have, the median of all filters with one number of keys. Those reads were interleaved with \
-         the filters. A filter beyond the caches that reads one cache line per lookup can hardly exceed the line. In \
-         the first two cache levels, it is the speed of scalar loads, which kernels that gather several keys per \
-         vector can exceed. Dotted lines: sizes of the caches.",
+        "The heavy line is the roofline: the number of random 64-byte cache lines that one core read per second in as \
+         much memory as the filters have. It has a point for each number of keys: the median over the filters. Those \
+         reads were interleaved with the filters. A filter that is larger than the caches and reads one cache line per \
+         lookup can hardly exceed the roofline. In the first two cache levels, the roofline is the speed of scalar \
+         loads, which kernels that gather several keys per vector can exceed. Dotted lines: sizes of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
@@ -122,8 +122,9 @@ pub(super) fn roofline(results: &Results) -> Result<String> {
         return Ok(html);
     }
     html.push_str(
-        "<p class=\"note\">Lines: ways to read cache lines, with each prefetch hint and without. Marks: cache lines \
-         per second that our filters&rsquo; batched lookups of present keys read.</p>",
+        "<p class=\"note\">Each curve shows one way to read cache lines: without prefetches, or with one of the \
+         prefetch hints. Each mark shows how many cache lines per second one of our filters reads in batched lookups \
+         of present keys.</p>",
     );
     legend(&mut html, &series)?;
     html.push_str("<div class=\"plots\">");
@@ -214,8 +215,8 @@ pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
         "Marks: rates counted on absent keys. Thin lines in the colours of our marks: the exact equations by which \
          filters are sized. Lines of Bloom filters assume the best number of hashes. Lines of filters with slots assume \
          {:.0} % load and have a corner at each slot width. The cache-line quotient filter has a single width, so its \
-         line shows loads from 50 to 95 %. Other filters with slots are shown if their load is that of the lines. Counting \
-         filters, most of whose bits are counters, are not shown.",
+         line shows loads from 50 to 95 %. Other filters with slots have marks only at the load that the lines \
+         assume. Counting filters, most of whose bits are counters, are not shown.",
         RATES_AT_LOAD * 100.0
     ));
     let is_ours = |line: &&Series| !line.look.is_rival();
@@ -305,7 +306,7 @@ pub(super) fn history(history: &History) -> Result<String> {
     let series = history.series();
     legend(&mut section.html, &series)?;
     section.html.push_str("<div class=\"plots\">");
-    let svg = plots::by_step("commit", &history.steps(), &series)?;
+    let svg = plots::by_step("commit", history.quantity(), &history.steps(), &series)?;
     let title = format!("Change of {} since the first commit", history.quantity());
     figure(&mut section.html, &title, &svg);
     section.html.push_str("</div>");

@@ -1,4 +1,4 @@
-//! Summarizes the rows in sentences. Each speed or ratio of a row that a sentence names links to that row.
+//! Summarizes the rows in sentences. If a speed or ratio in a sentence belongs to one row, it is a link to that row.
 
 use super::{cases, escape, heading};
 use crate::analyse::rival::{ratio, rival_of};
@@ -140,8 +140,8 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// Counts the cases of lookups in filters larger than the L2 cache that read cache lines almost as fast as one core
-    /// can.
+    /// States in how many cases of lookups in filters larger than the L2 cache the lookups read cache lines almost as
+    /// fast as one core can.
     fn near_the_roofline(&self) -> Option<String> {
         let beyond: Vec<IndexedRow<'_>> = self
             .lookups()

@@ -101,7 +101,7 @@ impl Look {
     }
 
     /// Returns the look of the rival with this number. If a plot shows several sizes of the rival, `size` is the number
-    /// of the size, from 0. Looks repeat only after 32 rivals.
+    /// of the size, from 0. Looks repeat only after 32 rivals: each of the 8 markers has each of the 4 colours once.
     pub(crate) fn rival(index: usize, size: usize) -> Self {
         let rounds = index / MARKERS.len();
         Self {

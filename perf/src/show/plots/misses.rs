@@ -45,7 +45,7 @@ pub(crate) fn misses(results: &Results, workload: Workload) -> Option<Misses> {
         let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
         Series { label: (*name).into(), look: Look::ours(i).points(), points: points.collect() }
     });
-    // A kind of event that never occurred would hide the marks of another one on the axis.
+    // The marks of events that never occurred would all be at zero, where they could hide the marks of other events.
     let series = series.filter(|series| series.points.iter().any(|(events, _)| *events > 0.0));
     Some(Misses {
         keys,

@@ -10,8 +10,8 @@ use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec};
 const LOAD_PERCENT: usize = 95;
 /// [`LOAD_PERCENT`] as a share.
 pub(crate) const RATES_AT_LOAD: f64 = LOAD_PERCENT as f64 / 100.0;
-/// The number of keys for which these filters are built. Their memory, divided by this number, gives the bits per key.
-/// The memory is rounded up to whole blocks, which matters little with this many keys.
+/// The number of keys for which filters with slots are built. Their memory, divided by this number, gives the bits per
+/// key. The memory is rounded up to whole blocks, which matters little with this many keys.
 const KEYS: usize = 100_000;
 /// The numbers of bits per key at which the curves of Bloom filters are drawn, in units of half a bit: 6 to 20 bits.
 const HALF_BITS: std::ops::RangeInclusive<u32> = 12..=40;
@@ -22,11 +22,11 @@ const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
 const LOADS: std::ops::RangeInclusive<usize> = 50..=LOAD_PERCENT;
 
 /// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
-/// plot are those of [`rate_curves`]. All sizes of a kind, and all of a rival, have one series.
+/// plot are those of [`rate_curves`]. The points of all sizes of a kind form one series, and so do those of a rival.
 ///
-/// Counting filters are left out, because their counters are four fifths of their bits. So are quotient and cuckoo
-/// filters, ours and rivals, at loads below [`RATES_AT_LOAD`]: they have more bits per key at about the same rate, so
-/// their points would lie above the lines.
+/// Counting filters are left out, because their counters are four fifths of their bits. Quotient and cuckoo filters,
+/// ours and rivals, are left out at loads that are a percentage point or more below [`RATES_AT_LOAD`]: they have more
+/// bits per key at about the same rate, so their points would lie above the lines.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     let has_load_of_lines = |row: &Row| {
         row.case.filter == FilterKind::CacheLineQuotient.to_string()
@@ -62,8 +62,8 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
 }
 
 /// Returns the curves of those of our kinds that were measured. For Bloom filters, each point has the best number of
-/// hashes for its bits per key. For quotient and cuckoo filters, the points are the slot widths at [`RATES_AT_LOAD`].
-/// For cache-line quotient filters, the points are the loads in [`LOADS`].
+/// hashes for its bits per key. Quotient and cuckoo filters have a point for each slot width, at the load
+/// [`RATES_AT_LOAD`]. Cache-line quotient filters have a point for each load in [`LOADS`].
 pub(crate) fn rate_curves(results: &Results) -> Vec<Series> {
     let is_measured = |kind: &&FilterKind| {
         let name = kind.to_string();

@@ -22,7 +22,7 @@ struct Goal {
 enum Sizes {
     /// Filters of 12 bits per key with these numbers of keys.
     Keys(&'static [u64]),
-    /// Filters with this number of slots of eight bits, at loads from `load` per cent on.
+    /// Filters with this number of slots of eight bits, at loads of `load` per cent or more.
     Slots { slots: usize, load: u32 },
     /// Bloom filters of 1 GiB.
     OneGib,
@@ -33,9 +33,9 @@ enum Sizes {
 /// The quantity that a goal is about, and the smallest value that reaches the goal.
 #[derive(Clone, Copy, Debug)]
 enum Least {
-    /// The speed over that of the rival.
+    /// The speed divided by that of the rival.
     TimesRival(f64),
-    /// The speed over that of one thread.
+    /// The speed divided by that of one thread.
     TimesOneThread(f64),
     /// The share of the roofline.
     OfRoofline(f64),
@@ -239,7 +239,8 @@ impl fmt::Display for Least {
     }
 }
 
-/// A measured figure. If it is below the goal, but two decimals would be those of the goal, it is rounded down to three.
+/// Formats a measured figure with two decimals. If the figure is below the goal, but would look equal to it, it is
+/// rounded down to three decimals instead.
 fn shown(figure: f64, goal: f64) -> String {
     let two = format!("{figure:.2}");
     if figure < goal && two == format!("{goal:.2}") {

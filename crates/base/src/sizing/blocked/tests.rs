@@ -31,8 +31,8 @@ fn check(block_bits: u32, fpr: f64, found: Option<f64>, rate: impl Fn(f64) -> f6
     assert_eq!(found.is_some(), expected.is_some(), "{block_bits} bits at {fpr:e}");
     let (Some(found), Some(expected)) = (found, expected) else { return };
     assert!(rate(found) <= fpr, "{block_bits} bits: {found} keys exceed the rate {fpr:e}");
-    // Rates are sums of terms of up to 70 with alternating signs, so the last digits of the terms decide which step
-    // is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
+    // Rates are sums of terms with alternating signs and magnitudes of up to 70. So the rounding of the terms decides
+    // which step is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
     let noise = 3e-14 / fpr;
     let error = (found - expected).abs();
     assert!(error <= expected * noise, "{block_bits} bits at {fpr:e}: {found}, not {expected}");
@@ -88,7 +88,7 @@ fn guesses_are_near_and_approximations_right_to_the_last_digits() {
         };
         let assert_good = |layout: &BlockRate, bits: f64, guess: f64| {
             let exact = by_halving(bits, fpr, |load| layout.at(load));
-            // In none of these layouts, one key per bit reaches the rate.
+            // In all of these layouts, the rate is exceeded at one key per bit, the highest load of the search.
             assert_ne!(exact, Some(bits));
             let Some(exact) = exact else { return };
             let guess_error = (guess / exact - 1.0).abs();
@@ -107,7 +107,8 @@ fn guesses_are_near_and_approximations_right_to_the_last_digits() {
     }
 }
 
-/// Halley's method has an error of third order, so the factor that it changes the load by may not have a larger one.
+/// Each iteration of Halley's method leaves an error of third order in the change of the load. So the error of
+/// [`exp_of_minus`], which computes the factor of the change, must be of higher order.
 #[test]
 fn the_change_of_a_load_is_an_exponential_up_to_the_fourth_order() {
     for i in -500..=500 {
@@ -117,9 +118,10 @@ fn the_change_of_a_load_is_an_exponential_up_to_the_fourth_order() {
     }
 }
 
-/// Three lanes of eight bits at a rate of 1/8: one position is set with probability 1/2, which takes `8 ln 2` keys, and
-/// the odds of one more key to set a clear position are 1/8. So a relative change of the load changes the rate by
-/// `3 ln 2` times as much, and the variance makes the rate higher by `1.5 ln 2 (2/8 − 1/8)` of it.
+/// Three lanes of eight bits at a rate of 1/8: each position must be set with probability 1/2, which takes `8 ln 2`
+/// keys. A key sets a position with probability 1/8, and a position is as likely clear as set, so `odds` is 1/8. It
+/// follows that a small relative change of the load changes the rate by `3 ln 2` times as much, relatively, and that
+/// the variance makes the rate higher by the relative amount `1.5 ln 2 (2/8 − 1/8)`.
 #[test]
 fn a_guess_lowers_the_load_by_as_much_as_the_variance_makes_the_rate_higher() {
     let ln_2 = core::f64::consts::LN_2;
@@ -146,7 +148,7 @@ fn a_rate_is_the_sum_of_its_exponentials() {
     }
 }
 
-/// `(1 − x)^4`: the positions of lanes are always distinct.
+/// The factors are the coefficients of `(1 − x)^4`, since the four positions of a key are in different lanes.
 #[test]
 fn factors_of_four_lanes_are_those_of_a_fourth_power() {
     let factors = BlockRate::split(4, 32).factors();

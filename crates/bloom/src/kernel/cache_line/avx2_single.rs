@@ -1,9 +1,15 @@
 //! Lookups of one key in a cache-line filter with AVX2, in assembly. Why not in functions with intrinsics: see
 //! `docs/decisions/0078-single-keys-in-assembly.md`.
 //!
-//! Times in ns per key on a Zen 3 core with tables of 125 KB and 1.25 MB, inlined here and called with intrinsics: 3.4
-//! and 5.8 against 4.3 and 7.0. Rejected: inserts in assembly. In a loop around the kernel, they take 0.8 and 0.9 of
-//! the time of a call, but through the filter 0.98 and 1.07.
+//! Times in ns per key on a Zen 3 core, by size of the table:
+//!
+//! | code | 125 KB | 1.25 MB |
+//! |---|---:|---:|
+//! | inlined assembly | 3.4 | 5.8 |
+//! | a call of a function with intrinsics | 4.3 | 7.0 |
+//!
+//! Rejected: inserts in assembly. In tables of these sizes, they take 0.8 and 0.9 of the time of a call in a loop
+//! around the kernel, but 0.98 and 1.07 of it through the filter.
 
 use super::LINE_BYTES;
 pub(super) use super::avx2::insert;

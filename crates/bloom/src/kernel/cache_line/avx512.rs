@@ -1,11 +1,13 @@
 //! Cache-line blocks with AVX-512: a cache line is one register, and one shift and one rotate make a key's mask.
 //!
-//! Time relative to the AVX2 functions, at 12 bits per key and 1e5, 1e6 and 1e7 keys:
+//! Time of a batch relative to the AVX2 functions, at 12 bits per key:
 //!
-//! | core | batches of lookups | batches of inserts |
-//! |---|---|---|
-//! | Cascade Lake | 0.41 to 0.57, 0.63 to 0.87, 0.88 to 0.96 | 0.57 to 0.72, 0.79 to 0.86, 1 |
-//! | Zen 4 | 0.5, 0.7, 0.7 | 0.75, 0.8 (1e5 and 1e6 keys) |
+//! | core | batch of | 1e5 keys | 1e6 keys | 1e7 keys |
+//! |---|---|---|---|---|
+//! | Cascade Lake | lookups | 0.41 to 0.57 | 0.63 to 0.87 | 0.88 to 0.96 |
+//! | Cascade Lake | inserts | 0.57 to 0.72 | 0.79 to 0.86 | 1 |
+//! | Zen 4 | lookups | 0.5 | 0.7 | 0.7 |
+//! | Zen 4 | inserts | 0.75 | 0.8 | |
 //!
 //! On Cascade Lake, calls with a single key take 0.6 to 0.75 of the time of the AVX2 functions, in filters of up to 1e5
 //! keys. Rejected: VBMI's multishift in place of the shift that extracts the fields (1.3 times as long on Zen 4).
@@ -27,8 +29,12 @@ pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// Batches of lookups in tables of more bytes than this use the AVX2 loop, which is faster there. Times in ns per key
-/// on Sapphire Rapids with AVX-512 and AVX2: 1.2 and 2.3 at 1.5 MB, 2.9 and 3.4 at 15 MB, 5.2 and 4.9 at 48 MB, 12.3
-/// and 11.2 at 1 GB.
+/// on Sapphire Rapids:
+///
+/// | | 1.5 MB | 15 MB | 48 MB | 1 GB |
+/// |---|---:|---:|---:|---:|
+/// | AVX-512 | 1.2 | 2.9 | 5.2 | 12.3 |
+/// | AVX2 | 2.3 | 3.4 | 4.9 | 11.2 |
 const LOOKUPS_MAX_BYTES: usize = 32 << 20;
 
 /// For each lane, the lowest bit of the lane's position in a product of [`pattern_positions`].

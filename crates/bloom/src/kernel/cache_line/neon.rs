@@ -57,8 +57,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 #[target_feature(enable = "neon")]
 fn mask(hash: u64) -> [uint64x2_t; 4] {
     let pair = |even: u64, odd: u64| vcombine_u64(vcreate_u64(even), vcreate_u64(odd));
-    // A shift looks at the lowest byte of each lane. One lane keeps every other position and the other lane the
-    // rest, so that the two bits above a position are zero.
+    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. So the even lane keeps
+    // the even positions, and the odd lane the odd ones: then the two bits above a position are zero.
     let kept = pair(EVERY_OTHER << PATTERN_SHIFT, EVERY_OTHER << (PATTERN_SHIFT + PATTERN_STEP));
     let positions = vandq_u64(vdupq_n_u64(pattern_positions(hash)), kept);
     core::array::from_fn(|i| {

@@ -1,10 +1,17 @@
 //! One key of a register-blocked filter with AVX2, in assembly. Why not in functions with intrinsics: see
 //! `docs/decisions/0078-single-keys-in-assembly.md`.
 //!
-//! Times in ns per key on a Zen 3 core with tables of 150 KB, 1.5 and 15 MB, inlined here and called with intrinsics:
-//! lookups 1.6, 2.3 and 4.9 against 3.1, 4.0 and 8.4, inserts 2.0, 4.8 and 11.4 against 3.5, 8.4 and 18.6. Rejected:
-//! the same lookup with intrinsics, which takes a call (2.4, 3.4 and 7.4); shifts and ors without vectors (lookups 5.0,
-//! 5.4 and 9.9, inserts 5.3, 10.8 and 20.2).
+//! Times in ns per key on a Zen 3 core, by size of the table:
+//!
+//! | operation | code | 150 KB | 1.5 MB | 15 MB |
+//! |---|---|---:|---:|---:|
+//! | lookup | inlined assembly | 1.6 | 2.3 | 4.9 |
+//! | lookup | a call of the intrinsics used before | 3.1 | 4.0 | 8.4 |
+//! | lookup | rejected: a call of the same instructions as intrinsics | 2.4 | 3.4 | 7.4 |
+//! | lookup | rejected: shifts and ors without vectors | 5.0 | 5.4 | 9.9 |
+//! | insert | inlined assembly | 2.0 | 4.8 | 11.4 |
+//! | insert | a call of the intrinsics used before | 3.5 | 8.4 | 18.6 |
+//! | insert | rejected: shifts and ors without vectors | 5.3 | 10.8 | 20.2 |
 
 use super::{field_starts, set_pattern};
 use crate::geometry::Geometry;

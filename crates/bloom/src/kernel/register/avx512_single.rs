@@ -3,9 +3,15 @@
 //! A function that is compiled for an instruction set cannot be inlined into a caller that is compiled without this
 //! set. In tables beyond L2, the call is a quarter to a third of the cost of a key: a core overlaps the cache misses of
 //! as many keys as fit into its reorder buffer, so each further instruction costs time. Times in ns per key on a Zen 4
-//! core with tables of 150 KB, 1.5 and 15 MB, inlined here and called: lookups 1.1, 1.3 and 9.8 against 1.2, 1.9 and
-//! 15.1, inserts 1.1, 2.0 and 12.6 against 1.6, 2.6 and 17.4. Rejected: shifts and ors without vectors, inlined
-//! (inserts 2.1, 3.6 and 28.8).
+//! core, by size of the table:
+//!
+//! | operation | code | 150 KB | 1.5 MB | 15 MB |
+//! |---|---|---:|---:|---:|
+//! | lookup | inlined assembly | 1.1 | 1.3 | 9.8 |
+//! | lookup | a call | 1.2 | 1.9 | 15.1 |
+//! | insert | inlined assembly | 1.1 | 2.0 | 12.6 |
+//! | insert | a call | 1.6 | 2.6 | 17.4 |
+//! | insert | rejected: shifts and ors without vectors, inlined | 2.1 | 3.6 | 28.8 |
 
 use super::{FIELD_STARTS, set_pattern};
 use crate::geometry::Geometry;

@@ -1,8 +1,14 @@
 //! One key of a split-block filter with AVX2, in assembly. Why not in functions with intrinsics: see
 //! `docs/decisions/0078-single-keys-in-assembly.md`.
 //!
-//! Times in ns per key on a Zen 3 core with tables of 140 KB, 1.4 and 14 MB, inlined here and called with intrinsics:
-//! lookups 1.5, 2.5 and 20 against 2.0, 3.0 and 24, inserts 1.7, 2.9 and 22 against 2.3, 3.3 and 25.
+//! Times in ns per key on a Zen 3 core, by size of the table:
+//!
+//! | operation | code | 140 KB | 1.4 MB | 14 MB |
+//! |---|---|---:|---:|---:|
+//! | lookup | inlined assembly | 1.5 | 2.5 | 20 |
+//! | lookup | a call of a function with intrinsics | 2.0 | 3.0 | 24 |
+//! | insert | inlined assembly | 1.7 | 2.9 | 22 |
+//! | insert | a call of a function with intrinsics | 2.3 | 3.3 | 25 |
 
 use super::{BLOCK_BYTES, SALTS};
 use crate::geometry::Geometry;

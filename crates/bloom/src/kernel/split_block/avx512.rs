@@ -6,9 +6,9 @@
 //! [`x86::WIDE_LOOKUPS_MAX_BYTES`] bytes use the AVX2 loop.
 //!
 //! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, not worth another set of
-//! functions). Rejected for a filter in L2 of Sapphire Rapids: one key per vector lane with early exit (0.43 to 0.96 G
-//! lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73), and addresses that are computed one by
-//! one instead of in vectors and through the ring (10 to 20 % slower).
+//! functions). Also rejected, with figures for a filter in L2 of Sapphire Rapids: one key per vector lane with early
+//! exit (0.43 to 0.96 G lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73 G lookups/s), and
+//! addresses that are computed one by one instead of in vectors and through the ring (10 to 20 % slower).
 
 use super::{SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;

@@ -1,4 +1,5 @@
-//! Lookups in the standard filter with AVX-512: passes over a chunk of the batch, most of which test one bit.
+//! Lookups in the standard filter with AVX-512. The keys of a chunk of the batch are tested in passes, most of which
+//! test one bit of each key.
 //!
 //! A pass tests a bit of eight keys at a time, and compresses the hashes of the keys whose bit is set into a dense list
 //! for the next pass. If half of the table's bits are set, half of the absent keys survive a pass over one bit. If more
@@ -10,10 +11,17 @@
 //! until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB on Sapphire
 //! Rapids): every eight survivors then cost a mispredicted branch.
 //!
-//! The words are gathered, or read with one load each. Times in ns per key, at 12 bits per key on a Zen 4 core, with
-//! gathers and with loads: present keys 14 and 5.8 at 150 KB, 20 and 12 at 1.5 MB, 24 and 14 at 15 MB; absent keys 4.6
-//! and 2.4, 4.8 and 4.2, 5.8 and 4.7. On the same filters and core, `passes.rs` with AVX2 takes 8.5, 15 and 25 for
-//! present keys, and 3.5, 6.7 and 11 for absent ones.
+//! The words are gathered, or read with one load each. Times in ns per key, at 12 bits per key on a Zen 4 core, by size
+//! of the table:
+//!
+//! | keys | code | 150 KB | 1.5 MB | 15 MB |
+//! |---|---|---:|---:|---:|
+//! | present | gathers | 14 | 20 | 24 |
+//! | present | loads | 5.8 | 12 | 14 |
+//! | present | `passes.rs` with AVX2 | 8.5 | 15 | 25 |
+//! | absent | gathers | 4.6 | 4.8 | 5.8 |
+//! | absent | loads | 2.4 | 4.2 | 4.7 |
+//! | absent | `passes.rs` with AVX2 | 3.5 | 6.7 | 11 |
 
 use super::{MULTIPLIER, WORD_BITS, avx2, contains_rest};
 use crate::geometry::Geometry;

@@ -3,14 +3,22 @@
 //! that is not needed costs more than a pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
-//! keys are looked up one by one, each lookup costs a mispredicted branch and the loads after it. A pass has no branch
-//! on a bit: it always writes the key to the list of keys that are left, and the next key overwrites it if a bit was
-//! clear. So the loads of many keys are in flight together. If nearly all keys are left after a pass, they are probably
-//! present, and the next pass tests all remaining bits.
+//! keys are looked up one by one, each lookup costs a mispredicted branch, which also delays the loads after it. A pass
+//! has no branch on a bit: it always writes the key to the list of keys that are left, and the next key overwrites it
+//! if a bit was clear. So the loads of many keys are in flight together. If nearly all keys are left after a pass, they
+//! are probably present, and the next pass tests all remaining bits.
 //!
-//! Times in ns per key, at 12 bits per key with AVX2 on a Cascade Lake core, one by one with two prefetched cache lines
-//! per key, and in passes: absent keys 8.4 and 4.1 at 150 KB, 18 and 5.9 at 1.5 MB, 54 and 18 at 15 MB; present keys,
-//! at the same sizes, 14 and 10, 34 and 17, 110 and 60. Rejected: loops compiled for 3 to 7 bits (2 % faster).
+//! Times in ns per key, at 12 bits per key with AVX2 on a Cascade Lake core, by size of the table. Lookups one by one
+//! prefetch two cache lines per key:
+//!
+//! | keys | lookups | 150 KB | 1.5 MB | 15 MB |
+//! |---|---|---:|---:|---:|
+//! | absent | one by one | 8.4 | 18 | 54 |
+//! | absent | in passes | 4.1 | 5.9 | 18 |
+//! | present | one by one | 14 | 34 | 110 |
+//! | present | in passes | 10 | 17 | 60 |
+//!
+//! Rejected: loops compiled for 3 to 7 bits (2 % faster).
 
 use super::{MULTIPLIER, WORD_BITS, fetch_bits};
 use crate::geometry::Geometry;

@@ -11,8 +11,8 @@ use trommel_base::with_fetch;
 
 pub(super) struct SharedBits;
 
-/// Notes of the words that lack bits of a group's keys, and of these bits. All such words are noted first, and then
-/// changed.
+/// Notes of the words that lack bits of a group's keys. A note has the index of a word and the bits that the word
+/// lacks. First, the notes of all keys of the group are written; then the noted words are changed.
 ///
 /// Whether a word lacks a bit cannot be predicted, so there is no branch on it: a note is always written, and the next
 /// one overwrites it unless bits were missing. Moreover, loads without an atomic operation between them wait for their
@@ -27,8 +27,8 @@ impl<const ROOM: usize> Notes<ROOM> {
         Self([(0, 0); ROOM])
     }
 
-    /// Writes a note of those of `bits` that a word of the table lacks, after `len` notes, and returns the new number
-    /// of notes. The caller keeps that number, so that it stays in a register.
+    /// Writes a note of those of `bits` that a word of the table lacks, after `len` notes. Returns the new number of
+    /// notes, which is `len` if the word lacks none. The caller keeps that number, so that it stays in a register.
     #[inline(always)]
     fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
         let missing = bits & !load(&table[word]);

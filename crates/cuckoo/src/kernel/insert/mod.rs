@@ -5,10 +5,13 @@
 //! field of both vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of
 //! 32 bits do not fit into fields, and are inserted lane by lane.
 //!
-//! Some cases are in scalar code: blocks of fewer than sixteen keys, blocks in which two primary buckets, or two
-//! alternates, agree in their low 16 bits, chains that conflict with each other and, in batches, moves into a bucket
-//! with room. One lane in six makes such a move per step. Windowed eviction makes these moves in vectors unless two
-//! lanes might move into one bucket.
+//! Scalar code handles these cases:
+//!
+//! - blocks of fewer than sixteen keys;
+//! - blocks in which two primary buckets, or two alternates, agree in their low 16 bits;
+//! - chains that conflict with each other;
+//! - in batches, moves into a bucket with room, which one lane in six makes per step. Windowed eviction makes these
+//!   moves in vectors unless two lanes might move into one bucket.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

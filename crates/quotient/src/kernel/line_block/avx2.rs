@@ -23,7 +23,7 @@ use trommel_base::with_fetch;
 
 /// The number of keys in a group. Their numbers fill a register.
 const GROUP: usize = 4;
-/// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
+/// A block of keys is located this number of blocks before it is probed, so that 128 lines are being fetched.
 const AHEAD: usize = 2;
 
 /// The results that a pass over a block leaves for the next passes.
@@ -55,8 +55,8 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    // `AHEAD + 1` blocks, from the one that is located to the one that is probed. And the block before the probed one:
-    // those of its keys whose runs go on in the next line are looked up in the same step.
+    // The ring `located` has `AHEAD + 1` blocks, from the one that is located to the one that is probed, and the block
+    // before the probed one: those of its keys whose runs go on in the next line are looked up in the same step.
     let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
     let mut block = Block {
         starts: Column::ZERO,

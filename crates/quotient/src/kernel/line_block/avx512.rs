@@ -76,7 +76,7 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
 /// of keys more. The keys beyond the block were added in the last step or two, and their lines are still being fetched.
 const RIPE: usize = 16;
 
-/// A block is located this number of blocks before it is probed, so that 128 lines are being fetched.
+/// A block of keys is located this number of blocks before it is probed, so that 128 lines are being fetched.
 const AHEAD: usize = 2;
 
 #[inline]

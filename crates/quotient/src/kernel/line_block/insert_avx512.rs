@@ -4,7 +4,7 @@
 //! An insert at 95 % load loads, moves and stores some four lines, and mispredicts two branches: on the number of
 //! lines, and on whether the run goes on in the next line. When a line is moved up, all its words and bytes are loaded
 //! before any part of it is stored: loading a word soon after a narrower store to a part of it has to wait for that
-//! store. Inserts that loaded words in this way took 2.4 times as long.
+//! store. Inserts that loaded words soon after such stores took 2.4 times as long.
 
 use super::insert_steps::{
     Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,

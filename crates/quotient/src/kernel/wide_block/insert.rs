@@ -1,6 +1,6 @@
 //! Inserts. They find all free slots of a block at once, and move remainders of 8 bits in vectors.
 //!
-//! A slot is in use if the run of a quotient that is at most the slot's number has not ended before the slot
+//! A slot is in use if a run whose quotient is at most the slot's number has not ended before the slot
 //! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
 //! for a free slot needs no rank, no select, and no offset but that of the key's block.
 //!

@@ -9,8 +9,8 @@ pub(super) const SLOTS: u32 = 64;
 /// first bit of the first remainder. It is then shifted so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// The number of bits of those remainders that lie completely in the word, at whichever bit of its byte the first
-    /// remainder begins.
+    /// The total number of bits of those remainders that always lie completely in the word, at whichever bit of its
+    /// byte the first remainder begins.
     pub(super) step: u32,
     /// The lowest bit of each of these remainders.
     pub(super) lowest: u64,
@@ -20,8 +20,8 @@ pub(super) struct Fields {
 
 impl Fields {
     const fn of(bits: u32) -> Self {
-        // Remainders begin at multiples of the width, so at multiples of its greatest common divisor with 8. The first
-        // one begins at most at bit `8 - factor` of its byte.
+        // Remainders begin at multiples of the width, so at multiples of `factor`, the greatest common divisor of the
+        // width and 8. The first one begins at most at bit `8 - factor` of its byte.
         let factor = if bits.trailing_zeros() > 3 { 8 } else { 1 << bits.trailing_zeros() };
         let step = (64 - (8 - factor)) / bits * bits;
         let (mut lowest, mut at) = (0, 0);
@@ -55,7 +55,8 @@ static FIELDS: [Fields; 33] = {
     fields
 };
 
-/// The offsets and widths of a table, for kernels that read a key's block and the next.
+/// The bytes at which the sections of a table begin, and the width of its remainders, for kernels that read a key's
+/// block and the next.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     /// The byte of the table at which the remainders begin.

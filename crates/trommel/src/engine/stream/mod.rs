@@ -72,8 +72,9 @@ pub struct Stream<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The number of batches whose keys were all inserted or answered. If the filter was full, no batch of the insert
-    /// that failed is counted, even if all keys of some of these batches were inserted.
+    /// The number of batches whose keys were all inserted or answered. [`Stream::insert`] inserts the keys of several
+    /// batches at once. If the filter is full during such an insert, none of its batches is counted, even if all keys
+    /// of some of them were inserted.
     pub batches: u64,
     /// The number of keys that were inserted or answered. If the filter was full, this includes the keys that went
     /// in before the insert failed.
