@@ -7,7 +7,8 @@
 //!
 //! Writes a file of LINES lines (default: 20 million) of 9 digits into FOLDER (default: the temporary folder). Runs
 //! every command once in each of REPETITIONS rounds (default: 5), after a round that fills the page cache. Removes the
-//! files that it wrote. In each round, the last filter of each kind is queried for all lines and must contain them all.
+//! files that it wrote. In each round, each kind is built twice, with `--keys` and then without; the second filter is
+//! queried for all lines and must contain them all.
 
 use std::error::Error;
 use std::fs::{self, File};

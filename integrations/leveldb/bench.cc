@@ -3,8 +3,8 @@
 //     bench [REPETITIONS [BUILD_REPETITIONS]]
 //
 // Databases are built BUILD_REPETITIONS times (5 by default); everything else is measured REPETITIONS times (51 by
-// default). Every time and every number of gets is a median, with the best value in brackets. Each repetition measures
-// all policies and starts with a different one. The program exits with 1 if a present key is not found or a database
+// default). Times and numbers of gets are medians, with the best value in brackets. Each repetition measures all
+// policies and starts with a different one. The program exits with 1 if a present key is not found or a database
 // returns an absent key.
 #include <algorithm>
 #include <array>

@@ -9,8 +9,8 @@
 // follow.
 inline constexpr char kWriterVerb[] = "--write-until-killed";
 
-// Writes batches of keys with sync. Once a batch is acknowledged, writes its number to the standard output. Returns
-// only if a write fails.
+// Writes batches of keys with sync. After each batch, acknowledges it by writing its number to the standard output.
+// Returns only if a write fails.
 int WriteUntilKilled(const std::string &path, std::uint64_t first_batch);
 
 // Starts this program as a writer and kills it with SIGKILL, `kills` times on one database. Requires after each kill

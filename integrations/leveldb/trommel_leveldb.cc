@@ -26,8 +26,8 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the filter cannot be built, for example a cuckoo filter whose keys were chosen so that they
-    // collide with its seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
+    // Appends nothing if the filter cannot be built, for example a cuckoo filter whose keys were chosen to collide when
+    // they are hashed with its seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
         if (count <= kHashesOnStack) {

@@ -1,11 +1,11 @@
 //! The union of two filters.
 //!
-//! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know: in the
-//! other filter, the overflow flags of buckets (see `bucket`) record from which buckets lookups must find the
-//! fingerprint. The union has the flags of both filters, so lookups find a fingerprint that stays in its bucket. If a
-//! fingerprint does not stay there, the union sets the flag of that bucket, so that lookups read the other one too. In
-//! the other filter, lookups find a fingerprint of the overflow area without a flag. In the union, such a fingerprint
-//! can be in the table, so the union sets the flags of both its buckets.
+//! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know. If the
+//! other filter stores a fingerprint in its alternate bucket, the overflow flag of its primary bucket is set there (see
+//! `bucket`). The union takes over all flags, so lookups find a fingerprint that stays in its bucket. If a fingerprint
+//! does not stay there, the union sets the flag of that bucket, so that lookups read the other one too. Lookups search
+//! the overflow area whatever the flags say, so the other filter may have no flag for a fingerprint there. The union can
+//! put such a fingerprint into its table, so it sets a flag in both of its buckets.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -92,8 +92,8 @@ impl CuckooFilter {
                 Placed::NoRoom => return Err(self.why_no_room()),
             }
         }
-        // Flags are set last, when the buckets are as full as they get: a bucket with few fingerprints cannot encode
-        // all flags.
+        // The other filter's flags are taken over last, when the buckets are as full as they get: if a bucket has too few
+        // fingerprints to encode its flags, lookups take every empty pair of the filter for a set flag from then on.
         for bucket in 0..self.geometry.buckets as u32 {
             let theirs = bucket::flags(&from.slots(bucket), other.empty);
             if theirs != [false, false] {
@@ -126,8 +126,8 @@ impl Parts<'_> {
         *self.empty = table.empty;
     }
 
-    /// Adds a fingerprint that another filter holds in this bucket or in its overflow area. A set that holds the
-    /// fingerprint already makes sure that lookups from both buckets find it.
+    /// Adds a fingerprint that another filter holds in `entry.bucket` or in its overflow area. If this filter is a set
+    /// that already holds the fingerprint, nothing is added, but flags are set so that lookups from both buckets find it.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {

@@ -195,8 +195,8 @@ fn chains_use_no_bitmap_of_another_length() {
     }
 }
 
-/// Inserts a key of bucket `bucket` into a window of `buckets` buckets from bucket 100 on, with `words` words of bits
-/// for them. Returns the message of the panic, if there is one.
+/// Inserts a key of bucket `bucket` into a window of `buckets` buckets, the first of which is bucket 100. The bitmap of
+/// the window's full buckets has `words` words, with all bits set. Returns the message of the panic, if there is one.
 fn insert_within(
     kernels: &Kernels,
     geometry: &Geometry,
@@ -259,8 +259,9 @@ fn the_last_bucket_can_be_read_as_a_word() {
     }
 }
 
-/// Vector inserts read the bits of alternates before anything checks that there is a bit for each bucket of the table.
-/// So a doubling must drop the bits of the smaller table.
+/// The bitmap `FullBuckets` has a bit for each bucket, set if the bucket is full. Vector inserts read in it the bits of
+/// alternate buckets before anything checks that its length fits the table. So a doubling must drop the bitmap of the
+/// smaller table.
 #[test]
 fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
     let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);

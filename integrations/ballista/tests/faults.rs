@@ -185,8 +185,8 @@ async fn filters_near_the_message_limit_do_not_hang_a_query() {
     context.register_udaf(trommel_filter_udaf().as_ref().clone());
     let count = "SELECT count(*) FROM lineitem";
     let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
-    // Each filter gets 7.5 million keys. Their hashes would take more bytes than the first filter, so this filter is
-    // sent instead of the hashes.
+    // Each filter gets 7.5 million keys, one for each pair of the 300,000 rows of lineitem and the 25 rows of nation.
+    // Their hashes would take more bytes than the first filter, so this filter is sent instead of the hashes.
     let key = "(l_orderkey * 8 + l_linenumber) * 32";
     for planned_keys in [12_600_000, 20_000_000] {
         let filter = format!(

@@ -24,9 +24,8 @@ pub struct RuntimeFilterOptions {
     /// The maximum size of a filter in bytes. A join is not filtered if its filter would be larger. Default: 8 MiB, as
     /// in Spark.
     pub max_bytes: usize,
-    /// The maximum ratio of the number of rows in the tables that are read for the keys to the number of rows in the
-    /// tables of the filtered input. Rows that predicates drop are counted too. An input is not filtered if the ratio
-    /// is higher. Default: 0.5.
+    /// An input is not filtered if the tables that are read for the keys have more than `max_build_share` times as many
+    /// rows as the tables of the input. Rows that predicates drop are counted too. Default: 0.5.
     pub max_build_share: f64,
     /// The minimum number of rows of the tables of an input. An input is not filtered if its tables are known to have
     /// fewer rows. Default: 100,000.

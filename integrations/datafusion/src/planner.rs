@@ -33,8 +33,8 @@ const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:
 ///
-/// - if the filter of the estimated keys would have more than `max_bytes`, or its kind cannot reach the false-positive
-///   rate,
+/// - if a filter for the estimated number of keys would have more than `max_bytes` bytes, or its kind cannot reach the
+///   false-positive rate,
 /// - if the tables of the filtered input have fewer than `min_probe_rows` rows,
 /// - if the tables that are read for the keys have more than `max_build_share` times as many rows as the tables of the
 ///   filtered input,

@@ -24,8 +24,9 @@ use std::sync::Arc;
 /// DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on, unless `all_joins` is
 /// set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) do not filter their inputs themselves.
 ///
-/// The chain must give the same rows both times. So the rule uses no chain with a volatile expression, such as
-/// `random() < 0.1`. The rule cannot detect that a table changes during a query.
+/// The chain is run twice, for the filter and for the join, and must give the same rows both times. So the rule uses no
+/// chain with a volatile expression, such as `random() < 0.1`. The rule cannot detect that a table changes during a
+/// query.
 ///
 /// [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) decides later, from the estimated sizes, whether a filter
 /// pays.
@@ -70,8 +71,8 @@ fn applies(options: &ConfigOptions) -> bool {
 }
 
 /// Whether the rule can change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
-/// filters, the rule has already run, and another run would add filters of the keys that the present filters select.
-/// The working table of a recursive query can be read only once.
+/// filters, the rule has already run. Another run would add more filters, since a table that has a runtime filter can
+/// provide the keys of another one. The working table of a recursive query can be read only once.
 fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
     let excludes = |plan: &LogicalPlan| {
         RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))

@@ -183,7 +183,8 @@ async fn rows_with_null_keys_do_not_reach_the_join() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
     // The orders of day 7 have the ids 7, 57, …. Six of these ids are below 300, so they also occur as parts of items
-    // (0 to 299). One of eleven items has NULL as its part.
+    // (0 to 299). One of eleven items has NULL as its part. So about 364 items are joined. At most 1 % of the other
+    // 17,800 items that have a part, which is 178, are expected to pass the filter too.
     let plan =
         plan(&context, "SELECT * FROM items JOIN orders ON part = orders.order_id WHERE day = 7")
             .await;

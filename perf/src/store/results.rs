@@ -64,8 +64,9 @@ pub(crate) const SCHEMA: u32 = 2;
 pub(crate) struct Timed {
     /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time without those of `waited_s`.
     pub(crate) busy_s: f64,
-    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. They are part of
-    /// the measured times only in the engine's groups, which are timed by the wall clock.
+    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. The times
+    /// in rows of the engine's groups include these seconds, since they are taken from the wall clock; the times in
+    /// other rows do not.
     pub(crate) waited_s: f64,
 }
 
@@ -84,7 +85,7 @@ impl Timed {
     pub(crate) fn describe(&self) -> String {
         let share = self.share_waited() * 100.0;
         format!(
-            "{:.0} s timed, {share:.1} % of the time the processor was taken by other programs",
+            "{:.0} s timed; other programs took the processor for {share:.1} % of the timed sections",
             self.busy_s
         )
     }

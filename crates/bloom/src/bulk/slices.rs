@@ -23,8 +23,8 @@ use trommel_base::{Bulk, KeyHash, ScratchRequest, Storage, Workers};
 /// The number of bytes of the table that a thread unites at a time; a thread that finishes early takes another part.
 const UNITED_BYTES: usize = 64 << 10;
 
-/// The number of slices: one per thread, or a single one if the scratch memory cannot hold a table of `bytes` bytes for
-/// every slice but one.
+/// The number of slices: one per thread. The first slice is inserted into the filter's own table, and every other slice
+/// needs a table of `bytes` bytes. If the scratch memory cannot hold these other tables, there is only one slice.
 pub(super) fn count(bytes: usize, bulk: Bulk<'_>) -> usize {
     let threads = bulk.workers.threads().max(1);
     let table_bytes = Storage::memory_bytes_for(bytes);

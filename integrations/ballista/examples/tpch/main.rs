@@ -43,7 +43,7 @@ struct Arguments {
     /// root. Default: no limit.
     #[arg(long)]
     link: Option<u32>,
-    /// The number of runs of each query with filters. There are as many without, interleaved with these.
+    /// The number of runs of each query with filters. As many runs without filters are interleaved with them.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
     /// Keeps Ballista from broadcasting tables, as if they were too large to be sent to all executors.

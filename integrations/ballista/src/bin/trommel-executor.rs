@@ -1,22 +1,33 @@
 //! Ballista's executor with runtime filters. Takes the arguments of `ballista-executor`.
 
+mod common;
+
+use ballista_core::object_store::{runtime_env_with_s3_support, session_config_with_s3_support};
 use ballista_executor::config::Config;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_executor::health::spawn_health_server;
 use clap::Parser;
+use common::Log;
 use std::error::Error;
 use std::sync::Arc;
-use tracing_subscriber::EnvFilter;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Config::parse();
     let health_address =
         format!("{}:{}", arguments.bind_host, arguments.bind_health_port).parse()?;
-    let config = trommel_ballista::executor_config(ExecutorProcessConfig::try_from(arguments)?);
-    let filter = EnvFilter::try_from_default_env();
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new(&config.special_mod_log_level));
-    tracing_subscriber::fmt().with_ansi(false).with_env_filter(filter).init();
+    let mut config = ExecutorProcessConfig::try_from(arguments)?;
+    config.override_config_producer = Some(Arc::new(session_config_with_s3_support));
+    config.override_runtime_producer = Some(Arc::new(runtime_env_with_s3_support));
+    let config = trommel_ballista::executor_config(config);
+    let log = Log {
+        level: &config.special_mod_log_level,
+        folder: config.log_dir.as_deref(),
+        file_prefix: config.log_file_name_prefix(),
+        rotation: config.log_rotation_policy,
+        shows_threads: config.print_thread_info,
+    };
+    log.start()?;
     let (stop_health, stopped) = tokio::sync::oneshot::channel();
     let health = spawn_health_server(health_address, config.health.clone(), stopped);
     let result = start_executor_process(Arc::new(config)).await;

@@ -1,15 +1,18 @@
 //! Ballista's scheduler with runtime filters. Takes the arguments of `ballista-scheduler` and the argument
 //! `--cancel-stalled-jobs-after-seconds`.
 
+mod common;
+
+use ballista_core::object_store::{session_config_with_s3_support, session_state_with_s3_support};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{Config, SchedulerConfig};
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service};
 use clap::Parser;
+use common::Log;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
 
 /// The size of the stack of each thread. Plans are traversed by recursion, and plans of large queries are deep.
 /// Ballista's own scheduler uses the same size.
@@ -35,11 +38,20 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let Arguments { ballista: arguments, cancel_stalled_jobs_after_seconds } = arguments;
-    let filter = EnvFilter::try_from_default_env();
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new(&arguments.log_level_setting));
-    tracing_subscriber::fmt().with_ansi(false).with_env_filter(filter).init();
+    let Config { namespace, external_host, bind_port, .. } = &arguments;
+    let log = Log {
+        level: &arguments.log_level_setting,
+        folder: arguments.log_dir.as_deref(),
+        file_prefix: format!("scheduler_{namespace}_{external_host}_{bind_port}"),
+        rotation: arguments.log_rotation_policy,
+        shows_threads: arguments.print_thread_info,
+    };
+    log.start()?;
     let address = format!("{}:{}", arguments.bind_host, arguments.bind_port).parse()?;
-    let config = trommel_ballista::scheduler_config(SchedulerConfig::try_from(arguments)?);
+    let config = SchedulerConfig::try_from(arguments)?
+        .with_override_config_producer(Arc::new(session_config_with_s3_support))
+        .with_override_session_builder(Arc::new(session_state_with_s3_support));
+    let config = trommel_ballista::scheduler_config(config);
     let cluster = BallistaCluster::new_from_config(&config).await?;
     config.validate()?;
     let scheduler =

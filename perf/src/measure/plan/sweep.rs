@@ -157,12 +157,16 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn named_loads_are_measured_at_every_size_and_named_keys_at_none() {
+    fn named_loads_are_measured_at_two_sizes_or_at_three_in_full_runs() {
         let named = Selection { load: Some(vec![95, 75, 95]), ..Selection::default() };
         let sweep = sweep_of(&named);
         assert_eq!(sweep.len(), 4);
         assert!(sweep.iter().all(|entry| entry.loads == [75, 95]));
         assert_eq!(sweep_of(&Selection { full: true, ..named }).len(), 6);
+    }
+
+    #[test]
+    fn with_named_keys_there_is_no_sweep() {
         assert!(sweep_of(&Selection { keys: Some(vec![1]), ..Selection::default() }).is_empty());
     }
 

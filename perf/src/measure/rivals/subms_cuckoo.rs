@@ -1,9 +1,10 @@
 //! `subms-cuckoo-filter` 0.10.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500
 //! kicks. It takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so hashing is part of its times.
 //!
-//! A fingerprint that finds no slot is kept aside, so no key is lost; later keys that find no slot are refused. The
-//! crate's variant with 12 and 16 bits is left out. That variant takes only `&str` keys, stores 12 bits in 16, and can
-//! be neither copied nor serialized, so it is impossible to insert a band repeatedly into the same filter.
+//! The filter can keep one fingerprint aside: the first that finds no slot, so no key is lost. As long as one is kept
+//! aside, keys that find no slot are refused. The crate's variant with 12 and 16 bits is left out. That variant takes
+//! only `&str` keys, stores 12 bits in 16, and can be neither copied nor serialized, so it is impossible to insert the
+//! same keys repeatedly into the same filter.
 
 use super::cuckoo::{Crate, Cuckoo};
 use crate::measure::slots::Slots;

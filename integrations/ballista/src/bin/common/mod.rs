@@ -1,0 +1,53 @@
+//! The log of the two binaries: the same as that of Ballista's own binaries.
+
+use ballista_core::config::LogRotationPolicy;
+use std::error::Error;
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_subscriber::EnvFilter;
+
+/// Where a binary writes its log, and what the log contains.
+pub struct Log<'a> {
+    /// The level for each module, unless the environment variable `RUST_LOG` sets others.
+    pub level: &'a str,
+    /// The folder of the log files. The log goes to the standard output if this is `None`.
+    pub folder: Option<&'a str>,
+    /// The beginning of the names of log files. The time at which a file was begun follows.
+    pub file_prefix: String,
+    /// When a new file is begun.
+    pub rotation: LogRotationPolicy,
+    /// Whether each line contains the name and number of its thread.
+    pub shows_threads: bool,
+}
+
+impl Log<'_> {
+    /// Starts the log of this process.
+    ///
+    /// # Errors
+    ///
+    /// The folder or the first file cannot be created.
+    pub fn start(self) -> Result<(), Box<dyn Error>> {
+        let filter = EnvFilter::try_from_default_env();
+        let log = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_thread_names(self.shows_threads)
+            .with_thread_ids(self.shows_threads)
+            .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(self.level)));
+        let Some(folder) = self.folder else {
+            log.init();
+            return Ok(());
+        };
+        let rotation = match self.rotation {
+            LogRotationPolicy::Minutely => Rotation::MINUTELY,
+            LogRotationPolicy::Hourly => Rotation::HOURLY,
+            LogRotationPolicy::Daily => Rotation::DAILY,
+            LogRotationPolicy::Never => Rotation::NEVER,
+        };
+        let files = RollingFileAppender::builder()
+            .rotation(rotation)
+            .filename_prefix(self.file_prefix)
+            .build(folder)
+            .map_err(|error| format!("cannot write a log to {folder}: {error}"))?;
+        log.with_writer(files).init();
+        Ok(())
+    }
+}
