@@ -138,8 +138,9 @@ impl Held {
 /// every lookup searches two buckets.
 ///
 /// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
-/// same equation. A set does not store the fingerprint of a key that a lookup finds already. So at most one of the
-/// fingerprints in the two buckets of a lookup equals the one looked for. These buckets have 8 slots, so the average
+/// same equation. A set does not store the fingerprint of a key that a lookup finds already. So once all flags are set,
+/// and the keys from before are replaced, at most one of the fingerprints in the two buckets of a lookup equals the one
+/// looked for. These buckets have 8 slots, so the average
 /// number of fingerprints in them is 8 times the load. The rate is this number, times the probability that the
 /// fingerprint of an absent key equals a given stored one.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {

@@ -313,8 +313,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
         self.kernels.insert(self.geometry, self.table.as_mut(), hash)
     }
 
-    /// Inserts a batch, with the same result as one key at a time. In batches of about 64 keys or more, inserts are
-    /// mostly two to five times as fast. Never fails, like [`Bloom::add`].
+    /// Inserts a batch, with the same result as one key at a time. From about 64 keys on, a batch is
+    /// mostly two to five times as fast as single inserts. Never fails, like [`Bloom::add`].
     ///
     /// ```
     /// use trommel::{Filter, KeyHash, RegisterBloom};

@@ -2,8 +2,8 @@
 //! simulated caches and of a simulated branch predictor. Nothing is timed, so a program that takes the same steps
 //! has the same counts on a busy machine as on a quiet one.
 //!
-//! A program passes the code to be counted to [`counted`]; each call of [`counted`] is a section. [`command()`] makes the
-//! command that runs this program under Callgrind. The program itself or another program can start the command.
+//! A program passes the code to be counted to [`counted`]; each call of [`counted`] is a section. [`command()`] makes
+//! the command that runs this program under Callgrind. The program itself or another program can start the command.
 //! [`Part::sections`] then reads the counts of the sections from the text of the file that Callgrind wrote, in the
 //! order in which the sections ran.
 //!

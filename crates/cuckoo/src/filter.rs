@@ -336,8 +336,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// set stores no fingerprint of their own, since it finds them already. When all flags are set, a set stores no
     /// fingerprint twice in the two buckets of a lookup. So the probabilities that a lookup finds one of these
     /// fingerprints add up, and the false-positive rate of a set rises to `8 α q`: `α` is the number of stored
-    /// fingerprints divided by the number of slots, and `q` is the probability that two fingerprints are equal (see
-    /// [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
+    /// fingerprints divided by the number of slots, and `q` is the probability that two fingerprints of a bucket are
+    /// equal (see [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
     ///
     /// ```
     /// use trommel::CuckooFilter;

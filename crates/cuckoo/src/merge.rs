@@ -3,9 +3,9 @@
 //! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know. If the
 //! other filter stores a fingerprint in its alternate bucket, the overflow flag of its primary bucket is set there (see
 //! `bucket`). The union takes over all flags, so lookups find a fingerprint that stays in its bucket. If a fingerprint
-//! does not stay there, the union sets the flag of that bucket, so that lookups read the other one too. Lookups search
-//! the overflow area whatever the flags say, so the other filter may have no flag for a fingerprint there. The union can
-//! put such a fingerprint into its table, so it sets a flag in both of its buckets.
+//! goes to its other bucket instead, the union sets the flag of the first bucket, so that lookups from there read the
+//! other one too. Lookups search the overflow area whatever the flags say, so the other filter may have no flag for a
+//! fingerprint there. The union can put such a fingerprint into its table, so it sets a flag in both of its buckets.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -92,8 +92,9 @@ impl CuckooFilter {
                 Placed::NoRoom => return Err(self.why_no_room()),
             }
         }
-        // The other filter's flags are taken over last, when the buckets are as full as they get: if a bucket has too few
-        // fingerprints to encode its flags, lookups take every empty pair of the filter for a set flag from then on.
+        // The other filter's flags are taken over last, when the buckets are as full as they get: if a bucket has too
+        // few fingerprints to encode its flags, lookups take every empty pair of the filter for a set flag from then
+        // on.
         for bucket in 0..self.geometry.buckets as u32 {
             let theirs = bucket::flags(&from.slots(bucket), other.empty);
             if theirs != [false, false] {
@@ -127,7 +128,8 @@ impl Parts<'_> {
     }
 
     /// Adds a fingerprint that another filter holds in `entry.bucket` or in its overflow area. If this filter is a set
-    /// that already holds the fingerprint, nothing is added, but flags are set so that lookups from both buckets find it.
+    /// that already holds the fingerprint, nothing is added. If the fingerprint is in the table, the flag of its other
+    /// bucket is set then, so that lookups from both buckets find it.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {

@@ -206,8 +206,7 @@ fn a_batch_of_several_chunks_ends_at_the_right_key() {
     }
 }
 
-/// The table is so large that, with regions of the usual size, it would have more regions than one pass can partition
-/// into.
+/// The table is so large that, with regions of the usual size, it would have more than the 4096 regions of a build.
 #[test]
 fn a_large_table_is_built_in_larger_regions() {
     let mut spec = Spec::default();

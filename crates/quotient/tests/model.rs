@@ -317,8 +317,8 @@ fn batches_agree_with_a_sorted_multiset() {
 }
 
 /// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
-/// that were only doubled use the hashes themselves. In resized filters, there can be more pairs of
-/// quotient and remainder than fingerprints.
+/// that were only doubled use the hashes themselves. In resized filters, there can be more
+/// pairs of quotient and remainder than fingerprints.
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

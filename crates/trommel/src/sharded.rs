@@ -268,7 +268,7 @@ impl ShardedFilter {
     }
 
     /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
-    /// returns at most 15. See [`AnyFilter::count_hash`].
+    /// returns at most 15, even for more copies. See [`AnyFilter::count_hash`].
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;

@@ -312,7 +312,7 @@ impl FilterView<'_> {
     }
 
     /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
-    /// returns at most 15. See [`Count::count_hash`].
+    /// returns at most 15, even for more copies. See [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter, FilterView};

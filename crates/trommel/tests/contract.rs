@@ -84,9 +84,9 @@ fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     }
 }
 
-/// The bounds of `len` for any order of inserts. An insert into a cuckoo filter stores nothing if a lookup finds the key
-/// already. So `len` is at least the number of distinct fingerprints, and at most the number of distinct pairs of bucket
-/// and fingerprint.
+/// The bounds of `len` for any order of inserts. An insert into a cuckoo filter stores nothing if a lookup finds the
+/// key already. So `len` is at least the number of distinct fingerprints, and at most the number of distinct pairs of
+/// bucket and fingerprint.
 fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
     let AnyFilter::Cuckoo(cuckoo) = empty else {
         let len = len_after(empty, hashes);

@@ -226,8 +226,8 @@ fn the_corpus_has_every_kind_width_option_and_size() {
     has("overflow entries of counters", &|entry| {
         entry.kind == Some(FilterKind::CountingBloom) && entry.parameters[3] > 0
     });
-    // In a resized filter, p2 is not p0 · 2^p1, so the *place* of a fingerprint (see docs/FORMAT.md) is not simply
-    // the fingerprint.
+    // A resized filter in which p2 is not p0 · 2^p1, so that the *place* of a fingerprint (see docs/FORMAT.md) is not
+    // simply the fingerprint.
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
         has(&format!("a resized {kind}"), &|entry| {
             entry.kind == Some(kind)

@@ -43,6 +43,7 @@ pub(crate) struct Comparison {
     pub(crate) notes: Vec<String>,
     /// The names of the cases of rivals that are no controls ([`Speed::is_of_control`]).
     pub(crate) moved_rivals: Vec<String>,
+    /// The attempts that are not left out.
     pub(crate) attempts: Vec<Compared>,
     /// Cases that all runs have.
     pub(crate) cases: Vec<Case>,
@@ -57,6 +58,8 @@ pub(crate) struct Compared {
     pub(crate) old_commit: String,
     pub(crate) new: String,
     pub(crate) new_commit: String,
+    /// The processor of the old run.
+    pub(crate) processor: String,
     pub(crate) drift: Drift,
 }
 
@@ -132,6 +135,7 @@ impl Comparison {
                 old_commit: attempt.old.results.environment.get("commit").into(),
                 new: attempt.new.directory.display().to_string(),
                 new_commit: attempt.new.results.environment.get("commit").into(),
+                processor: attempt.processor().into(),
                 drift: Drift::of(without_moved().map(|case| case.pairs[index])),
             })
             .collect();

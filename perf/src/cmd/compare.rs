@@ -29,12 +29,11 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
         .into_iter()
         .map(|(old, new)| Attempt::load(old, new))
         .collect::<Result<Vec<_>>>()?;
-    let machine = attempts.first().map_or("unknown", Attempt::processor).to_owned();
     let comparison = Comparison::of(attempts, arguments.min_effect, arguments.force)?;
     let history = match &arguments.history {
         Some(path) => {
             let mut history = speeds::read(path)?;
-            history.extend(steps(&comparison, &machine)?);
+            history.extend(steps(&comparison)?);
             Some((path, history))
         }
         None => None,
@@ -70,7 +69,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
 /// # Errors
 ///
 /// Bad input if the runs are not of two commits: a history of anything else would say nothing.
-fn steps(comparison: &Comparison, machine: &str) -> Result<Vec<Step>> {
+fn steps(comparison: &Comparison) -> Result<Vec<Step>> {
     let commits = comparison.attempts.iter().map(|it| (&*it.old_commit, &*it.new_commit));
     let [(base, commit)] = distinct(commits)[..] else {
         return Err(bad_input("a history needs attempts with the same two commits"));
@@ -83,6 +82,7 @@ fn steps(comparison: &Comparison, machine: &str) -> Result<Vec<Step>> {
     if base == commit {
         return Err(bad_input(format!("a history needs two commits, and both runs are of {base}")));
     }
+    let machine = comparison.attempts.first().map_or("unknown", |attempt| &*attempt.processor);
     let time = DateTime::<Utc>::from(SystemTime::now());
     let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     let step = |case: &Case| Step {

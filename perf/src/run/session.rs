@@ -136,7 +136,7 @@ impl Session {
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
-    /// The time after which no group begins. Returns `None` for full runs, for usual runs whose cases the user has
+    /// The time after which no group, and no point of the map of strategies, begins. Returns `None` for full runs, for usual runs whose cases the user has
     /// selected, and for quick runs whose loads the user has named. A resumed run has the whole time again.
     fn deadline(&self) -> Option<Duration> {
         let is_of_all = self.selection.filter.is_none() && self.selection.includes_all();

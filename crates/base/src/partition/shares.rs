@@ -36,8 +36,8 @@ const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 /// | insert, scratch in fresh memory | 18.6 | 15.9 | 15.9 |
 /// | lookup | 10.0 | 11.1 | 12.4 |
 ///
-/// Since fresh memory is that expensive, an engine keeps the scratch memory. On two cores, an insert or lookup takes about
-/// half of the time.
+/// Since fresh memory is that expensive, an engine keeps the scratch memory. On two cores, an insert or lookup takes
+/// about half of the time.
 #[must_use]
 pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)

@@ -6,7 +6,8 @@
 //! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends
 //! on how full the bucket is: it tests whether both words are full, which they rarely are. Then the first words are
 //! written to the region in one pass, with all overflow flags clear (see `bucket`). There is one exception: in a
-//! multiset, two slots of a pair can hold equal fingerprints. No order of these encodes a clear flag, so the flag is set.
+//! multiset, two slots of a pair can hold equal fingerprints. No order of these encodes a clear flag, so the flag is
+//! set.
 
 use super::room_for;
 use crate::bucket;

@@ -43,15 +43,22 @@
 //! without a build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and
 //! more.
 //!
-//! Other lengths of units, in buckets, and of regions, by the bytes that their words take (see `fill.rs`), were
-//! rejected. Times in ns per key at 2^24 slots of 8 bits, best of five runs:
+//! Times in ns per key at 2^24 slots of 8 bits, best of five runs, with other units, and with other regions (by the
+//! bytes that their words take, see `fill.rs`):
 //!
-//! | unit | ns | region | ns |
-//! |---|---|---|---|
-//! | 2^18 | 26.4 | 128 KiB | 28.3 |
-//! | 2^19 (in use) | 24.5 | 256 KiB (in use) | 24.4 |
-//! | 2^20 | 24.7 | 512 KiB | 33.0 |
-//! | 2^22 | 24.9 | 1 MiB | 35.4 |
+//! | unit, buckets | ns |
+//! |---|---|
+//! | 2^18 | 26.4 |
+//! | 2^19 (in use) | 24.5 |
+//! | 2^20 | 24.7 |
+//! | 2^22 | 24.9 |
+//!
+//! | region | ns |
+//! |---|---|
+//! | 128 KiB | 28.3 |
+//! | 256 KiB (in use) | 24.4 |
+//! | 512 KiB | 33.0 |
+//! | 1 MiB | 35.4 |
 //!
 //! Rejected: up to 96 steps per chain in units of 2^18 buckets, where chains near borders make most steps in vain (57.7
 //! ns per key in the same measurement).

@@ -139,7 +139,8 @@ impl Parts<'_> {
             }
         }
         // If keys are still queued, the overflow area has too little room to start chains, or there is no memory for
-        // the bitmap that chains read. Each of these keys is then placed by a search, or goes to the overflow area.
+        // the bitmap that chains read. Each of these keys is then placed by a search or in the overflow area; the
+        // first that has no room ends the batch.
         while let Some(key) = queue.waiting().first() {
             if self.make_room::<W>(*key) == Placed::NoRoom {
                 return Err(NoRoom);

@@ -17,12 +17,12 @@
 //!
 //! Rejected, when a build took 15.5 ns per key:
 //! - to sort by remainder, then by quotient, and to append (20.4);
-//! - to pack two neighbours into the halves of one number, and the same two in exchanged order into another, and to take
-//!   the larger number as the sorted pair (24; taking the larger numbers is 11 of these, because it compiles to scalar
-//!   code).
+//! - to pack two neighbours into the halves of one number, and the same two in exchanged order into another, and to
+//!   take the larger number as the sorted pair (24; taking the larger numbers is 11 of these, because it compiles to
+//!   scalar code).
 //!
-//! Each run of more than 5 remainders is sorted on its own. The shorter runs of a region are sorted together ([`order`]).
-//! With a limit of 4, 6 or 7 remainders, a build takes 0.2 ns more per key.
+//! Each run of more than 5 remainders is sorted on its own. The shorter runs of a region are sorted together
+//! ([`order`]). With a limit of 4, 6 or 7 remainders, a build takes 0.2 ns more per key.
 
 mod chunks;
 mod order;

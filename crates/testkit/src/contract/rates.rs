@@ -94,8 +94,8 @@ pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     }
 }
 
-/// With few keys, the sizing equations (which assume many) err on the safe side; `expected_fpr` is still
-/// exact, or an upper bound in a filter that counts copies.
+/// With few keys, a filter has at most the rate that it is sized for, although the sizing equations assume many keys.
+/// `expected_fpr` is still exact, or an upper bound in a filter that counts copies.
 pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
     for (keys, fpr) in [(1, 0.1), (3, 0.02), (10, 0.01), (37, 0.05), (100, 0.01), (333, 0.01)] {
         let empty = built::<S>(&spec(keys, fpr, isa));

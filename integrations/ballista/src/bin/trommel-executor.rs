@@ -8,6 +8,7 @@ use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_
 use ballista_executor::health::spawn_health_server;
 use clap::Parser;
 use common::Log;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -16,9 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Config::parse();
     let health_address =
         format!("{}:{}", arguments.bind_host, arguments.bind_health_port).parse()?;
-    let mut config = ExecutorProcessConfig::try_from(arguments)?;
-    config.override_config_producer = Some(Arc::new(session_config_with_s3_support));
-    config.override_runtime_producer = Some(Arc::new(runtime_env_with_s3_support));
+    let config = with_s3(ExecutorProcessConfig::try_from(arguments)?);
     let config = trommel_ballista::executor_config(config);
     let log = Log {
         level: &config.special_mod_log_level,
@@ -35,4 +34,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let _ = stop_health.send(());
     health.await??;
     Ok(result?)
+}
+
+/// Adds the options of S3 to the sessions of an executor. Queries still spill to the work directory.
+fn with_s3(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {
+    let work_dir = config.work_dir.clone();
+    config.override_config_producer = Some(Arc::new(session_config_with_s3_support));
+    config.override_runtime_producer = Some(Arc::new(move |session| {
+        let runtime = runtime_env_with_s3_support(session)?;
+        match &work_dir {
+            Some(folder) => {
+                let runtime = RuntimeEnvBuilder::from_runtime_env(&runtime);
+                runtime.with_temp_file_path(folder).build_arc()
+            }
+            None => Ok(runtime),
+        }
+    }));
+    config
 }

@@ -4,11 +4,15 @@
 mod common;
 
 use ballista_core::object_store::{session_config_with_s3_support, session_state_with_s3_support};
+use ballista_core::optimizer::ballista_default_optimizer_rules;
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{Config, SchedulerConfig};
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service};
 use clap::Parser;
 use common::Log;
+use datafusion::common::Result as DataFusionResult;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use std::error::Error;
 use std::sync::Arc;
@@ -50,7 +54,7 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let address = format!("{}:{}", arguments.bind_host, arguments.bind_port).parse()?;
     let config = SchedulerConfig::try_from(arguments)?
         .with_override_config_producer(Arc::new(session_config_with_s3_support))
-        .with_override_session_builder(Arc::new(session_state_with_s3_support));
+        .with_override_session_builder(Arc::new(session_with_s3));
     let config = trommel_ballista::scheduler_config(config);
     let cluster = BallistaCluster::new_from_config(&config).await?;
     config.validate()?;
@@ -61,4 +65,12 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         tokio::spawn(trommel_ballista::cancel_stalled_jobs(scheduler.clone(), limit));
     }
     Ok(start_grpc_service(address, scheduler).await?)
+}
+
+/// Creates a session with the options of S3 and, like Ballista's sessions without them, with Ballista's optimizer rules.
+fn session_with_s3(config: SessionConfig) -> DataFusionResult<SessionState> {
+    let state = session_state_with_s3_support(config)?;
+    let session_id = state.session_id().to_owned();
+    let builder = SessionStateBuilder::new_from_existing(state).with_session_id(session_id);
+    Ok(builder.with_optimizer_rules(ballista_default_optimizer_rules()).build())
 }

@@ -78,7 +78,7 @@ impl Attempt {
     }
 
     /// The processor of the old run.
-    pub(crate) fn processor(&self) -> &str {
+    pub(super) fn processor(&self) -> &str {
         self.old.results.environment.get("cpu")
     }
 
@@ -86,16 +86,20 @@ impl Attempt {
         [&self.old, &self.new]
     }
 
+    fn disturbed_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs().into_iter().filter(|run| run.results.timed.is_disturbed())
+    }
+
     fn is_disturbed(&self) -> bool {
-        self.runs().iter().any(|run| run.results.timed.is_disturbed())
+        self.disturbed_runs().next().is_some()
     }
 }
 
 /// The number of undisturbed attempts that are enough for a comparison without the disturbed ones.
 const ENOUGH_UNDISTURBED: usize = 3;
 
-/// Leaves out the attempts during which other programs took much time, if at least [`ENOUGH_UNDISTURBED`] others remain.
-/// Returns the attempts that remain, and a note about each that is left out.
+/// Leaves out the attempts during which other programs took much time, if at least [`ENOUGH_UNDISTURBED`] others
+/// remain. Returns the attempts that remain, and a note about each that is left out.
 pub(super) fn undisturbed(attempts: Vec<Attempt>) -> (Vec<Attempt>, Vec<String>) {
     let count = attempts.iter().filter(|attempt| !attempt.is_disturbed()).count();
     if count < ENOUGH_UNDISTURBED {
@@ -105,7 +109,9 @@ pub(super) fn undisturbed(attempts: Vec<Attempt>) -> (Vec<Attempt>, Vec<String>)
         attempts.into_iter().partition(Attempt::is_disturbed);
     let note = |attempt: &Attempt| {
         let [old, new] = attempt.runs().map(|run| run.directory.display());
-        format!("{old} and {new} are left out, since other programs ran while they were measured")
+        let disturbed = attempt.disturbed_runs().map(|run| run.directory.display().to_string());
+        let disturbed = disturbed.collect::<Vec<_>>().join(" and ");
+        format!("{old} and {new} are left out: other programs ran while {disturbed} was measured")
     };
     (others, disturbed.iter().map(note).collect())
 }
@@ -183,8 +189,9 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
         let (a, b) = (&first.results.environment, &other.results.environment);
         for difference in differences(a, b, &CIRCUMSTANCES) {
             notes.push(format!(
-                "{} differs from the first run in {difference}",
-                other.directory.display()
+                "{} differs from {} in {difference}",
+                other.directory.display(),
+                first.directory.display()
             ));
         }
     }
@@ -195,8 +202,7 @@ pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
             format!("{name} has no digest of input {input}: its keys might differ from those of another run")
         }));
     }
-    let disturbed =
-        attempts.iter().flat_map(Attempt::runs).filter(|run| run.results.timed.is_disturbed());
+    let disturbed = attempts.iter().flat_map(Attempt::disturbed_runs);
     notes.extend(
         disturbed.map(|run| {
             format!("other programs ran while {} was measured", run.directory.display())

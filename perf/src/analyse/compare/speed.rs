@@ -75,9 +75,9 @@ impl Measure {
     }
 }
 
-/// With fewer attempts than this, every rival stays a control, even one that was slower or faster in each of them: in so
-/// few attempts, the machine alone can cause such a change. On a shared machine, the rivals of one group took 0.7 times
-/// as long in the second of two runs of the same program.
+/// With fewer attempts than this, every rival stays a control, even one that was slower or faster in each of them: in
+/// so few attempts, the machine alone can cause such a change. On a shared machine, the rivals of one group took 0.7
+/// times as long in the second of two runs of the same program.
 const FEWEST_TO_REJECT_A_CONTROL: usize = 3;
 
 impl Speed {

@@ -200,7 +200,7 @@ fn small_filters(results: &Results) -> Table {
         "× rival",
         "FPR of the ten levels together",
     ];
-    let title = "A thousand small filters in ten levels; a probe is looked up in one filter per level until one reports it";
+    let title = "A thousand small filters in ten levels; each probe is looked up in at most one filter per level";
     table("small-filters", title, columns.map(Into::into), lines)
 }
 

@@ -1,7 +1,7 @@
-//! The log of the two binaries: the same as that of Ballista's own binaries.
+//! The log of the two binaries. It takes the same arguments as that of Ballista's own binaries, and has the same files.
 
 use ballista_core::config::LogRotationPolicy;
-use std::error::Error;
+use std::{env, error::Error};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 
@@ -11,7 +11,7 @@ pub struct Log<'a> {
     pub level: &'a str,
     /// The folder of the log files. The log goes to the standard output if this is `None`.
     pub folder: Option<&'a str>,
-    /// The beginning of the names of log files. The time at which a file was begun follows.
+    /// The beginning of the names of log files. If files rotate, a time follows.
     pub file_prefix: String,
     /// When a new file is begun.
     pub rotation: LogRotationPolicy,
@@ -26,12 +26,12 @@ impl Log<'_> {
     ///
     /// The folder or the first file cannot be created.
     pub fn start(self) -> Result<(), Box<dyn Error>> {
-        let filter = EnvFilter::try_from_default_env();
+        let level = env::var(EnvFilter::DEFAULT_ENV);
         let log = tracing_subscriber::fmt()
             .with_ansi(false)
             .with_thread_names(self.shows_threads)
             .with_thread_ids(self.shows_threads)
-            .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(self.level)));
+            .with_env_filter(EnvFilter::new(level.as_deref().unwrap_or(self.level)));
         let Some(folder) = self.folder else {
             log.init();
             return Ok(());
