@@ -137,6 +137,10 @@ pub(crate) fn set_flag(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, 
 ///
 /// Nine of ten removals at high loads leave a fingerprint in each pair. Then only the pair of the removed fingerprint
 /// changes.
+///
+/// Rejected: to let the path without a search also serve removals after which a pair is empty, if the other pair can
+/// give a fingerprint away, or if both flags are clear. On a Zen 3 core, a removal took 1.2 to 1.3 times as long in
+/// tables of 2^20 slots at 85 to 95 % load, and about 1.5 times in tables of 2^24 slots.
 #[inline(always)]
 pub(crate) fn remove<W: Width>(
     word: W::Word,

@@ -27,6 +27,18 @@ pub(crate) enum Rival {
 }
 
 impl Rival {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::SbbfRs,
+        Self::Fastbloom,
+        Self::Qfilter,
+        Self::SubmsCuckoo,
+        Self::Cuckoofilter,
+        Self::AutoscaleCuckoo,
+        Self::AtomicCuckoo,
+        Self::Parquet,
+        Self::TextbookQuotient,
+    ];
+
     /// Returns the crates with which the tables and the report can compare a kind of ours; the module `analyse::rival`
     /// says with which of them a row is compared. Of these crates, only the first is measured with cases of the user's
     /// own.

@@ -121,14 +121,12 @@ pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
 fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     // Each kind of ours and each rival, and the number of its sizes before the present row.
-    let mut kinds: Vec<(&str, usize)> = Vec::new();
-    let mut rivals: Vec<(&str, usize)> = Vec::new();
+    let mut subjects: Vec<(&str, usize)> = Vec::new();
     for row in rows {
         let label = label(row);
         if series.iter().any(|line| line.label == label) {
             continue;
         }
-        let subjects = if row.case.is_of_rival() { &mut rivals } else { &mut kinds };
         let subject = row.case.subject();
         let index = subjects.iter().position(|(known, _)| *known == subject);
         let index = index.unwrap_or_else(|| {
@@ -138,7 +136,7 @@ fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
         let size = subjects[index].1;
         subjects[index].1 += 1;
         let look = if row.case.is_of_rival() {
-            Look::rival(index, size)
+            Look::of_rival(subject, size)
         } else {
             Look::of_kind(subject, size)
         };
@@ -407,7 +405,9 @@ mod tests {
             results.put(example("cuckoo", size, Some(rival), 9.0));
         }
         let looks: Vec<Look> = load_legend(&results).iter().map(|line| line.look).collect();
-        assert_eq!(looks, [Look::rival(0, 0), Look::rival(1, 0), Look::rival(0, 1)]);
+        let look = |rival, size| Look::of_rival(rival, size);
+        let [autoscale, cuckoofilter] = ["autoscale_cuckoo_filter", "cuckoofilter"];
+        assert_eq!(looks, [look(autoscale, 0), look(cuckoofilter, 0), look(autoscale, 1)]);
         assert_eq!(looks[0].points(), looks[2].points());
         assert_ne!(looks[0], looks[2]);
         assert_ne!(looks[0].corners(), looks[1].corners());

@@ -1,6 +1,7 @@
 //! The look of a line in a plot: a colour, a marker and a stroke. Markers and strokes help readers
 //! who do not see colours.
 
+use crate::model::Rival;
 use plotters::prelude::RGBColor;
 use trommel::FilterKind;
 
@@ -100,8 +101,15 @@ impl Look {
         }
     }
 
-    /// Returns the look of the rival with this number. If a plot shows several sizes of the rival, `size` is the number
-    /// of the size, from 0. Looks repeat only after 32 rivals: each of the 8 markers has each of the 4 colours once.
+    /// Returns the look of a rival, the same in every plot. If a plot shows several sizes of the rival, `size` is the
+    /// number of the size, from 0. Rivals that this program does not know, as in results of an older one, look alike.
+    pub(crate) fn of_rival(name: &str, size: usize) -> Self {
+        let index = Rival::ALL.iter().position(|known| known.to_string() == name);
+        Self::rival(index.unwrap_or(Rival::ALL.len()), size)
+    }
+
+    /// Returns the look of the rival, or of another line that is not ours, with this number and size. Looks repeat only
+    /// after 32 numbers: each of the 8 markers has each of the 4 colours once.
     pub(crate) fn rival(index: usize, size: usize) -> Self {
         let rounds = index / MARKERS.len();
         Self {
@@ -201,6 +209,13 @@ mod tests {
         let looks: Vec<Look> = kinds.chain((0..32).map(|index| Look::rival(index, 0))).collect();
         let distinct: HashSet<String> = looks.iter().map(|look| format!("{look:?}")).collect();
         assert_eq!(distinct.len(), looks.len());
+    }
+
+    #[test]
+    fn known_rivals_look_different_in_colour_or_marker() {
+        let looks = Rival::ALL.iter().map(|rival| Look::of_rival(&rival.to_string(), 0));
+        let distinct: HashSet<String> = looks.map(|it| format!("{:?}", it.points())).collect();
+        assert_eq!(distinct.len(), Rival::ALL.len());
     }
 
     #[test]

@@ -47,9 +47,8 @@ pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
             Some(line) if line.points.contains(&point) => (),
             Some(line) => line.points.push(point),
             None => {
-                let rivals = series.iter().filter(|line| line.look.is_rival()).count();
                 let look = if row.case.is_of_rival() {
-                    Look::rival(rivals, 0)
+                    Look::of_rival(subject, 0)
                 } else {
                     Look::of_kind(subject, 0)
                 };
