@@ -6,17 +6,17 @@ use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 
 /// Where a binary writes its log, and what the log contains.
-pub struct Log<'a> {
+pub(crate) struct Log<'a> {
     /// The level for each module, unless the environment variable `RUST_LOG` sets others.
-    pub level: &'a str,
+    pub(crate) level: &'a str,
     /// The folder of the log files. The log goes to the standard output if this is `None`.
-    pub folder: Option<&'a str>,
+    pub(crate) folder: Option<&'a str>,
     /// The beginning of the names of log files. If files rotate, a time follows.
-    pub file_prefix: String,
+    pub(crate) file_prefix: String,
     /// When a new file is begun.
-    pub rotation: LogRotationPolicy,
+    pub(crate) rotation: LogRotationPolicy,
     /// Whether each line contains the name and number of its thread.
-    pub shows_threads: bool,
+    pub(crate) shows_threads: bool,
 }
 
 impl Log<'_> {
@@ -25,7 +25,7 @@ impl Log<'_> {
     /// # Errors
     ///
     /// The folder or the first file cannot be created.
-    pub fn start(self) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn start(self) -> Result<(), Box<dyn Error>> {
         let level = env::var(EnvFilter::DEFAULT_ENV);
         let log = tracing_subscriber::fmt()
             .with_ansi(false)
