@@ -120,3 +120,17 @@ impl fmt::Display for ParallelRival {
         .fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trommel::FilterKind;
+
+    #[test]
+    fn the_list_of_rivals_has_those_of_every_kind() {
+        for kind in FilterKind::ALL {
+            let mut rivals = Rival::of_kind(&kind.to_string()).iter();
+            assert!(rivals.all(|rival| Rival::ALL.contains(rival)), "{kind}");
+        }
+    }
+}
