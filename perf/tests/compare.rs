@@ -306,7 +306,8 @@ fn rounds_disturbed_by_other_programs_are_no_regression() {
 }
 
 /// Compares `attempts` runs of the old program with as many of the new one. In every run of the new program, the first
-/// `moved` rivals of the interleaved group take `rival` times as long, and our `SLOW_CASE` takes `effect` times.
+/// `moved` rivals of the interleaved group take `rival` times as long, and our `SLOW_CASE` takes `effect` times as
+/// long.
 fn with_moved_rivals(moved: usize, rival: f64, effect: f64, attempts: usize) -> (i32, String) {
     let folders = Folders::with(|_| ());
     for (name, effect, rival) in [("old", 1.0, 1.0), ("new", effect, rival)] {

@@ -98,6 +98,11 @@ impl Progress {
         self.bar.elapsed()
     }
 
+    /// Whether the time since the bar was created exceeds a deadline; false if there is none.
+    pub(crate) fn is_past(&self, deadline: Option<Duration>) -> bool {
+        deadline.is_some_and(|deadline| self.elapsed() > deadline)
+    }
+
     /// Removes the bar and returns the time since it was created.
     pub(crate) fn finish(&self) -> Duration {
         self.bar.finish_and_clear();

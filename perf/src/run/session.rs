@@ -150,7 +150,7 @@ impl Session {
 
     /// Whether the deadline of the run has passed; false if it has none.
     pub(crate) fn is_late(&self) -> bool {
-        self.deadline().is_some_and(|deadline| self.progress.elapsed() > deadline)
+        self.progress.is_past(self.deadline())
     }
 
     /// Measures filters of the usual sizes on generated keys.

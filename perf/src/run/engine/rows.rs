@@ -135,7 +135,7 @@ impl Bench<'_> {
             let mut reference = None;
             for group in groups {
                 let runners = group.runners(&threads);
-                let is_late = self.deadline.is_some_and(|deadline| progress.elapsed() > deadline);
+                let is_late = progress.is_past(self.deadline);
                 if !is_late && !runners.iter().all(|one| results.has(&group.case_name(*one))) {
                     progress.say(group.to_string());
                     if reference.is_none() {

@@ -82,7 +82,7 @@ impl MapBench<'_> {
         mut save: impl FnMut(&Results) -> Result<()>,
     ) -> Result<()> {
         for point in points {
-            let is_late = self.deadline.is_some_and(|deadline| progress.elapsed() > deadline);
+            let is_late = progress.is_past(self.deadline);
             if !is_late && !point.is_measured(&results.strategies, self.thread_sets) {
                 progress.say(format!("strategies {} MiB {:e} keys", point.bytes >> 20, point.keys));
                 let map = Map::new(*point, self.thread_sets, self.isa)?;

@@ -33,8 +33,9 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
          time counts. On other systems, all times are wall-clock times. Every time is a \
          median of short repetitions, in which our filters, the rivals and random cache-line reads were interleaved; \
          &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of roofline&rdquo; is \
-         the number of cache lines that the case has to read per second, divided by the number of random cache lines that \
-         one core reads per second from as much memory as the filter takes. This ratio can exceed 1 on several threads, and for filters that fit into the \
+         the number of cache lines that the case has to read per second, divided by the number of random cache lines \
+         that one core reads per second from as much memory as the filter takes. This ratio can exceed 1 on several \
+         threads, and for filters that fit into the \
          second-level cache, whose speed is limited by computation and not by memory.</p>",
     );
     if let Some(noise) = results.noise {

@@ -1,4 +1,5 @@
-//! The log of the two binaries. It takes the same arguments as that of Ballista's own binaries, and has the same files.
+//! The log of the two binaries. It takes the same arguments as that of Ballista's own binaries, and writes the same
+//! files.
 
 use ballista_core::config::LogRotationPolicy;
 use std::{env, error::Error};
