@@ -252,6 +252,14 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_that_is_full_for_want_of_memory_is_an_error_of_memory() {
+        let full = Full::new(3, 95, 100);
+        assert_eq!(PolicyError::from(full), PolicyError::Full(full));
+        let refused = full.because(WhyFull::Memory { bytes: 64 });
+        assert_eq!(PolicyError::from(refused), PolicyError::OutOfMemory { bytes: 64 });
+    }
+
+    #[test]
     fn bytes_for_keys_round_up_and_do_not_wrap() {
         let spec = |bits_per_key| BlockSpec { bits_per_key, parameter: 1, isa: Isa::Portable };
         assert_eq!(spec(10.0).bytes_for(18), Some(23));

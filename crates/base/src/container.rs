@@ -263,8 +263,8 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// a storage engine with its own checksums, has verified already.
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
-/// answer, even a false negative. But it never reads outside of the bytes or panics, and every lookup ends. Before the
-/// filter is copied to be changed, or merged into another one, its structure is checked, though never the checksum.
+/// answer, even a false negative. But it never reads outside of the bytes or panics, and every lookup ends. Making an
+/// owned copy, or merging the filter into another one, first checks its structure, but never the checksum.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
 ///
@@ -370,9 +370,8 @@ fn parse_hashed<B: FrozenBytes>(
 ///
 /// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
 /// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity it
-/// has. The identity does not reveal whether the payload of these bytes is damaged. Such damage does not affect the
-/// filter in the cache if that filter was made by a verifying parse ([`Trust::Verify`]) of bytes that have not changed
-/// since.
+/// has. The identity does not reveal damage in the payload of these bytes. The cached filter is free of damage if it
+/// was parsed with [`Trust::Verify`] and its own bytes have not changed since.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///
@@ -430,7 +429,8 @@ fn parse_header(head: &[u8], hasher: Option<&Hasher>) -> Result<Header, FormatEr
     Ok(Header { kind, hasher, len: u64_at(head, 24), parameters })
 }
 
-/// The hasher for a header with this function and seed: `given`, if it has them too; if none is given, a new hasher.
+/// The hasher for a header with this function and seed. Returns `given`, or an error if its function or seed differs.
+/// If `given` is `None`, returns a new hasher, or an error if the function needs a secret key.
 fn hasher_of(hash: HashId, seed: u64, given: Option<&Hasher>) -> Result<Hasher, FormatError> {
     match given {
         None => Hasher::new(hash, seed).ok_or(FormatError::KeyRequired { key_check: seed }),

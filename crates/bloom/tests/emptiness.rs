@@ -54,8 +54,9 @@ fn a_filter_with_exact_counters_becomes_empty() {
     assert!(filter.is_empty() && filter.len() == 0);
 }
 
-/// A filter can have bits set and a `len` of 0: one from a Parquet bitset with so few bits that the estimate is zero,
-/// or a frozen filter whose header states a `len` of 0.
+/// A filter can have bits set and a `len` of 0. A Parquet bitset has no number of keys, so `from_parquet_bitset`
+/// estimates `len` from the set bits, and the estimate for very few bits rounds to 0. The header of a frozen filter can
+/// also state a `len` of 0.
 #[test]
 fn a_filter_with_a_bit_set_is_not_empty_even_if_its_len_is_zero() {
     let mut bitset = [0; 32];

@@ -91,8 +91,8 @@ impl<'t, L: Layout> Appender<'t, L> {
     }
 
     /// Appends fingerprints, each a quotient and a stored remainder. The caller must ensure that no fingerprint is
-    /// below the one before it, and the first not below the last one of the previous call. A set drops repeated
-    /// fingerprints. Fails if a multiset would get too many copies of a fingerprint, or if the table has no slot left.
+    /// below the one before it, within a call and from one call to the next. A set drops repeated fingerprints. Fails
+    /// if a multiset would get too many copies of a fingerprint, or if the table has no slot left.
     #[inline(always)]
     pub(crate) fn extend(
         &mut self,
@@ -195,7 +195,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.homes.runs_end.fill(0);
     }
 
-    /// Writes the occupieds of the window, and the offsets of the blocks after its first one up to block `to`. Updates
+    /// Writes the occupieds of the window. Also writes the offsets of the blocks after the window's first block, up to
+    /// and including block `to`, which is the first block of the next window or the end of the table. Updates
     /// `runs_end_before`.
     fn write_homes(&mut self, to: usize) {
         let per_block = L::SLOTS as usize;

@@ -129,3 +129,51 @@ fn slots_of<L: Layout>(blocks: u64) -> Option<u64> {
     let slots = Geometry::slots_with_overhang_of(with_overhang)? / L::SLOTS_STEP * L::SLOTS_STEP;
     (slots > 0 && Geometry::blocks_for::<L>(slots) == blocks).then_some(slots)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{LineBlock, WideBlock};
+    use std::collections::HashMap;
+
+    fn table_bytes<L: Layout>(slots: u64, bits: u32) -> u64 {
+        L::table_bytes(Geometry::blocks_for::<L>(slots), bits)
+    }
+
+    /// The slots of a table are not stored. Compares with the lengths of the tables of all possible numbers of slots.
+    fn lengths_give_the_most_slots<L: Layout>(bits: u32) {
+        let mut most_slots = HashMap::new();
+        for slots in (1..4_000).filter(|slots| slots % L::SLOTS_STEP == 0) {
+            most_slots.insert(table_bytes::<L>(slots, bits), slots);
+        }
+        // Longer tables can have more slots than those above.
+        for bytes in 0..table_bytes::<L>(3_500, bits) {
+            let slots = geometry_of::<L>(bits as u8, bytes).map(|geometry| geometry.slots);
+            assert_eq!(slots, most_slots.get(&bytes).copied(), "{bytes} bytes, {bits} bits");
+        }
+    }
+
+    #[test]
+    fn the_length_of_a_table_gives_the_most_slots_it_can_have() {
+        [1, 2, 7, 8, 13, 32].map(lengths_give_the_most_slots::<WideBlock>);
+        lengths_give_the_most_slots::<LineBlock>(8);
+    }
+
+    #[test]
+    fn a_length_that_no_table_has_is_refused() {
+        for bytes in [u64::MAX, u64::MAX - 63, MAX_BYTES + 1] {
+            assert_eq!(geometry_of::<WideBlock>(8, bytes), None);
+            assert_eq!(geometry_of::<LineBlock>(8, bytes), None);
+        }
+        // Quotient and remainder have at most 62 bits.
+        let slots_of = |slots, bits: u8| {
+            let bytes = table_bytes::<WideBlock>(slots, bits.into());
+            geometry_of::<WideBlock>(bits, bytes).map(|geometry| geometry.slots)
+        };
+        assert_eq!(slots_of((1 << 30) + 1000, 32), None);
+        assert!(slots_of((1 << 30) - 1000, 32).is_some());
+        // No table has more slots than the maximum.
+        assert_eq!(slots_of(MAX_SLOTS + 1000, 1), None);
+        assert!(slots_of(MAX_SLOTS - 1000, 1).is_some());
+    }
+}

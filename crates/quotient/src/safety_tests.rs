@@ -157,8 +157,8 @@ impl Job for Seven {
     }
 }
 
-/// On x86-64 machines without AVX2, `run` panics if the instruction set includes AVX2. Miri has no AVX2. So under Miri,
-/// this test fails on any machine if `run` does not check the set: Miri reports a call of code compiled for AVX2.
+/// On x86-64 machines without AVX2, `run(isa, …)` panics if `isa` includes AVX2. Miri has no AVX2. So under Miri, this
+/// test fails on any x86-64 machine if `run` does not check `isa`: Miri reports a call of code compiled for AVX2.
 #[test]
 fn a_job_for_avx2_runs_only_on_machines_with_avx2() {
     for isa in Isa::ALL {
@@ -257,8 +257,8 @@ fn a_table_without_a_free_slot_is_full() {
     }
 }
 
-/// A table of 16 slots has one block. A kernel that reads the metadata of a second block reads padding instead. Here,
-/// this padding would end the key's run after the end of the table.
+/// A table of 16 slots has one block. If a kernel read the metadata of a second block, it would read padding. This test
+/// sets bits in the padding that would then mark slot 127 as the end of the key's run, but the table ends with slot 63.
 #[test]
 fn a_table_of_one_block_has_no_run_in_a_second() {
     let mut geometry = geometry::<WideBlock>(16);
@@ -287,7 +287,7 @@ fn a_table_of_one_block_has_no_run_in_a_second() {
 /// If a kernel read the metadata of one more block, this run would end in the 29th slot after the table.
 #[test]
 fn a_run_that_begins_in_the_last_slot_is_not_followed() {
-    // The quotient of the run is not the first of its block.
+    // Exactly one block follows the block of the last home, and the last home is not the first slot of its block.
     let is_tight = |slots: &u64| {
         (slots - 1) / 64 + 2 == Geometry::blocks_for::<WideBlock>(*slots) && slots % 64 > 1
     };

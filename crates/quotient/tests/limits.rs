@@ -92,7 +92,9 @@ fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     let builder = QuotientFilter::builder().keys(1000).remainder_bits(4).grow_at(0.2);
     let mut filter = builder.build().unwrap();
     let hashes = hashes(4, 6000);
-    // Shrinking gives the filter another size, from which it doubles to other numbers of slots.
+    // When remainders have one bit left, the filter cannot double, and is full. Shrinking gives it fewer slots, from
+    // which it can double again. After the second shrink, it would have to double several times to get below the load
+    // at which it grows, but the last of these doublings would leave no remainder bit.
     filter.insert_batch(&hashes).unwrap_err();
     filter.shrink_to_fit().unwrap();
     let held = filter.insert_batch(&hashes).unwrap_err().inserted;
@@ -166,8 +168,8 @@ fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
 }
 
 /// The run of the last quotient takes all slots up to the end of the table. Then no further remainder fits, whether it
-/// belongs after the run or into it. (A table of 64 blocks has no padding at its end: the last offset is its last
-/// byte.)
+/// belongs after the run or into it. (The table ends with a byte for the offset of each block. After 64 such bytes
+/// there is no padding, so a write to the offset of a further block would be outside the table.)
 #[test]
 fn a_run_that_ends_with_the_table_refuses_further_remainders() {
     for (keys, blocks) in [(1, 1), (100, 3), (3787, 64)] {

@@ -80,7 +80,7 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
     let bytes = filter.to_bytes();
     assert!(
         Quotient::<L>::from_bytes(&bytes).unwrap().to_bytes() == bytes,
-        "{what}: the filter that was read writes other bytes"
+        "{what}: a filter parsed from bytes serializes to different bytes"
     );
 }
 
@@ -170,7 +170,7 @@ fn assert_inserts_and_removes<L: Layout>(
             fresh.insert_batch(&left).unwrap();
             assert!(
                 singly.to_bytes() == fresh.to_bytes(),
-                "{cluster:?}: removals leave other bytes than the {} keys left make",
+                "{cluster:?}: removals leave other bytes than inserts of the {} remaining keys",
                 left.len()
             );
         }
@@ -274,7 +274,8 @@ fn a_cluster_can_reach_the_end_of_the_table() {
         let slots = empty.geometry().slots;
         let room = (all_slots(&empty) - (slots - 1)) as usize;
         let remainders = (1u64 << empty.geometry().remainder_bits).min(2 * room as u64 + 9) - 1;
-        // As many of the last quotients as are needed to have more keys than fit.
+        // The smallest number of last quotients that have more keys than the `room` slots from the last quotient's slot
+        // on.
         let quotients = (room as u64 + 20).div_ceil(remainders).min(slots);
         let mut hashes: Vec<KeyHash> = (slots - quotients..slots)
             .flat_map(|quotient| (1..=remainders).map(move |remainder| (quotient, remainder)))
@@ -293,8 +294,8 @@ fn a_cluster_can_reach_the_end_of_the_table() {
             .filter(|(_, took)| **took)
             .map(|(hash, _)| *hash)
             .collect();
-        // How many keys of earlier quotients find a free slot before the last quotient's slot depends on the order of
-        // the inserts. Only the slots from the last quotient's on are sure to be taken.
+        // The keys take all slots from the last quotient's slot on. Keys of earlier quotients can also take the
+        // `quotients - 1` slots below it. How many of these they take depends on the order of the inserts.
         assert!(
             (room..=expected).contains(&held.len()),
             "{} keys fitted, not {room} to {expected}",
@@ -380,7 +381,8 @@ fn assert_fills_to_95_percent<L: Layout>(
         let hashes = distinct(seed << 32 | keys as u64, 0..most as u64);
         match filter.insert_batch(&hashes) {
             Ok(()) => {}
-            // Uniform hashes do not reach the most copies of a fingerprint, so any error is a lack of slots.
+            // With uniform hashes, no fingerprint reaches the maximum of `MAX_COPIES` copies, so any error is a lack of
+            // slots.
             Err(full) => panic!("{slots} slots, seed {seed}: not filled to 95 %: {full}"),
         }
     }

@@ -95,7 +95,8 @@ fn full_filters_return_their_exact_length() {
 /// The builders of single kinds return the length too.
 #[test]
 fn a_builder_predicts_the_length() -> Result<(), SpecError> {
-    // 50,000 bits, rounded up to whole units: 157 words, each with the 4-bit counters of its bits in 32 further bytes.
+    // A unit has 320 bits: a word of 64 bits, and a counter of 4 bits for each of these. So 50,000 bits, rounded up,
+    // are 157 units of 40 bytes.
     let builder = CountingBloomFilter::builder().keys(1000).bits_per_key(50.0);
     assert_eq!(builder.encoded_len()?, 128 + 40 * 157);
     assert_eq!(builder.build()?.to_bytes().len(), 128 + 40 * 157);

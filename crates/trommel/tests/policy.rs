@@ -2,8 +2,8 @@
 //! that are not a block.
 
 use trommel::{
-    Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, Hasher, Insert, Isa, KeyHash,
-    PolicyError, SpecError,
+    Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, FormatError, Hasher, Insert, Isa,
+    KeyHash, PolicyError, SpecError,
 };
 use trommel_testkit::Splitmix;
 use trommel_testkit::sizes::clamped;
@@ -26,7 +26,7 @@ fn hashes(seed: u64, count: usize) -> Vec<KeyHash> {
 #[test]
 fn a_block_has_the_predicted_length_and_every_key() {
     for kind in kinds() {
-        for bits_per_key in [11.0, 12.5, 17.0, 40.0] {
+        for bits_per_key in [11.0, 12.5, 13.0, 17.0, 40.0] {
             let policy = policy(kind, bits_per_key);
             for keys in (0..70).chain([127, 128, 500, 1_600, 20_000]) {
                 let hashes = hashes(keys as u64, keys);
@@ -314,6 +314,39 @@ fn impossible_policies_are_refused() {
     assert!(matches!(counting, SpecError::Option { kind: FilterKind::CountingBloom, .. }));
 }
 
+/// Several hashers, so that a policy cannot pass by using the default one.
+#[test]
+fn a_policy_hashes_keys_by_its_own_hasher() {
+    for hasher in [Hasher::xxh3(0), Hasher::xxh3(7), Hasher::siphash13([7; 16])] {
+        for kind in kinds() {
+            let policy =
+                FilterPolicy::builder(kind).bits_per_key(11.0).hasher(hasher).build().unwrap();
+            assert_eq!(policy.hasher(), hasher, "{kind}");
+            assert_eq!(policy.hash("anvil"), hasher.hash("anvil"), "{kind}");
+            assert_eq!(policy.hash(&7u64), hasher.hash(&7u64), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_policy_uses_the_given_isa_or_is_refused() {
+    for kind in kinds() {
+        for isa in Isa::ALL {
+            match FilterPolicy::builder(kind).bits_per_key(11.0).isa(isa).build() {
+                Ok(policy) => {
+                    assert!(isa.is_available(), "{kind} was built for {isa}");
+                    let shown = format!("{policy:?}");
+                    assert!(shown.contains(&format!("isa: {isa:?}")), "{isa}: {shown}");
+                }
+                Err(error) => {
+                    assert!(!isa.is_available(), "{kind}, {isa}: {error}");
+                    assert!(matches!(error, SpecError::Isa(_)), "{kind}, {isa}: {error}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_buffer_that_is_too_short_is_left_as_it_was() {
     for kind in kinds() {
@@ -354,6 +387,82 @@ fn encoded_len_is_the_maximum_for_more_keys_than_a_block_can_hold() {
     }
 }
 
+/// A key number needs a fixed number of bits, so a table has a largest number of words, blocks or cache lines.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn the_largest_bloom_blocks_have_the_layouts_largest_tables() {
+    let largest = [
+        (FilterKind::Bloom, 1 << 44, 1),
+        (FilterKind::RegisterBloom, (u32::MAX as usize) * 8, 2),
+        (FilterKind::SplitBlockBloom, 1 << 32, 2),
+        (FilterKind::CacheLineBloom, 1 << 35, 2),
+    ];
+    for (kind, bytes, trailer) in largest {
+        // One byte per key.
+        let policy = policy(kind, 8.0);
+        assert_eq!(policy.encoded_len(bytes), bytes + trailer, "{kind}");
+        assert_eq!(policy.encoded_len(bytes + 1), usize::MAX, "{kind}");
+    }
+}
+
+/// 16 MiB are far below the largest table of any kind.
+#[test]
+fn large_tables_are_read() {
+    for kind in [FilterKind::SplitBlockBloom, FilterKind::CacheLineBloom] {
+        let policy = policy(kind, 12.0);
+        let small = policy.build(&[]);
+        let mut block = vec![0; 16 << 20];
+        block.extend(&small[small.len() - 2..]);
+        assert_eq!(policy.verify(&block), Ok(()), "{kind}");
+        assert!(hashes(1, 100).iter().all(|hash| !policy.may_match(&block, *hash)), "{kind}");
+    }
+}
+
+/// Buckets of six bytes are followed by padding, since they are read as eight bytes.
+#[test]
+fn the_padding_of_a_cuckoo_block_must_be_zero() {
+    let policy = policy(FilterKind::Cuckoo, 13.0);
+    let mut block = policy.build(&hashes(1, 100));
+    assert_eq!(policy.verify(&block), Ok(()));
+    let padding = block.len() - 3;
+    assert_eq!(block[padding], 0);
+    block[padding] = 1;
+    let refused = policy.verify(&block);
+    assert!(matches!(refused, Err(FormatError::Structure { name: "padding", .. })), "{refused:?}");
+}
+
+/// Of the widths that a fingerprint or remainder can have, a policy takes the largest one with which a table at 95 %
+/// load does not exceed the bits per key. Tables have a little more than that: padding, and slots after the last.
+#[test]
+fn blocks_have_the_widest_fingerprints_that_the_bits_per_key_allow() {
+    const KEYS: usize = 1_000_000;
+    let at_load = |bits: f64| bits / 0.95;
+    let cuckoo = [8, 12, 16, 32].map(|width| at_load(f64::from(width)));
+    // A slot has a remainder, two bits of metadata, and a 64th of the byte that is the offset of its block.
+    let quotient: Vec<_> =
+        (1..=32).map(|remainder| at_load(f64::from(remainder) + 2.0 + 8.0 / 64.0)).collect();
+    // A cache line has 50 remainders of 8 bits.
+    let cache_line = [at_load(512.0 / 50.0)];
+    for (kind, widths) in [
+        (FilterKind::Cuckoo, &cuckoo[..]),
+        (FilterKind::Quotient, &quotient),
+        (FilterKind::CacheLineQuotient, &cache_line),
+    ] {
+        let below_first = FilterPolicy::builder(kind).bits_per_key(widths[0] - 0.001).build();
+        assert!(matches!(below_first, Err(SpecError::BitsPerKeyOutOfRange { .. })), "{kind}");
+        for (i, width) in widths.iter().enumerate() {
+            let next = widths.get(i + 1).map_or(64.0, |next| next - 0.001);
+            for given in [width + 0.001, next] {
+                let taken = policy(kind, given).encoded_len(KEYS) as f64 * 8.0 / KEYS as f64;
+                assert!(
+                    (width - 0.001..width + 0.02).contains(&taken),
+                    "{kind}, {given} bits per key: {taken} instead of {width}"
+                );
+            }
+        }
+    }
+}
+
 /// Keys that an adversary chose: all of them belong to the last 1/256 of the table.
 #[test]
 fn keys_without_room_give_a_block_that_excludes_nothing() {
@@ -377,6 +486,28 @@ fn keys_without_room_give_a_block_that_excludes_nothing() {
         assert_eq!(block.len(), policy.encoded_len(5_000), "{kind}");
         assert!(policy.may_match(&block, copies[0]), "{kind} lost the key");
     }
+}
+
+/// The same chosen keys as above, a growing number of them: as soon as one has no slot, the block must exclude nothing.
+#[test]
+fn a_cuckoo_block_is_refused_as_soon_as_one_key_has_no_slot() {
+    let policy = policy(FilterKind::Cuckoo, 17.0);
+    let table_keys = 300;
+    let mut refused = None;
+    for count in 1..=table_keys {
+        let chosen: Vec<_> =
+            hashes(1, count).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
+        let mut buffer = vec![0; policy.encoded_len(count)];
+        match policy.build_into(&chosen, &mut buffer) {
+            Ok(_) => {
+                assert!(chosen.iter().all(|hash| policy.may_match(&buffer, *hash)), "{count} keys")
+            }
+            Err(PolicyError::Full(full)) => refused = refused.or(Some((count, full.inserted))),
+            Err(error) => panic!("{count} keys: {error}"),
+        }
+    }
+    let (count, inserted) = refused.expect("a number of keys is too many");
+    assert_eq!(inserted, count - 1);
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
 //! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends
 //! on how full the bucket is: it tests whether both words are full, which they rarely are. Then the first words are
-//! written to the region in one pass, with all overflow flags clear (see `bucket`). There is one exception: in a
-//! multiset, two slots of a pair can hold equal fingerprints. No order of these encodes a clear flag, so the flag is
-//! set.
+//! written to the region in one pass, with all overflow flags clear, except in one case. The order of the two slots of
+//! a *pair*, slots 0 and 1 or slots 2 and 3, encodes a flag (see `bucket`). In a multiset, the two slots can hold equal
+//! fingerprints. No order of these encodes a clear flag, so the flag of this pair is set.
 
 use super::room_for;
 use crate::bucket;
@@ -17,8 +17,8 @@ use crate::width::{Slots, Width};
 use alloc::vec::Vec;
 use trommel_base::partition::{Partitioned, Record};
 
-/// The keys of a batch, share by share. Each share is grouped by region of the table. The record of a key has the low
-/// bits of its bucket's number, and its fingerprint.
+/// The keys of a batch. The batch is split into consecutive pieces, the *shares*, and each share is grouped by region
+/// of the table. The record of a key has the low bits of its bucket's number, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
     /// For fingerprints of up to 16 bits. A record has at least 16 more bits for the bucket.
@@ -117,7 +117,8 @@ impl Filling<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     region_log2: u32,
-    /// The number of a fingerprint's bits that are not also bits of its bucket's number.
+    /// How many bits of a fingerprint come after the binary point (see [`Geometry`]). The other bits, one for each
+    /// doubling, are also the lowest bits of the bucket's number.
     fraction_bits: u32,
 }
 
@@ -169,8 +170,8 @@ fn collect<W: Width, R: Record + Into<u64>>(
 #[inline(always)]
 fn store<W: Width>(pairs: &Pairs<W>, table: &mut [u8], full: &mut [u64]) {
     for (bytes, [word, _]) in table.chunks_exact_mut(W::BUCKET_BYTES).zip(pairs) {
-        // The order encodes clear flags: a pair with one fingerprint has it in its odd slot. Each pair gets one
-        // fingerprint before either gets two.
+        // A pair in strictly ascending order encodes a clear flag (see `bucket`). A free slot counts as 0, so a single
+        // fingerprint is put into the odd slot. Each pair gets one fingerprint before either gets two.
         let [a, b, c, d]: Slots = W::slots(*word);
         let slots = bucket::with_flags([c, a, d, b], [false, false]);
         W::store(W::word(slots), bytes);

@@ -41,7 +41,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     const SLOTS: u32;
     /// The number of slots of a filter is a multiple of this.
     const SLOTS_STEP: u64;
-    /// The largest offset that a block stores. It means that the offset is this number or more.
+    /// The largest offset that a block stores. A block that stores this number has this offset or a larger one.
     const MAX_OFFSET: u32;
     /// The widths that remainders can have, in bits.
     const REMAINDER_BITS: RangeInclusive<u32>;
@@ -95,9 +95,9 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The sections of a table in order. If the table has fewer than `SECTIONS`, the last ones are empty.
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
-    /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has the bytes
-    /// of each section from some block on. This first block is the same in all sections, and `block` is counted from
-    /// it.
+    /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has, for each
+    /// section, the bytes from some block on. This first block has the same index in the table for all sections.
+    /// `block` is counted from it.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,

@@ -170,7 +170,7 @@ pub fn order_does_not_matter<S: Exact>(isa: Isa) {
 }
 
 /// A batch makes the same bytes as single inserts in portable code. The filter is filled by many batches, until a key
-/// does not fit. The lengths of the batches are around the widths of vectors and words, and longer.
+/// does not fit. Some batches have about as many keys as a vector has lanes or a word has bits; others are longer.
 pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     for planned in [60, 1000, 9000] {
         let room = planned + planned / 8 + 300;
@@ -303,8 +303,8 @@ pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     }
 }
 
-/// A merge that needs more slots than there are, or makes more copies of a key than a filter may hold, returns an error
-/// with the numbers, and leaves both filters as they were.
+/// A merge fails if there are too few slots, or if a key would get more copies than a filter may hold. Then both
+/// filters stay as they were. The error states that no key was inserted, and how many keys the left filter holds.
 pub fn a_merge_that_does_not_fit_changes_nothing<S: Exact>() {
     let empty = built::<S>(&spec(1000, 0.004, Isa::Portable));
     let filled = |range| {

@@ -11,8 +11,8 @@ pub(crate) type Location = (u64, u32);
 pub(crate) trait Changes {
     /// The offset in the new file of the byte at `offset` in the old file.
     fn moved(&self, offset: i64) -> i64;
-    /// The new location of a chunk's filter. `None` if the filter is unchanged: its offset is mapped by `moved`.
-    /// `Some(None)` if the chunk has no filter any more.
+    /// The new location of a chunk's filter. `None` if the filter's bytes are unchanged; then `moved` gives its new
+    /// offset. `Some(None)` if the chunk has no filter any more.
     fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>>;
     /// The length of a chunk's offset index, if it has changed.
     fn offset_index_len(&self, row_group: usize, column: usize) -> Option<u32>;

@@ -11,7 +11,8 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
-/// The name of the map of strategies, with which `--filter` is matched.
+/// The name of the map of strategies, which compares both strategies of the engine (see `strategies`). `--filter`
+/// selects the map if it matches this name.
 const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
@@ -89,7 +90,8 @@ impl SizedFilter {
         }
     }
 
-    /// Whether a rival's filter is of the same kind. If not, the rival's case has the mark [`Case::takes_size`].
+    /// Whether a rival's filter is of the same kind. If not, [`Case::takes_size`] is set: the name of the rival's case
+    /// then states the kind of our filter before the size.
     fn has_kind_of(&self, rival: ParallelRival) -> bool {
         let kind = match rival {
             ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
@@ -154,10 +156,11 @@ impl Group {
         if self.op == Op::Insert { self.distribution } else { Distribution::Plain }
     }
 
-    /// All runners of the group. The engine and the rival run on each number of threads in `threads`. The filter's own
-    /// batch runs on one thread, and so does the rival even if `threads` does not contain 1. Groups with skewed keys
-    /// have no rivals, since their purpose is to compare the engine with the filter's own batch. Groups of shared
-    /// filters have only the shared filter and `fastbloom`'s atomic filter, on each number of threads in `threads`.
+    /// All runners of the group. The engine and the rival run on each number of threads in `threads`. The rival also
+    /// runs on one thread if `threads` does not contain 1. The filter's own batch runs on one thread only. Groups with
+    /// skewed keys have no rivals, since their purpose is to compare the engine with the filter's own batch. Groups of
+    /// shared filters have only the shared filter and `fastbloom`'s atomic filter, on each number of threads in
+    /// `threads`.
     pub(crate) fn runners(&self, threads: &[usize]) -> Vec<Runner> {
         let on_threads = |participant| {
             threads.iter().map(move |threads| Runner { participant, threads: *threads })
@@ -182,7 +185,7 @@ impl Group {
     }
 
     /// Whether `--filter` is absent or matches the name of a case of the engine in this group. A group of shared
-    /// filters is selected by the names that its cases would have with the engine.
+    /// filters has no such cases, so `--filter` is matched with the names that they would have.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
             let participant = Participant::Engine;
@@ -237,8 +240,8 @@ fn sized_filters() -> [SizedFilter; 7] {
 
 /// The groups of a key count, ordered by filter, with plain keys. Above 1e7 keys, where filling the filters takes
 /// minutes, inserts are left out, while builds and lookups are measured. The times of builds show about how long
-/// inserts would take: in one full run, inserts of 1e8 keys into an empty filter whose memory had been written before
-/// took 0.72 to 1.05 times as long as a build.
+/// inserts would take. In one full run, inserts of 1e8 keys into an empty filter took 0.72 to 1.05 times as long as a
+/// build. The memory of that filter had already been written to.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {
@@ -356,9 +359,9 @@ impl Selection {
         groups
     }
 
-    /// The points of the map of strategies. They are measured if `--filter` matches the map's name; without `--filter`,
-    /// in full runs and with `--threads`. There are none with `--keys`, or if the engine is not measured
-    /// ([`Self::includes_engine`]).
+    /// The points of the map of strategies. With `--filter`, they are measured if it matches the name of the map.
+    /// Without `--filter`, they are measured in full runs, and in runs with `--threads`. There are none with `--keys`,
+    /// or if the engine is not measured ([`Self::includes_engine`]).
     pub(crate) fn map_points(&self) -> Vec<strategies::MapPoint> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),

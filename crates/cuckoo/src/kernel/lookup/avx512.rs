@@ -1,10 +1,10 @@
 //! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight if it has six or eight.
 //!
-//! Primary buckets are gathered and compared. Then a masked gather reads the alternates of the keys that were not found
-//! and whose primary bucket has the overflow flag of their class set (see `bucket`). Tables in L2 are not prefetched,
-//! since gathers overlap by themselves. Beyond L2 the batch pipeline prefetches the primary buckets. This code is used
-//! only for [`Isa::Avx512Gather`](trommel_simd::Isa). For other instruction sets, the code in `columns.rs` is faster;
-//! the figures are there.
+//! First, the primary buckets are gathered and compared. If a key was not found there, and the overflow flag of its
+//! class is set in its primary bucket (see `bucket`), the key can be in its alternate bucket. A masked gather reads the
+//! alternates of these keys. Tables in L2 are not prefetched, since gathers overlap by themselves. Beyond L2 the batch
+//! pipeline prefetches the primary buckets. This code is used only for [`Isa::Avx512Gather`](trommel_simd::Isa). For
+//! other instruction sets, the code in `columns.rs` is faster; the figures are there.
 
 mod dwords;
 mod qwords;
@@ -40,7 +40,8 @@ macro_rules! lookup {
             }
         }
 
-        /// Looks up as many of the keys as fill whole words of 64 answers. Returns their number.
+        /// Looks up the keys whose answers fill whole words of `found`. Returns their number, which is that of
+        /// `hashes`, rounded down to a multiple of 64.
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
@@ -110,8 +111,9 @@ macro_rules! lookup {
             primaries: __m512i,
             fingerprints: __m512i,
         ) -> Keys {
-            // SAFETY: `primaries` are the high halves of products with the number of buckets, hence below it.
-            // `contains_batch` asserts that the table has this many, with padding if reads go beyond the last one.
+            // SAFETY: each of `primaries` is the integer part of `hash / 2^64 · buckets`, which is below the number of
+            // buckets. `contains_batch` asserts that the table has this number of buckets, and padding if reads go
+            // beyond the last bucket.
             let words = unsafe { gather::<W>(table.as_ptr(), primaries, Keys::MAX) };
             let here = matches::<W>(words, fingerprints);
             let open = flagged::<W>(shape, words, fingerprints) & !here;
