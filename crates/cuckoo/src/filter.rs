@@ -3,7 +3,7 @@
 use crate::bucket::EmptyPair;
 use crate::evict::parts::{BoxedScratch, InsertScratch, Parts, Placed};
 use crate::geometry::{Geometry, SLOTS};
-use crate::kernel::{Buckets, Kernels};
+use crate::kernel::{Buckets, Kernels, Removed};
 use crate::overflow::{self, Overflow};
 use crate::rate;
 use crate::sizing;
@@ -485,20 +485,68 @@ impl Insert for CuckooFilter {
     }
 }
 
+impl CuckooFilter {
+    /// Removes a key's fingerprint from a bucket that holds it, and returns the bucket.
+    #[inline(never)]
+    fn remove_and_arrange(&mut self, bucket: u32, hash: KeyHash) -> u32 {
+        let Entry { fingerprint, .. } = Entry::of_hash(&self.geometry, hash.raw());
+        with_width!(self.geometry, W => {
+            let mut table = Table::<W, _>::new(&self.geometry, self.table.as_mut(), self.empty);
+            table.remove_and_arrange(Entry { bucket, fingerprint });
+            self.empty = table.empty;
+        });
+        bucket
+    }
+
+    /// Removes one copy of a key from the overflow area. Returns false if there is none.
+    #[inline(never)]
+    fn remove_overflowing(&mut self, hash: KeyHash) -> bool {
+        let key = Entry::of_hash(&self.geometry, hash.raw());
+        let is_removed = self.overflow.remove(&self.geometry, key);
+        if is_removed {
+            self.count_removal();
+        }
+        is_removed
+    }
+
+    /// Moves a fingerprint from the overflow area into a bucket that has room, if one belongs there.
+    #[cold]
+    #[inline(never)]
+    fn drain(&mut self, bucket: u32) {
+        with_width!(self.geometry, W => self.parts().drain::<W>(bucket));
+    }
+
+    #[inline(always)]
+    fn count_removal(&mut self) {
+        self.len -= 1;
+        if self.len == 0 {
+            // All slots are free, and no key is in its alternate bucket.
+            self.empty = EmptyPair::Clear;
+        }
+    }
+}
+
 impl Remove for CuckooFilter {
     /// Removes one copy of the key's fingerprint. Returns false, and changes nothing, if there is none.
     ///
     /// Remove only keys that were inserted. If a key was not inserted, but is a false positive, this removes the
     /// fingerprint of another key, and lookups can then miss that key.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
-        let kernels = self.kernels;
-        let removed = kernels.remove(&mut self.parts(), hash.raw());
-        self.len -= u64::from(removed);
-        if self.len == 0 {
-            // All slots are free, and no key is in its alternate bucket.
-            self.empty = EmptyPair::Clear;
+        let found =
+            self.kernels.remove(&self.geometry, self.table.as_mut(), self.empty, hash.raw());
+        let bucket = match found {
+            Some(Removed::From { bucket }) => bucket,
+            Some(Removed::OnlyFound { bucket }) => self.remove_and_arrange(bucket, hash),
+            None => return self.remove_overflowing(hash),
+        };
+        if let Some(scratch) = self.scratch.as_mut() {
+            scratch.full.remove(bucket);
         }
-        removed
+        if !self.overflow.is_empty() {
+            self.drain(bucket);
+        }
+        self.count_removal();
+        true
     }
 }
 

@@ -126,6 +126,14 @@ impl Geometry {
         ((fixed_point >> 32) as u32, self.fingerprint(fixed_point))
     }
 
+    /// [`Self::split`] by one multiplication of 64-bit factors. It takes less time for one key. In a loop over keys it
+    /// takes more, since the compiler then cannot multiply in vectors.
+    #[inline(always)]
+    pub(crate) fn split_one(&self, hash: u64) -> (u32, u32) {
+        let product = u128::from(hash) * u128::from(self.buckets);
+        ((product >> 64) as u32, self.fingerprint((product >> 32) as u64))
+    }
+
     /// `hash / 2^64 · buckets`, with 32 bits after the binary point. The number of buckets fits into 32 bits, so two
     /// multiplications of 32-bit factors are enough.
     #[inline(always)]
@@ -154,8 +162,8 @@ impl Geometry {
     /// Half of the upper bound on the offset between the two buckets of a fingerprint, before doublings. At most 2^15.
     #[inline(always)]
     pub(crate) const fn half_span(&self) -> u16 {
-        let first = self.buckets >> self.doublings;
-        (if first < SPAN_BUCKETS { first / 2 } else { SPAN_BUCKETS / 2 }) as u16
+        let half = self.buckets >> self.doublings >> 1;
+        (if half < SPAN_BUCKETS / 2 { half } else { SPAN_BUCKETS / 2 }) as u16
     }
 
     /// Half of the offset between the two buckets of a fingerprint, rounded down, before doublings.
@@ -259,6 +267,7 @@ mod tests {
                 let fraction = (product as u64) >> (64 - geometry.fingerprint_bits);
                 let expected = ((product >> 64) as u32, (fraction as u32).max(1));
                 assert_eq!(geometry.split(hash), expected);
+                assert_eq!(geometry.split_one(hash), expected);
             }
         }
     }

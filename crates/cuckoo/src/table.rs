@@ -3,7 +3,6 @@
 use crate::bucket::{self, EmptyPair, class, pair_flag};
 use crate::geometry::Geometry;
 use crate::width::{Slots, Width};
-use core::hint::select_unpredictable;
 use core::marker::PhantomData;
 
 /// A table of buckets with fingerprints of width `W`, over borrowed or owned bytes.
@@ -25,6 +24,13 @@ impl Entry {
     #[inline(always)]
     pub(crate) fn of_hash(geometry: &Geometry, hash: u64) -> Self {
         let (bucket, fingerprint) = geometry.split(hash);
+        Self { bucket, fingerprint }
+    }
+
+    /// [`Self::of_hash`] for one key, not for a loop over keys: see [`Geometry::split_one`].
+    #[inline(always)]
+    pub(crate) fn of_one_hash(geometry: &Geometry, hash: u64) -> Self {
+        let (bucket, fingerprint) = geometry.split_one(hash);
         Self { bucket, fingerprint }
     }
 
@@ -137,28 +143,13 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         self.note_encoded(is_encoded);
     }
 
-    /// Removes a copy of a fingerprint from its primary bucket or, if the flag of its class is set there, from the
-    /// alternate. Returns the bucket that had it. Changes `empty` if this bucket can no longer encode its flags.
-    ///
-    /// The processor cannot predict which bucket that is, so both are read, and one is chosen without a branch. A
-    /// removal takes 0.75 times as long as with branches in tables of 2^20 slots, and 0.9 times in tables of 2^24.
-    #[inline(always)]
-    pub(crate) fn remove(&mut self, key: Entry) -> Option<Entry> {
-        let Entry { fingerprint, .. } = key;
-        let primary = self.word(key.bucket);
-        let is_here = W::has(primary, fingerprint);
-        let other = key.alternate(&self.geometry).bucket;
-        let alternate = self.word(other);
-        let bucket = select_unpredictable(is_here, key.bucket, other);
-        let word = select_unpredictable(is_here, primary, alternate);
-        let may_be_in_word = is_here | self.may_be_elsewhere(primary, key);
-        if !(may_be_in_word & W::has(word, fingerprint)) {
-            return None;
-        }
-        let (word, is_encoded) = bucket::remove::<W>(word, fingerprint, self.empty);
-        self.store_word(bucket, word);
+    /// Removes a copy of a fingerprint from a bucket that holds it. Changes `empty` if the bucket can no longer encode
+    /// its flags.
+    pub(crate) fn remove_and_arrange(&mut self, entry: Entry) {
+        let (slots, is_encoded) =
+            bucket::remove_and_arrange(self.slots(entry.bucket), entry.fingerprint, self.empty);
+        self.store(entry.bucket, slots);
         self.note_encoded(is_encoded);
-        Some(Entry { bucket, fingerprint })
     }
 
     /// Stores a bucket, with its slots in an order that encodes `flags`. Changes `empty` if no order does.

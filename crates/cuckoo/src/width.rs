@@ -27,8 +27,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn with_pair(word: Self::Word, pair: u32, slots: [u32; 2]) -> Self::Word;
     /// Whether any slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
-    /// The number of the first slot that has this value.
-    fn find(word: Self::Word, value: u32) -> Option<u32>;
+    /// The number of the pair that has the first slot with this value; 0 or 1 if there is none.
+    fn pair_with(word: Self::Word, value: u32) -> u32;
 
     /// Moves the content of every slot up by one slot, and puts `value` into the first slot. The caller must ensure
     /// that the last slot is free.
@@ -115,9 +115,14 @@ macro_rules! width {
             }
 
             #[inline(always)]
-            fn find(word: $word, value: u32) -> Option<u32> {
-                let matches = Self::matches(word, value);
-                (matches != 0).then(|| matches.trailing_zeros() / $bits)
+            fn pair_with(word: $word, value: u32) -> u32 {
+                let bit = Self::matches(word, value).trailing_zeros();
+                // A division by a power of two is a shift. Others take longer than a comparison.
+                if <u32>::is_power_of_two($bits) {
+                    bit / (2 * $bits) & 1
+                } else {
+                    u32::from(bit >= 2 * $bits)
+                }
             }
         }
 
@@ -203,12 +208,10 @@ mod tests {
             assert!(bytes[W::BUCKET_BYTES..].iter().all(|byte| *byte == 0xA5));
             for value in values {
                 assert_eq!(W::has(word, value), slots.contains(&value), "{slots:?} {value}");
-                let first = slots.iter().position(|slot| *slot == value);
-                assert_eq!(
-                    W::find(word, value).map(|slot| slot as usize),
-                    first,
-                    "{slots:?} {value}"
-                );
+                let pair = W::pair_with(word, value);
+                let expected = slots.iter().position(|slot| *slot == value);
+                assert!(expected.is_none_or(|slot| slot as u32 / 2 == pair), "{slots:?} {value}");
+                assert!(pair < 2);
             }
             assert_eq!(W::has_room(word), slots.contains(&0));
             assert_eq!([W::pair(word, 0), W::pair(word, 1)].as_flattened(), slots);

@@ -1,4 +1,4 @@
-//! Inserts and removals of single keys. An insert tries the primary bucket, the alternate, a search for room, and the
+//! Inserts of single keys. An insert tries the primary bucket, the alternate, a search for room, and the
 //! overflow area, in this order.
 
 use super::full_buckets::FullBuckets;
@@ -95,7 +95,7 @@ impl<'a> Parts<'a> {
     /// Inserts a key. If it is not inserted, the filter holds the same fingerprints in the same slots as before.
     #[inline(always)]
     pub(crate) fn insert<W: Width>(&mut self, hash: u64) -> Placed {
-        let key = Entry::of_hash(self.geometry, hash);
+        let key = Entry::of_one_hash(self.geometry, hash);
         if !self.multiset && self.has::<W>(key) {
             return Placed::Known;
         }
@@ -165,29 +165,9 @@ impl<'a> Parts<'a> {
         if self.overflow.insert(self.geometry, key) { Placed::Inserted } else { Placed::NoRoom }
     }
 
-    /// Removes one copy of a key. Returns false if there is none. If an entry of the overflow area belongs into the
-    /// bucket that now has room, it moves there.
-    #[inline(always)]
-    pub(crate) fn remove<W: Width>(&mut self, hash: u64) -> bool {
-        let key = Entry::of_hash(self.geometry, hash);
-        let mut table = self.table::<W>();
-        let taken = table.remove(key);
-        *self.empty = table.empty;
-        let Some(taken) = taken else {
-            return self.overflow.remove(self.geometry, key);
-        };
-        if let Some(scratch) = self.scratch.as_mut() {
-            scratch.full.remove(taken.bucket);
-        }
-        if !self.overflow.is_empty() {
-            self.drain::<W>(taken.bucket);
-        }
-        true
-    }
-
     /// Moves a fingerprint from the overflow area into a bucket that has room, if one belongs there.
     #[inline(never)]
-    fn drain<W: Width>(&mut self, bucket: u32) {
+    pub(crate) fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
             // The fingerprint's other bucket can be its primary one. So the drain sets the overflow flag there, and

@@ -31,6 +31,16 @@ pub(crate) struct Buckets<'a> {
     pub(crate) empty: EmptyPair,
 }
 
+/// What a removal from the table did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Removed {
+    /// It removed a fingerprint from this bucket.
+    From { bucket: u32 },
+    /// It found the fingerprint in this bucket, but left it there, since a pair of slots would become empty: see
+    /// [`bucket::remove`](crate::bucket::remove).
+    OnlyFound { bucket: u32 },
+}
+
 /// Sets bit `i` of the last argument if hash `i` is in the table.
 type ContainsBatch = unsafe fn(Buckets<'_>, &[u64], &mut [u64]);
 /// See [`Parts::insert_batch`].
@@ -52,7 +62,7 @@ pub(crate) struct Kernels {
     contains_batch: ContainsBatch,
     insert: unsafe fn(&mut Parts<'_>, u64) -> Placed,
     insert_batch: InsertBatch,
-    remove: unsafe fn(&mut Parts<'_>, u64) -> bool,
+    remove: unsafe fn(&Geometry, *mut u8, EmptyPair, u64) -> Option<Removed>,
     fill: Fill,
     insert_within: InsertWithin,
 }
@@ -158,11 +168,17 @@ impl Kernels {
         unsafe { (self.insert_batch)(parts, hashes, new) }
     }
 
-    /// See [`Parts::remove`].
+    /// Removes one copy of a fingerprint from the table. Returns `None` if it has none.
     #[inline(always)]
-    pub(crate) fn remove(&self, parts: &mut Parts<'_>, hash: u64) -> bool {
+    pub(crate) fn remove(
+        &self,
+        geometry: &Geometry,
+        table: &mut [u8],
+        empty: EmptyPair,
+        hash: u64,
+    ) -> Option<Removed> {
         // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`.
-        unsafe { (self.remove)(parts, hash) }
+        unsafe { (self.remove)(geometry, table.as_mut_ptr(), empty, hash) }
     }
 
     /// See [`Filling::fill`].
