@@ -432,3 +432,22 @@ impl<L: Layout> Merge for Quotient<L> {
         self.union(other)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::WideBlock;
+
+    /// A table with more slots than the maximum needs terabytes, so only the geometry is computed.
+    #[test]
+    fn no_filter_is_resized_to_more_than_the_maximum_of_slots() {
+        let small = crate::QuotientFilter::builder().keys(1_000_000).fingerprint_bits(50).build();
+        let old = small.unwrap().geometry();
+        let most = resized::<WideBlock>(&old, MAX_SLOTS);
+        assert_eq!(most.map(|geometry| geometry.slots), Ok(MAX_SLOTS));
+        for slots in [MAX_SLOTS + 1, 2 * MAX_SLOTS, u64::MAX] {
+            let refused = Err(ResizeError::TooLarge { slots, max_slots: MAX_SLOTS });
+            assert_eq!(resized::<WideBlock>(&old, slots), refused);
+        }
+    }
+}

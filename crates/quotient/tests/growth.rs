@@ -220,6 +220,12 @@ fn shrinking_frees_memory() {
         );
         assert_eq!(filter.fpr_with(1000), fpr, "shrinking changed the false-positive rate");
     }
+    // Fewer slots that take as much memory are no reason to make the table anew.
+    let mut nearly = filter::<WideBlock>(1000, None);
+    nearly.insert_batch(&hashes[..995]).unwrap();
+    let before = nearly.geometry();
+    nearly.shrink_to_fit().unwrap();
+    assert_eq!(nearly.geometry(), before);
     // A cache-line filter has the size that it was made with, or at least twice that.
     let mut line = filter::<LineBlock>(1000, None);
     let small = line.to_bytes();
@@ -352,6 +358,23 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     growing.merge(&large).unwrap();
     assert!(growing.load_factor() <= 0.9 && growing.fingerprints().eq(large.fingerprints()));
     assert!(hashes.iter().all(|hash| growing.contains_hash(*hash)));
+}
+
+/// A merge doubles a filter as often as its load requires, and not once more. With a load of 1/2, the limits are whole
+/// numbers of keys.
+#[test]
+fn a_merge_doubles_no_more_than_the_load_requires() {
+    let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30).grow_at(0.5);
+    let slots = builder.build().unwrap().geometry().slots;
+    assert!(slots.is_multiple_of(2));
+    for (keys, factor) in [(slots / 2, 1), (slots / 2 + 1, 2), (slots, 2), (slots + 1, 4)] {
+        let mut other = QuotientFilter::builder().keys(2000).fingerprint_bits(30).build().unwrap();
+        other.insert_batch(&distinct(3, 0..keys)).unwrap();
+        assert_eq!(other.len() as u64, keys);
+        let mut growing = builder.build().unwrap();
+        growing.merge(&other).unwrap();
+        assert_eq!(growing.geometry().slots, factor * slots, "{keys} keys");
+    }
 }
 
 /// Filters that differ in hash function, seed or maximum of copies do not merge after a resize either.

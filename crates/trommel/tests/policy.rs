@@ -500,7 +500,7 @@ fn a_cuckoo_block_is_refused_as_soon_as_one_key_has_no_slot() {
         let mut buffer = vec![0; policy.encoded_len(count)];
         match policy.build_into(&chosen, &mut buffer) {
             Ok(_) => {
-                assert!(chosen.iter().all(|hash| policy.may_match(&buffer, *hash)), "{count} keys")
+                assert!(chosen.iter().all(|hash| policy.may_match(&buffer, *hash)), "{count} keys");
             }
             Err(PolicyError::Full(full)) => refused = refused.or(Some((count, full.inserted))),
             Err(error) => panic!("{count} keys: {error}"),
