@@ -165,6 +165,7 @@ pub(crate) fn remove_and_arrange(
         pending &= !removed;
         slot & !removed
     });
+    debug_assert_eq!(pending, 0, "the bucket does not hold the fingerprint");
     arrange(slots, flags, empty)
 }
 
@@ -216,6 +217,8 @@ mod tests {
         let first = slots.iter().position(|slot| *slot == fingerprint).unwrap();
         let Some(word) = super::remove::<Bits8>(Bits8::word(slots), fingerprint, empty) else {
             assert_eq!(slots[first ^ 1], 0, "{slots:?} {fingerprint}");
+            let flag_of_empty_pairs = empty == EmptyPair::Unknown;
+            assert_ne!(flag(&slots, first / 2, empty), flag_of_empty_pairs, "{slots:?}");
             return remove_and_arrange(slots, fingerprint, empty);
         };
         let after = Bits8::slots(word);

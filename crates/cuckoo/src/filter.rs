@@ -160,7 +160,7 @@ impl CuckooFilter {
         self.scratch = None;
     }
 
-    /// The parts that inserts change.
+    /// The parts that inserts, and draining the overflow area, change.
     pub(crate) fn parts(&mut self) -> Parts<'_> {
         Parts {
             geometry: &self.geometry,
@@ -489,7 +489,7 @@ impl CuckooFilter {
     /// Removes a key's fingerprint from a bucket that holds it, and returns the bucket.
     #[inline(never)]
     fn remove_and_arrange(&mut self, bucket: u32, hash: KeyHash) -> u32 {
-        let Entry { fingerprint, .. } = Entry::of_hash(&self.geometry, hash.raw());
+        let Entry { fingerprint, .. } = Entry::of_one_hash(&self.geometry, hash.raw());
         with_width!(self.geometry, W => {
             let mut table = Table::<W, _>::new(&self.geometry, self.table.as_mut(), self.empty);
             table.remove_and_arrange(Entry { bucket, fingerprint });

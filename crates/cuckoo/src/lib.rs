@@ -37,7 +37,7 @@
 //! | `width` | a bucket as one word, for every width of fingerprint |
 //! | `bucket` | a bucket's two *overflow flags*, one for even and one for odd fingerprints: whether keys with this primary bucket and such a fingerprint can be in their alternate bucket. The order of the bucket's four slots encodes the flags |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
-//! | `evict` | inserts and removes keys; makes room for keys whose two buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
+//! | `evict` | inserts keys; makes room for keys whose two buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
 //! | `bulk` | inserts of many keys: as a bulk build, in blocks of sixteen keys, or key by key |
 //! | `build` | bulk builds: fill an empty filter in pieces, which several threads can do |
 //! | `overflow` | the overflow area: the few fingerprints for which the table has no room |

@@ -19,7 +19,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use trommel_base::block::{BlockSpec, BlockTable};
-use trommel_base::{Hasher, KeyHash, Storage};
+use trommel_base::{Hasher, Insert, KeyHash, Remove, Storage};
 use trommel_simd::Isa;
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
@@ -262,6 +262,23 @@ fn the_last_bucket_can_be_read_as_a_word() {
 /// The bitmap `FullBuckets` has a bit for each bucket, set if the bucket is full. Vector inserts read in it the bits of
 /// alternate buckets before anything checks that its length fits the table. So a doubling must drop the bitmap of the
 /// smaller table.
+/// Miri sees whether removals read or write outside the table.
+#[test]
+fn keys_of_the_first_and_the_last_bucket_are_removed() {
+    for (isa, fingerprint_bits) in Isa::available().flat_map(|isa| WIDTHS.map(|bits| (isa, bits))) {
+        let geometry = Geometry { buckets: 10, fingerprint_bits, doublings: 0 };
+        let mut filter = filter(geometry, isa, 0);
+        let hashes = [0, u64::MAX / 2, u64::MAX].map(KeyHash::from_raw);
+        for hash in hashes {
+            filter.insert_hash(hash).unwrap();
+        }
+        for hash in hashes {
+            assert!(filter.remove_hash(hash), "{isa}, {fingerprint_bits} bits");
+        }
+        assert!(filter.table().iter().all(|byte| *byte == 0), "{isa}, {fingerprint_bits} bits");
+    }
+}
+
 #[test]
 fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
     let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);

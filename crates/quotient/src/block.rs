@@ -140,7 +140,7 @@ mod tests {
         L::table_bytes(Geometry::blocks_for::<L>(slots), bits)
     }
 
-    /// The slots of a table are not stored. Compares with the lengths of the tables of all possible numbers of slots.
+    /// The number of slots of a table is not stored. Compares with the lengths of the tables of fewer than 4,000 slots.
     fn lengths_give_the_most_slots<L: Layout>(bits: u32) {
         let mut most_slots = HashMap::new();
         for slots in (1..4_000).filter(|slots| slots % L::SLOTS_STEP == 0) {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_length_that_no_table_has_is_refused() {
-        for bytes in [u64::MAX, u64::MAX - 63, MAX_BYTES + 1] {
+        for bytes in [u64::MAX, u64::MAX - 63] {
             assert_eq!(geometry_of::<WideBlock>(8, bytes), None);
             assert_eq!(geometry_of::<LineBlock>(8, bytes), None);
         }

@@ -336,7 +336,7 @@ fn a_policy_uses_the_given_isa_or_is_refused() {
                 Ok(policy) => {
                     assert!(isa.is_available(), "{kind} was built for {isa}");
                     let shown = format!("{policy:?}");
-                    assert!(shown.contains(&format!("isa: {isa:?}")), "{isa}: {shown}");
+                    assert!(shown.contains(&format!("isa: {isa:?},")), "{isa}: {shown}");
                 }
                 Err(error) => {
                     assert!(!isa.is_available(), "{kind}, {isa}: {error}");
@@ -387,7 +387,7 @@ fn encoded_len_is_the_maximum_for_more_keys_than_a_block_can_hold() {
     }
 }
 
-/// A key number needs a fixed number of bits, so a table has a largest number of words, blocks or cache lines.
+/// Each layout has a largest number of words, blocks or cache lines.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn the_largest_bloom_blocks_have_the_layouts_largest_tables() {
@@ -463,6 +463,18 @@ fn blocks_have_the_widest_fingerprints_that_the_bits_per_key_allow() {
     }
 }
 
+/// The most keys whose table has no more than the maximum of slots, 2^42.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn the_largest_quotient_block_has_the_maximum_of_slots() {
+    let policy = policy(FilterKind::Quotient, 11.0);
+    let keys = 4_178_144_185_548;
+    assert_eq!((keys as f64 / 0.95).ceil(), 2f64.powi(42));
+    let bytes = policy.encoded_len(keys) as f64;
+    assert!((10.1..10.2).contains(&(bytes * 8.0 / 2f64.powi(42))), "{bytes} bytes");
+    assert_eq!(policy.encoded_len(keys + 1), usize::MAX);
+}
+
 /// Keys that an adversary chose: all of them belong to the last 1/256 of the table.
 #[test]
 fn keys_without_room_give_a_block_that_excludes_nothing() {
@@ -488,13 +500,12 @@ fn keys_without_room_give_a_block_that_excludes_nothing() {
     }
 }
 
-/// The same chosen keys as above, a growing number of them: as soon as one has no slot, the block must exclude nothing.
+/// The same chosen keys as above, a growing number of them: `build_into` fails as soon as one of them has no slot.
 #[test]
 fn a_cuckoo_block_is_refused_as_soon_as_one_key_has_no_slot() {
     let policy = policy(FilterKind::Cuckoo, 17.0);
-    let table_keys = 300;
     let mut refused = None;
-    for count in 1..=table_keys {
+    for count in 1..=300 {
         let chosen: Vec<_> =
             hashes(1, count).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
         let mut buffer = vec![0; policy.encoded_len(count)];

@@ -6,7 +6,7 @@
 //! | [`batch`] | batches | random-walk eviction chains, sixteen in lockstep, over the whole table |
 //! | [`window`] | bulk builds | such chains, sixteen in lockstep, within a stretch of the table that one thread owns |
 //!
-//! [`parts`] inserts and removes single keys. An insert tries the key's two buckets, then a path that `search` finds,
+//! [`parts`] inserts single keys. An insert tries the key's two buckets, then a path that `search` finds,
 //! then the overflow area. Fingerprints for which the chains of a batch or a build find no room are placed in this way
 //! too.
 //!

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use core::ops::{Deref, DerefMut};
 use trommel_base::storage::room_for;
 
-/// The parts of an owned filter that inserts and removals read or change.
+/// The parts of an owned filter that inserts read or change. Draining the overflow area after a removal uses them too.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) geometry: &'a Geometry,

@@ -36,8 +36,8 @@ pub(crate) struct Buckets<'a> {
 pub(crate) enum Removed {
     /// It removed a fingerprint from this bucket.
     From { bucket: u32 },
-    /// It found the fingerprint in this bucket, but left it there, since a pair of slots would become empty: see
-    /// [`bucket::remove`](crate::bucket::remove).
+    /// It found the fingerprint in this bucket, but left it there, since its pair of slots would become empty and lose
+    /// its flag: see [`bucket::remove`](crate::bucket::remove).
     OnlyFound { bucket: u32 },
 }
 
@@ -168,7 +168,8 @@ impl Kernels {
         unsafe { (self.insert_batch)(parts, hashes, new) }
     }
 
-    /// Removes one copy of a fingerprint from the table. Returns `None` if it has none.
+    /// Removes one copy of a fingerprint from the table, or only finds it: see [`Removed`]. Returns `None` if a lookup
+    /// would find the fingerprint in neither bucket.
     #[inline(always)]
     pub(crate) fn remove(
         &self,
@@ -177,7 +178,8 @@ impl Kernels {
         empty: EmptyPair,
         hash: u64,
     ) -> Option<Removed> {
-        // SAFETY: the instruction set and the length of the table are right for the reasons given in `contains`.
+        // SAFETY: the instruction set, the width and the length of the table are right for the reasons given in
+        // `contains`. The pointer comes from the only reference to the table.
         unsafe { (self.remove)(geometry, table.as_mut_ptr(), empty, hash) }
     }
 

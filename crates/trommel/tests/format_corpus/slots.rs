@@ -135,7 +135,7 @@ fn cuckoo(made: &mut Made) {
         );
         let keys = numbers(60);
         let filter = removed(&keys, 60, multiset.keys(125));
-        made.frozen(&name("removed"), keys, &filter, "120 keys of which 60 were removed");
+        made.frozen(&name("half-removed"), keys, &filter, "120 keys of which 60 were removed");
         for times in [1, 4] {
             let filter = grown(&numbers(100), spec.keys(60), times);
             let how = format!("100 keys in a table for 60 that was doubled {times} times");
