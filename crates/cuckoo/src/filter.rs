@@ -486,16 +486,15 @@ impl Insert for CuckooFilter {
 }
 
 impl CuckooFilter {
-    /// Removes a key's fingerprint from a bucket that holds it, and returns the bucket.
+    /// Removes a key's fingerprint from a bucket that holds it.
     #[inline(never)]
-    fn remove_and_arrange(&mut self, bucket: u32, hash: KeyHash) -> u32 {
+    fn remove_and_arrange(&mut self, bucket: u32, hash: KeyHash) {
         let Entry { fingerprint, .. } = Entry::of_one_hash(&self.geometry, hash.raw());
         with_width!(self.geometry, W => {
             let mut table = Table::<W, _>::new(&self.geometry, self.table.as_mut(), self.empty);
             table.remove_and_arrange(Entry { bucket, fingerprint });
             self.empty = table.empty;
         });
-        bucket
     }
 
     /// Removes one copy of a key from the overflow area. Returns false if there is none.
@@ -536,7 +535,10 @@ impl Remove for CuckooFilter {
             self.kernels.remove(&self.geometry, self.table.as_mut(), self.empty, hash.raw());
         let bucket = match found {
             Some(Removed::From { bucket }) => bucket,
-            Some(Removed::OnlyFound { bucket }) => self.remove_and_arrange(bucket, hash),
+            Some(Removed::OnlyFound { bucket }) => {
+                self.remove_and_arrange(bucket, hash);
+                bucket
+            }
             None => return self.remove_overflowing(hash),
         };
         if let Some(scratch) = self.scratch.as_mut() {

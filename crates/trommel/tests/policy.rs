@@ -431,8 +431,8 @@ fn the_padding_of_a_cuckoo_block_must_be_zero() {
     assert!(matches!(refused, Err(FormatError::Structure { name: "padding", .. })), "{refused:?}");
 }
 
-/// Of the widths that a fingerprint or remainder can have, a policy takes the largest one with which a table at 95 %
-/// load does not exceed the bits per key. Tables have a little more than that: padding, and slots after the last.
+/// A policy takes the widest fingerprints or remainders with which a table at 95 % load stays within the bits per key.
+/// Padding, and the slots after the last quotient's, make a table a little longer.
 #[test]
 fn blocks_have_the_widest_fingerprints_that_the_bits_per_key_allow() {
     const KEYS: usize = 1_000_000;
