@@ -42,7 +42,8 @@ mod tests {
     use super::*;
 
     fn hashes() -> impl Iterator<Item = u64> {
-        (0..20_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).chain([0, u64::MAX])
+        let count = if cfg!(miri) { 500 } else { 20_000 };
+        (0..count).map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).chain([0, u64::MAX])
     }
 
     #[test]
