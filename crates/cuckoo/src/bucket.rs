@@ -306,6 +306,44 @@ mod tests {
     }
 
     #[test]
+    fn pairs_with_fingerprints_keep_them_when_a_bucket_is_arranged() {
+        let pairs = |[a, b, c, d]: Slots| [a.min(b), a.max(b), c.min(d), c.max(d)];
+        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+            if slots[..2] == [0, 0] || slots[2..] == [0, 0] {
+                continue;
+            }
+            for wanted in [[false, false], [false, true], [true, false], [true, true]] {
+                let (after, _) = arrange(slots, wanted, empty);
+                assert_eq!(pairs(after), pairs(slots));
+            }
+        }
+    }
+
+    /// The buckets that have these fingerprints in any order.
+    fn orders(slots: Slots) -> impl Iterator<Item = Slots> {
+        let indices = (0..4usize.pow(4)).map(|i| [0, 1, 2, 3].map(|slot| i >> (2 * slot) & 3));
+        let permutations = indices.filter(|order| (0..4).all(|slot| order.contains(&slot)));
+        permutations.map(move |order| order.map(|slot| slots[slot]))
+    }
+
+    /// With fingerprints that all differ, [`arrange`] sets no flag without need.
+    #[test]
+    fn distinct_fingerprints_encode_exactly_the_wanted_flags_if_any_order_does() {
+        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+            if held(&slots).windows(2).any(|pair| pair[0] != 0 && pair[0] == pair[1]) {
+                continue;
+            }
+            for wanted in [[false, false], [false, true], [true, false], [true, true]] {
+                let (after, is_encoded) = arrange(slots, wanted, empty);
+                assert_eq!(held(&after), held(&slots));
+                assert_eq!(is_encoded, at_least(flags(&after, empty), wanted));
+                let is_possible = orders(slots).any(|order| flags(&order, empty) == wanted);
+                assert_eq!(flags(&after, empty) == wanted, is_possible, "{slots:?} {wanted:?}");
+            }
+        }
+    }
+
+    #[test]
     fn removals_and_set_flag_keep_the_flags_or_report_that_they_cannot() {
         for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
             let before = flags(&slots, empty);

@@ -297,4 +297,31 @@ mod tests {
         let mixed: HashSet<u16> = (0..1 << 16).map(mix).collect();
         assert_eq!(mixed.len(), 1 << 16);
     }
+
+    /// Frozen filters depend on these numbers.
+    #[test]
+    fn fingerprints_are_mixed_as_before() {
+        let mixed = [1, 255, 0xFFF, 0xFFFF, 0x1_0000, 0x89AB_CDEF, u32::MAX].map(mix);
+        assert_eq!(mixed, [35_505, 39_016, 3614, 28_158, 35_505, 699, 0]);
+    }
+
+    /// Offsets are odd, below half of a small table and below 2^16 in a larger one, and nearly reach this bound.
+    #[test]
+    fn offsets_reach_to_half_of_a_table_or_to_the_span() {
+        for (buckets, doublings, bound) in [
+            (2, 0, 2),
+            (60, 0, 60),
+            (1 << 15, 0, 1 << 15),
+            (65_534, 0, 65_534),
+            (65_536, 0, 65_536),
+            (65_538, 0, 65_536),
+            (1 << 20, 0, 65_536),
+            (1 << 20, 5, 1 << 15),
+        ] {
+            let geometry = Geometry { buckets, fingerprint_bits: 16, doublings };
+            let offset = |fingerprint| 2 * u32::from(geometry.half_offset(fingerprint)) + 1;
+            assert_eq!((0..1 << 16).map(offset).max(), Some(bound - 1), "{geometry:?}");
+            assert_eq!((0..1 << 16).map(offset).min(), Some(1), "{geometry:?}");
+        }
+    }
 }

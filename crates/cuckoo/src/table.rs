@@ -167,3 +167,67 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::width::Bits8;
+
+    const GEOMETRY: Geometry = Geometry { buckets: 10, fingerprint_bits: 8, doublings: 0 };
+
+    fn table(empty: EmptyPair) -> Table<Bits8, [u8; 40]> {
+        Table::new(&GEOMETRY, [0; 40], empty)
+    }
+
+    #[test]
+    fn an_entry_comes_back_from_its_word() {
+        let entry = Entry { bucket: 0x8000_0001, fingerprint: 0xFFFF_FFFE };
+        assert_eq!(entry.to_word(), 0x8000_0001_FFFF_FFFE);
+        assert_eq!(Entry::from_word(entry.to_word()), entry);
+    }
+
+    #[test]
+    fn the_alternate_bucket_counts_once_the_flag_of_the_class_is_set() {
+        let mut table = table(EmptyPair::Clear);
+        let key = Entry { bucket: 3, fingerprint: 8 };
+        let alternate = key.alternate(&GEOMETRY);
+        assert_eq!(alternate.fingerprint, 8);
+        assert_eq!(alternate.alternate(&GEOMETRY), key);
+        assert!(!table.contains(key) && table.count(key) == 0);
+        assert!(!table.insert(alternate) && !table.insert(alternate));
+        assert!(!table.contains(key) && table.count(key) == 0);
+        // An empty bucket cannot encode a flag that is set.
+        table.set_flag(key);
+        assert_eq!(table.empty, EmptyPair::Unknown);
+        assert!(table.contains(key) && table.count(key) == 2);
+        assert!(!table.contains(Entry { fingerprint: 9, ..key }));
+        assert!(!table.insert(key));
+        assert!(table.contains(key) && table.count(key) == 3);
+    }
+
+    #[test]
+    fn a_bucket_has_room_for_four_fingerprints() {
+        let mut table = table(EmptyPair::Clear);
+        for (fingerprint, is_full) in [(5, false), (6, false), (5, false), (7, true)] {
+            assert!(table.has_room(9));
+            assert_eq!(table.insert(Entry { bucket: 9, fingerprint }), is_full);
+        }
+        assert!(!table.has_room(9) && table.has_room(8));
+        assert_eq!(table.count(Entry { bucket: 9, fingerprint: 5 }), 2);
+        table.remove_and_arrange(Entry { bucket: 9, fingerprint: 5 });
+        assert!(table.has_room(9));
+        assert_eq!(table.count(Entry { bucket: 9, fingerprint: 5 }), 1);
+    }
+
+    #[test]
+    fn empty_pairs_are_not_trusted_once_a_bucket_cannot_encode_its_flags() {
+        let mut table = table(EmptyPair::Clear);
+        table.arrange(2, [7, 8, 0, 0], [true, true]);
+        assert_eq!(bucket::flags(&table.slots(2), table.empty), [true; 2]);
+        assert_eq!(table.empty, EmptyPair::Clear);
+        table.remove_and_arrange(Entry { bucket: 2, fingerprint: 8 });
+        assert_eq!(table.empty, EmptyPair::Unknown);
+        assert_eq!(bucket::flags(&table.slots(2), table.empty), [true; 2]);
+        assert_eq!(table.count(Entry { bucket: 2, fingerprint: 7 }), 1);
+    }
+}

@@ -67,3 +67,47 @@ impl FullBuckets {
         self.words.capacity() * size_of::<u64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::EmptyPair;
+    use crate::width::Bits8;
+    use std::vec;
+
+    #[test]
+    fn a_bit_tells_whether_a_bucket_is_full() {
+        let geometry = Geometry { buckets: 130, fingerprint_bits: 8, doublings: 0 };
+        let mut bytes = [1; 4 * 130];
+        let with_room = [0, 1, 62, 64, 100, 129];
+        for bucket in with_room {
+            bytes[4 * bucket] = 0;
+        }
+        let table = Table::<Bits8, _>::new(&geometry, &mut bytes[..], EmptyPair::Clear);
+        let mut full = FullBuckets::of(&table).unwrap();
+        let bits = |full: &FullBuckets| (0..130).map(|i| full.contains(i)).collect::<Vec<_>>();
+        let mut expected: Vec<bool> = (0..130).map(|bucket| !with_room.contains(&bucket)).collect();
+        assert_eq!(bits(&full), expected);
+        for (bucket, is_full) in [(1, true), (1, true), (63, false), (63, false), (129, true)] {
+            if is_full {
+                full.insert(bucket);
+            } else {
+                full.remove(bucket);
+            }
+            expected[bucket as usize] = is_full;
+            assert_eq!(bits(&full), expected);
+        }
+    }
+
+    #[test]
+    fn a_word_is_for_64_buckets() {
+        for (buckets, words) in [(2, 1), (64, 1), (66, 2), (128, 2), (130, 3)] {
+            let geometry = Geometry { buckets, fingerprint_bits: 8, doublings: 0 };
+            for other in 0..5 {
+                let full = FullBuckets::of_words(vec![0; other]);
+                assert_eq!(full.fit(&geometry), other == words);
+                assert_eq!(full.bytes(), 8 * other);
+            }
+        }
+    }
+}

@@ -134,3 +134,61 @@ impl Search {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::EmptyPair;
+    use crate::geometry::Geometry;
+    use crate::width::Bits8;
+    use std::vec::Vec;
+
+    const GEOMETRY: Geometry = Geometry { buckets: 1000, fingerprint_bits: 8, doublings: 0 };
+    const BUCKETS: usize = GEOMETRY.buckets as usize;
+
+    /// Searches for room from the two buckets of a key.
+    fn find(search: &mut Search, bytes: &mut [u8], key: Entry) -> Option<Path> {
+        let table = Table::<Bits8, _>::new(&GEOMETRY, bytes, EmptyPair::Clear);
+        let full = FullBuckets::of(&table).unwrap();
+        search.find(&table, &full, [key.bucket, key.alternate(&GEOMETRY).bucket])
+    }
+
+    #[test]
+    fn a_search_ends_early_if_both_buckets_hold_only_copies_of_the_key() {
+        let key = Entry { bucket: 7, fingerprint: 9 };
+        let alternate = key.alternate(&GEOMETRY).bucket;
+        let mut bytes = [9; 4 * BUCKETS];
+        let mut search = Search::new();
+        assert!(find(&mut search, &mut bytes, key).is_none());
+        assert!(search.buckets[..5 * ROOTS].iter().all(|at| [7, alternate].contains(at)));
+        assert!(search.buckets[5 * ROOTS..].iter().all(|at| *at == 0));
+
+        // The only other fingerprint is in the last slot, and leads to the only bucket with room.
+        bytes[4 * alternate as usize + 3] = 8;
+        let leaf = Entry { bucket: alternate, fingerprint: 8 }.alternate(&GEOMETRY).bucket;
+        bytes[4 * leaf as usize] = 0;
+        let path = find(&mut search, &mut bytes, key).unwrap();
+        assert_eq!(path.leaf, 5 * ROOTS - 1);
+        assert_eq!(search.buckets[path.leaf], leaf);
+        assert_eq!(parent(path.leaf), (1, 3));
+    }
+
+    #[test]
+    fn a_search_in_a_full_table_looks_at_the_most_buckets() {
+        let mut bytes: Vec<u8> = (1..=255).cycle().take(4 * BUCKETS).collect();
+        let mut search = Search::new();
+        search.buckets.fill(u32::MAX);
+        let key = Entry { bucket: 7, fingerprint: 9 };
+        assert!(find(&mut search, &mut bytes, key).is_none());
+        let looked_at = search.buckets.iter().filter(|bucket| **bucket != u32::MAX).count();
+        // The children of a node are looked at together.
+        assert!((MAX_NODES - 3..=MAX_NODES).contains(&looked_at), "{looked_at}");
+        for (node, bucket) in search.buckets[..looked_at].iter().enumerate().skip(ROOTS) {
+            let (above, slot) = parent(node);
+            let from = search.buckets[above];
+            let fingerprint = bytes[4 * from as usize + slot].into();
+            let child = Entry { bucket: from, fingerprint }.alternate(&GEOMETRY);
+            assert_eq!(*bucket, child.bucket, "node {node}");
+        }
+    }
+}
