@@ -6,10 +6,6 @@ use wide::u8x16;
 /// Operations on a 64-bit word, or on 32 or 64 bytes. A value of an implementing type proves that the machine has the
 /// instructions that the methods of this type use.
 pub(crate) trait Words: Copy {
-    /// Lookups of a large batch in a [`WideBlock`](crate::WideBlock) table do each step for this number of keys (a
-    /// block of keys, not of the table) before they begin the next step, unless they use AVX-512. The number must
-    /// divide 64.
-    const BLOCK: usize;
     /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more. The caller must ensure
     /// that `index` is at most 255.
     fn rank(self, word: u64, index: u32) -> u32;
@@ -66,11 +62,6 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
 pub(crate) struct Plain;
 
 impl Words for Plain {
-    /// Comparing remainders takes longer in portable code than with AVX2. If a block has few keys, cache lines for the
-    /// keys of other blocks are fetched while the remainders for its keys are compared. With blocks of 8 keys, lookups
-    /// took 0.75 to 0.9 times as long as with blocks of 64 keys, at 2^20 slots on a Zen 3 core.
-    const BLOCK: usize = 8;
-
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
         trommel_simd::rank(word, index)

@@ -26,7 +26,7 @@ pub(super) struct Located {
 struct Run {
     /// The bit of the table at which the run's remainders begin.
     at: usize,
-    /// The number of bits of the run's remainders; 0 if the quotient is not occupied, or if the run is too far away.
+    /// The number of bits of the run's remainders; 0 if the run is too far away.
     bits: u32,
     /// The key's remainder.
     remainder: u32,
@@ -39,9 +39,20 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     Located { block: block as usize, slot: slot as u32, remainder }
 }
 
+/// Whether a key's quotient is occupied.
+///
+/// # Safety
+/// The caller must ensure that the table has the key's block.
+#[inline(always)]
+unsafe fn is_occupied(table: *const u8, key: Located) -> bool {
+    // SAFETY: the caller guarantees that the table has the key's block.
+    unsafe { word(table, key.block * 16) >> key.slot & 1 == 1 }
+}
+
 impl Places {
-    /// The run of a key, and whether the run is too far away. It is too far away if the quotient is occupied, but its
-    /// run cannot be found from the key's block and the next. An empty run is returned then.
+    /// The run of a key, and whether the run is too far away. It is too far away if it cannot be found from the key's
+    /// block and the next. An empty run is returned then. If the key's quotient is not occupied, the results have no
+    /// meaning, but the run lies within the two blocks.
     ///
     /// # Safety
     /// The caller must ensure that the table has the key's block and one after it.
@@ -74,13 +85,11 @@ impl Places {
         let begins_next = (earlier_next - 64) >> 63;
         let first = first + ((128 - earlier_next - first) & begins_next);
         let slots = i64::from(end.trailing_zeros()) + 1 + (64 & !here as i64) - first;
-        let occupied = occupieds >> key.slot & 1;
-        let far = occupied & (u64::from(end == 0) | u64::from(offset > SLOTS));
-        let valid = (occupied ^ far).wrapping_neg() & !(slots >> 63) as u64;
+        let far = end == 0 || offset > SLOTS;
+        let valid = u64::from(far).wrapping_sub(1) & !(slots >> 63) as u64;
         let bits = (slots as u64 & valid) as u32 * self.bits;
         let at = ((key.block * 64 + first as usize) * self.bits as usize) & valid as usize;
-        let run = Run { at: self.remainders * 8 + at, bits, remainder: key.remainder };
-        (run, far != 0)
+        (Run { at: self.remainders * 8 + at, bits, remainder: key.remainder }, far)
     }
 
     /// Whether a run has its key's remainder.
@@ -140,6 +149,10 @@ pub(super) fn contains<W: Words>(
     let slot = key.block * 64 + key.slot as usize;
     let near = places.remainders + slot * places.bits as usize / 8;
     prefetch(table.as_ptr().wrapping_add(near), Hint::T0);
+    // SAFETY: a key's block is in the table.
+    if !unsafe { is_occupied(table.as_ptr(), key) } {
+        return false;
+    }
     // SAFETY: `Places::of` checks that there is a block after a key's.
     let (run, far) = unsafe { places.run(words, table.as_ptr(), key) };
     if far {
@@ -182,23 +195,30 @@ pub(super) fn contains_batch<W: Words>(
         }
         return;
     }
-    let ahead = if window.hint.is_none() { 0 } else { KEYS_AHEAD / W::BLOCK };
+    let ahead = if window.hint.is_none() { 0 } else { BLOCKS_AHEAD };
     let batch = Batch { geometry, places: &places, table, hashes };
     with_fetch!(window, F => batch.contains::<F, _>(words, ahead, found, rest));
 }
 
-/// The keys of a batch with fewer keys than this are looked up one by one, since a block takes the same time however
-/// few keys it has. In batches of 4 keys with blocks for 64 keys on a Zen 4 core, a key took 164 ns as part of a block
-/// and 21 ns by itself if the table was in L2, and 247 ns and 111 ns in a table of 50 MB.
+/// The number of keys in a block of a batch. Their answers fill a word.
+const BLOCK_KEYS: usize = 64;
+
+/// A batch with fewer keys than this is looked up one by one, since a block takes the same time however few keys it
+/// has. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself if the table was
+/// in L2, and 247 ns and 111 ns in a table of 50 MB.
 const SHORTEST_BATCH: usize = 16;
 /// [`SHORTEST_BATCH`] for tables in L2. Compared with blocks, looking up a batch of 32 keys one by one took 0.64 times
 /// as long in such tables, but 1.3 times as long in a table of 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
-/// If cache lines are prefetched, the number of keys between a pass over a block and the next pass over it.
-const KEYS_AHEAD: usize = 128;
-/// The number of keys whose homes or runs are kept: the keys between two passes, and those of a block, at most 64.
-const RING_KEYS: usize = KEYS_AHEAD + 64;
+/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
+const BLOCKS_AHEAD: usize = 2;
+/// The number of blocks whose homes or runs are kept.
+const RING: usize = BLOCKS_AHEAD + 1;
+
+/// If the quotients of at least this number of a block's keys are occupied, the keys whose quotients are not occupied
+/// are not skipped, since skipping costs more than it saves.
+const MANY_OCCUPIED: u32 = 56;
 
 /// A table, and the keys to look up in it.
 struct Batch<'a> {
@@ -211,14 +231,14 @@ struct Batch<'a> {
 impl Batch<'_> {
     /// The hashes of a block.
     #[inline(always)]
-    fn block<W: Words>(&self, block: usize) -> &[u64] {
-        &self.hashes[block * W::BLOCK..self.hashes.len().min((block + 1) * W::BLOCK)]
+    fn block(&self, block: usize) -> &[u64] {
+        &self.hashes[block * BLOCK_KEYS..self.hashes.len().min((block + 1) * BLOCK_KEYS)]
     }
 
     /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
     /// compares the remainders of these runs with the keys'. The first pass prefetches the words of the keys' blocks,
-    /// and the second the beginnings of the runs. `ahead` is the number of blocks between a pass over a block and the
-    /// next pass over it.
+    /// and the second the beginnings of the runs. The second pass skips the keys whose quotients are not occupied, and
+    /// the third skips them too. `ahead` is the number of blocks between a pass over a block and the next pass over it.
     #[inline(always)]
     fn contains<F: Fetch, W: Words>(
         &self,
@@ -227,57 +247,93 @@ impl Batch<'_> {
         found: &mut [u64],
         rest: impl Fn(&Geometry, &[u8], u64, Rest) -> bool,
     ) {
-        const { assert!(64 % W::BLOCK == 0) };
-        let table = self.table.as_ptr();
-        let mut located = [Located { block: 0, slot: 0, remainder: 0 }; RING_KEYS];
-        let mut runs = [Run { at: 0, bits: 0, remainder: 0 }; RING_KEYS];
-        let blocks = self.hashes.len().div_ceil(W::BLOCK);
-        // The word of `found` and its bit for the first key of a block.
-        let answer = |block: usize| (block * W::BLOCK / 64, block * W::BLOCK % 64);
+        let mut located = [[Located { block: 0, slot: 0, remainder: 0 }; BLOCK_KEYS]; RING];
+        let mut occupied = [0; RING];
+        let mut runs = [[Run { at: 0, bits: 0, remainder: 0 }; BLOCK_KEYS]; RING];
+        let blocks = self.hashes.len().div_ceil(BLOCK_KEYS);
         for step in 0..blocks + 2 * ahead {
             if step < blocks {
-                F::keys_behind(self.block::<W>(step));
-                let keys = self.block::<W>(step).iter().zip(&mut located[ring::<W>(step)]);
-                for (hash, key) in keys {
+                F::keys_behind(self.block(step));
+                for (hash, key) in self.block(step).iter().zip(&mut located[step % RING]) {
                     *key = locate(self.geometry, *hash);
-                    F::line(table.wrapping_add(key.block * 16));
+                    F::line(self.table.as_ptr().wrapping_add(key.block * 16));
                 }
             }
             if let Some(block) = step.checked_sub(ahead).filter(|block| *block < blocks) {
-                let keys = located[ring::<W>(block)].iter().zip(&mut runs[ring::<W>(block)]);
-                let mut far = 0;
-                for (i, (key, run)) in keys.enumerate() {
-                    // SAFETY: `Places::of` checks that there is a block after a key's. If the last block of keys is not
-                    // full, the other entries are homes of earlier keys, or the first slot.
-                    let (found, is_far) = unsafe { self.places.run(words, table, *key) };
-                    F::line(table.wrapping_add(found.at / 8));
-                    *run = found;
-                    far |= u64::from(is_far) << i;
-                }
-                let hashes = self.block::<W>(block);
-                let (word, bit) = answer(block);
-                for i in ones(far & (u64::MAX >> (64 - hashes.len()))) {
+                let hashes = self.block(block);
+                let (keys, runs) = (&located[block % RING], &mut runs[block % RING]);
+                let held = self.occupied(keys) & (u64::MAX >> (BLOCK_KEYS - hashes.len()));
+                occupied[block % RING] = held;
+                let far = if held.count_ones() < MANY_OCCUPIED {
+                    self.find_runs::<F, _>(words, keys, runs, ones(held))
+                } else {
+                    self.find_runs::<F, _>(words, keys, runs, 0..BLOCK_KEYS) & held
+                };
+                for i in ones(far) {
                     let hit = rest(self.geometry, self.table, hashes[i], ());
-                    found[word] |= u64::from(hit) << (bit + i);
+                    found[block] |= u64::from(hit) << i;
                 }
             }
             if let Some(block) = step.checked_sub(2 * ahead) {
-                let mut hits = 0;
-                for (i, run) in runs[ring::<W>(block)].iter().enumerate() {
-                    // SAFETY: the runs end in the keys' blocks or the next ones, which are in the table.
-                    hits |= u64::from(unsafe { self.places.holds(words, table, *run) }) << i;
-                }
-                let (word, bit) = answer(block);
-                let hashes = self.block::<W>(block);
-                found[word] |= (hits & (u64::MAX >> (64 - hashes.len()))) << bit;
+                let (held, runs) = (occupied[block % RING], &runs[block % RING]);
+                found[block] |= if held.count_ones() < MANY_OCCUPIED {
+                    self.compare(words, runs, ones(held))
+                } else {
+                    self.compare(words, runs, 0..BLOCK_KEYS) & held
+                };
             }
         }
     }
-}
 
-/// The indices of a block's keys in the ring buffers `located` and `runs` of [`Batch::contains`].
-#[inline(always)]
-fn ring<W: Words>(block: usize) -> core::ops::Range<usize> {
-    let first = block % (RING_KEYS / W::BLOCK) * W::BLOCK;
-    first..first + W::BLOCK
+    /// A bit for each key: whether its quotient is occupied.
+    #[inline(always)]
+    fn occupied(&self, keys: &[Located; BLOCK_KEYS]) -> u64 {
+        let bits = keys.iter().enumerate().map(|(i, key)| {
+            // SAFETY: a key's block is in the table. If the last block of keys is not full, the other entries are homes
+            // of earlier keys, or the first slot.
+            u64::from(unsafe { is_occupied(self.table.as_ptr(), *key) }) << i
+        });
+        bits.fold(0, |word, bit| word | bit)
+    }
+
+    /// Finds the runs of those keys of a block that have the given indices. Returns a bit for each of these keys:
+    /// whether its run is too far away.
+    #[inline(always)]
+    fn find_runs<F: Fetch, W: Words>(
+        &self,
+        words: W,
+        keys: &[Located; BLOCK_KEYS],
+        runs: &mut [Run; BLOCK_KEYS],
+        indices: impl Iterator<Item = usize>,
+    ) -> u64 {
+        let table = self.table.as_ptr();
+        let mut far = 0;
+        for i in indices {
+            // SAFETY: `Places::of` checks that there is a block after a key's. The keys are in the table for the reason
+            // given in `occupied`.
+            let (run, is_far) = unsafe { self.places.run(words, table, keys[i]) };
+            F::line(table.wrapping_add(run.at / 8));
+            runs[i] = run;
+            far |= u64::from(is_far) << i;
+        }
+        far
+    }
+
+    /// Compares the remainders of those keys of a block that have the given indices. Returns a bit for each of these
+    /// keys: whether its run has its remainder.
+    #[inline(always)]
+    fn compare<W: Words>(
+        &self,
+        words: W,
+        runs: &[Run; BLOCK_KEYS],
+        indices: impl Iterator<Item = usize>,
+    ) -> u64 {
+        let mut hits = 0;
+        for i in indices {
+            // SAFETY: the runs end in the keys' blocks or the next ones, which are in the table.
+            let hit = unsafe { self.places.holds(words, self.table.as_ptr(), runs[i]) };
+            hits |= u64::from(hit) << i;
+        }
+        hits
+    }
 }
