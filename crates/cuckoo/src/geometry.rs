@@ -322,6 +322,10 @@ mod tests {
             let offset = |fingerprint| 2 * u32::from(geometry.half_offset(fingerprint)) + 1;
             assert_eq!((0..1 << 16).map(offset).max(), Some(bound - 1), "{geometry:?}");
             assert_eq!((0..1 << 16).map(offset).min(), Some(1), "{geometry:?}");
+            // From an even bucket, the other is above.
+            for fingerprint in 1..100 {
+                assert_eq!(geometry.alternate(0, fingerprint), offset(fingerprint) << doublings);
+            }
         }
     }
 }

@@ -163,14 +163,17 @@ mod tests {
         assert!(search.buckets[..5 * ROOTS].iter().all(|at| [7, alternate].contains(at)));
         assert!(search.buckets[5 * ROOTS..].iter().all(|at| *at == 0));
 
-        // The only other fingerprint is in the last slot, and leads to the only bucket with room.
+        // The only other fingerprint is in the last slot, and leads to a full bucket. From there, the search goes on to
+        // the only bucket with room.
         bytes[4 * alternate as usize + 3] = 8;
-        let leaf = Entry { bucket: alternate, fingerprint: 8 }.alternate(&GEOMETRY).bucket;
+        let next = Entry { bucket: alternate, fingerprint: 8 }.alternate(&GEOMETRY).bucket;
+        let leaf = Entry { bucket: next, fingerprint: 9 }.alternate(&GEOMETRY).bucket;
         bytes[4 * leaf as usize] = 0;
         let path = find(&mut search, &mut bytes, key).unwrap();
-        assert_eq!(path.leaf, 5 * ROOTS - 1);
         assert_eq!(search.buckets[path.leaf], leaf);
-        assert_eq!(parent(path.leaf), (1, 3));
+        assert_eq!(search.buckets[parent(path.leaf).0], next);
+        assert_eq!(parent(5 * ROOTS - 1), (1, 3));
+        assert_eq!(parent(path.leaf).0, 5 * ROOTS - 1);
     }
 
     #[test]
