@@ -244,6 +244,7 @@ mod tests {
 
     #[test]
     fn flags_are_encoded_as_documented() {
+        assert_eq!([class(254), class(255)], [0, 1]);
         for (pair, clear, unknown) in [
             ([0, 0], false, true),
             ([0, 7], false, false),
@@ -272,6 +273,8 @@ mod tests {
                 expected[0] = fingerprint;
                 assert_eq!(held(&after), held(&expected), "{slots:?} {fingerprint}");
                 assert!(at_least(flags(&after, empty), flags(&slots, empty)));
+                let has_bare_pair = after[..2] == [0, 0] || after[2..] == [0, 0];
+                assert_eq!(has_bare_pair, count(&after) == 1, "{slots:?} {fingerprint}");
             }
         }
     }
