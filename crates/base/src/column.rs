@@ -230,7 +230,7 @@ mod tests {
             }
         }
         // A descent is found at every index, though the offsets are checked in vectors.
-        for at in 1..200 {
+        for at in (1..200).step_by(if cfg!(miri) { 23 } else { 1 }) {
             let mut offsets: Vec<i32> = (0..200).map(|i| i * 2).collect();
             offsets[at] = offsets[at - 1] - 1;
             assert!(Hasher::default().hash_column(&offsets, &[0; 400], &mut Vec::new()).is_err());

@@ -393,7 +393,8 @@ mod tests {
 
     fn hashers() -> impl Iterator<Item = Hasher> {
         // All seeds would take Miri an hour.
-        SEEDS.into_iter().take(if cfg!(miri) { 2 } else { 5 }).flat_map(|seed| {
+        let seeds = if cfg!(miri) { &SEEDS[2..3] } else { &SEEDS[..] };
+        seeds.iter().flat_map(|&seed| {
             let keyed = Hasher::siphash13(*b"0123456789abcdef").with_seed(seed);
             [Hasher::xxh3(seed), Hasher::xxh64(seed), keyed]
         })

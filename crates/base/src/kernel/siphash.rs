@@ -162,8 +162,10 @@ mod tests {
 
     #[test]
     fn hashes_under_every_key_are_those_of_another_implementation() {
+        // All lengths would take Miri a quarter of an hour. Multiples of 7 have all remainders modulo 8.
+        let step = if cfg!(miri) { 7 } else { 1 };
         for [k0, k1] in KEYS {
-            for bytes in (0..300).chain([1000]) {
+            for bytes in (0..300).step_by(step).chain([1000]) {
                 let message = message(bytes);
                 let oracle = siphasher::sip::SipHasher13::new_with_keys(k0, k1).hash(&message);
                 assert_eq!(Sip13::of_bytes([k0, k1], &message), oracle, "{bytes} bytes");
