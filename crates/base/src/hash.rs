@@ -392,7 +392,7 @@ mod tests {
     const LENGTHS: [usize; 9] = [0, 1, 7, 8, 9, 63, 64, 65, LONGEST];
 
     fn hashers() -> impl Iterator<Item = Hasher> {
-        // All seeds would take Miri an hour.
+        // All seeds would take Miri too long.
         let seeds = if cfg!(miri) { &SEEDS[2..3] } else { &SEEDS[..] };
         seeds.iter().flat_map(|&seed| {
             let keyed = Hasher::siphash13(*b"0123456789abcdef").with_seed(seed);

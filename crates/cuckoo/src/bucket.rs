@@ -198,12 +198,17 @@ mod tests {
     use crate::width::Bits8;
 
     const RULES: [EmptyPair; 2] = [EmptyPair::Clear, EmptyPair::Unknown];
+    const ALL_FLAGS: [Flags; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
     /// All buckets whose slots have one of six values.
     fn buckets() -> impl Iterator<Item = Slots> {
         (0..6u32.pow(4)).map(|i| {
             [0, 1, 2, 3].map(|slot| [0, 1, 2, 3, 254, 255][(i / 6u32.pow(slot) % 6) as usize])
         })
+    }
+
+    fn rules_and_buckets() -> impl Iterator<Item = (EmptyPair, Slots)> {
+        RULES.into_iter().flat_map(|rule| buckets().map(move |slots| (rule, slots)))
     }
 
     /// [`super::insert`] on slots.
@@ -263,7 +268,7 @@ mod tests {
 
     #[test]
     fn an_insert_adds_one_fingerprint_and_clears_no_flag() {
-        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+        for (empty, slots) in rules_and_buckets() {
             if count(&slots) == 4 {
                 continue;
             }
@@ -293,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_exchange_sets_the_flag_of_the_replaced_fingerprint() {
-        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+        for (empty, slots) in rules_and_buckets() {
             if count(&slots) < 4 {
                 continue;
             }
@@ -311,11 +316,11 @@ mod tests {
     #[test]
     fn pairs_with_fingerprints_keep_them_when_a_bucket_is_arranged() {
         let pairs = |[a, b, c, d]: Slots| [a.min(b), a.max(b), c.min(d), c.max(d)];
-        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+        for (empty, slots) in rules_and_buckets() {
             if slots[..2] == [0, 0] || slots[2..] == [0, 0] {
                 continue;
             }
-            for wanted in [[false, false], [false, true], [true, false], [true, true]] {
+            for wanted in ALL_FLAGS {
                 let (after, _) = arrange(slots, wanted, empty);
                 assert_eq!(pairs(after), pairs(slots));
             }
@@ -332,11 +337,11 @@ mod tests {
     /// With fingerprints that all differ, [`arrange`] sets no flag without need.
     #[test]
     fn distinct_fingerprints_encode_exactly_the_wanted_flags_if_any_order_does() {
-        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+        for (empty, slots) in rules_and_buckets() {
             if held(&slots).windows(2).any(|pair| pair[0] != 0 && pair[0] == pair[1]) {
                 continue;
             }
-            for wanted in [[false, false], [false, true], [true, false], [true, true]] {
+            for wanted in ALL_FLAGS {
                 let (after, is_encoded) = arrange(slots, wanted, empty);
                 assert_eq!(held(&after), held(&slots));
                 assert_eq!(is_encoded, at_least(flags(&after, empty), wanted));
@@ -348,7 +353,7 @@ mod tests {
 
     #[test]
     fn removals_and_set_flag_keep_the_flags_or_report_that_they_cannot() {
-        for (empty, slots) in RULES.into_iter().flat_map(|rule| buckets().map(move |b| (rule, b))) {
+        for (empty, slots) in rules_and_buckets() {
             let before = flags(&slots, empty);
             for slot in (0..4).filter(|slot| slots[*slot] != 0) {
                 let (after, is_encoded) = remove(slots, slots[slot], empty);

@@ -216,8 +216,8 @@ const BLOCKS_AHEAD: usize = 2;
 /// The number of blocks whose homes or runs are kept.
 const RING: usize = BLOCKS_AHEAD + 1;
 
-/// If the quotients of at least this number of a block's keys are occupied, the keys whose quotients are not occupied
-/// are not skipped, since skipping costs more than it saves.
+/// Keys whose quotients are not occupied are skipped if fewer than this number of a block's keys have occupied
+/// quotients. Otherwise, skipping costs more than it saves.
 const MANY_OCCUPIED: u32 = 56;
 
 /// A table, and the keys to look up in it.
@@ -237,8 +237,8 @@ impl Batch<'_> {
 
     /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
     /// compares the remainders of these runs with the keys'. The first pass prefetches the words of the keys' blocks,
-    /// and the second the beginnings of the runs. The second pass skips the keys whose quotients are not occupied, and
-    /// the third skips them too. `ahead` is the number of blocks between a pass over a block and the next pass over it.
+    /// and the second the beginnings of the runs. The second and the third pass skip keys whose quotients are not
+    /// occupied. `ahead` is the number of blocks between a pass over a block and the next pass over it.
     #[inline(always)]
     fn contains<F: Fetch, W: Words>(
         &self,
@@ -248,7 +248,7 @@ impl Batch<'_> {
         rest: impl Fn(&Geometry, &[u8], u64, Rest) -> bool,
     ) {
         let mut located = [[Located { block: 0, slot: 0, remainder: 0 }; BLOCK_KEYS]; RING];
-        let mut occupied = [0; RING];
+        let mut with_runs = [0; RING];
         let mut runs = [[Run { at: 0, bits: 0, remainder: 0 }; BLOCK_KEYS]; RING];
         let blocks = self.hashes.len().div_ceil(BLOCK_KEYS);
         for step in 0..blocks + 2 * ahead {
@@ -262,12 +262,12 @@ impl Batch<'_> {
             if let Some(block) = step.checked_sub(ahead).filter(|block| *block < blocks) {
                 let hashes = self.block(block);
                 let (keys, runs) = (&located[block % RING], &mut runs[block % RING]);
-                let held = self.occupied(keys) & (u64::MAX >> (BLOCK_KEYS - hashes.len()));
-                occupied[block % RING] = held;
-                let far = if held.count_ones() < MANY_OCCUPIED {
-                    self.find_runs::<F, _>(words, keys, runs, ones(held))
+                let with_run = self.occupied(keys) & (u64::MAX >> (BLOCK_KEYS - hashes.len()));
+                with_runs[block % RING] = with_run;
+                let far = if with_run.count_ones() < MANY_OCCUPIED {
+                    self.find_runs::<F, _>(words, keys, runs, ones(with_run))
                 } else {
-                    self.find_runs::<F, _>(words, keys, runs, 0..BLOCK_KEYS) & held
+                    self.find_runs::<F, _>(words, keys, runs, 0..BLOCK_KEYS) & with_run
                 };
                 for i in ones(far) {
                     let hit = rest(self.geometry, self.table, hashes[i], ());
@@ -275,11 +275,11 @@ impl Batch<'_> {
                 }
             }
             if let Some(block) = step.checked_sub(2 * ahead) {
-                let (held, runs) = (occupied[block % RING], &runs[block % RING]);
-                found[block] |= if held.count_ones() < MANY_OCCUPIED {
-                    self.compare(words, runs, ones(held))
+                let (with_run, runs) = (with_runs[block % RING], &runs[block % RING]);
+                found[block] |= if with_run.count_ones() < MANY_OCCUPIED {
+                    self.compare(words, runs, ones(with_run))
                 } else {
-                    self.compare(words, runs, 0..BLOCK_KEYS) & held
+                    self.compare(words, runs, 0..BLOCK_KEYS) & with_run
                 };
             }
         }
