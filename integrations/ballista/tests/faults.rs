@@ -58,7 +58,9 @@ async fn with_fault(
         let context = context.clone();
         async move { try_rows(&context, sql).await }
     });
+    let begin = Instant::now();
     while stages(cluster) < begun_stages && !query.is_finished() {
+        assert!(begin.elapsed() < LIMIT, "the query has begun fewer than {begun_stages} stages");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     fault(cluster);
@@ -92,7 +94,8 @@ async fn kill_an_executor_after(begun_stages: usize) {
     cluster.start_executor(1, 2);
     let begin = Instant::now();
     let again = loop {
-        match try_rows(&context, sql).await {
+        let answer = tokio::time::timeout(2 * LIMIT, try_rows(&context, sql)).await;
+        match answer.expect("the query hangs") {
             Ok(again) => break again,
             Err(error) => assert!(begin.elapsed() < 2 * LIMIT, "no answer after a kill: {error}"),
         }
