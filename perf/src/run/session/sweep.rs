@@ -27,7 +27,7 @@ const BAND_KEYS: usize = 1 << 20;
 
 /// The most probes for the textbook quotient filter, which scans whole clusters: at high loads, each lookup takes
 /// microseconds.
-const FEW_PROBES: usize = 1 << 12;
+const TEXTBOOK_PROBES: usize = 1 << 12;
 
 /// The most keys that are looked up after removals of other keys.
 const KEPT_KEYS: usize = 1 << 20;
@@ -248,7 +248,7 @@ impl Session {
             unreachable!("generated keys are integers")
         };
         let hashes = as_hashes(&values);
-        let few = hashes.len().min(FEW_PROBES);
+        let few = hashes.len().min(TEXTBOOK_PROBES);
         let mut first_members = Bitmap::new(few);
         probes.members.iter_ones().take_while(|i| *i < few).for_each(|i| first_members.set(i));
         let length = self.effort.length;
