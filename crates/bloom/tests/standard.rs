@@ -160,26 +160,31 @@ fn published_sizes_are_reproduced() {
 }
 
 /// Batches of lookups in the standard filter run in chunks and passes, unless they are short. Their answers equal those
-/// of single lookups: for lengths at the edges of chunks, for several proportions of present and absent keys, in tables
-/// in cache and beyond, and for several numbers of hashes.
+/// of single lookups: for lengths at the edges of chunks, for several orders of present and absent keys, in tables in
+/// cache and beyond, and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     const SIZES: [(u64, f64); 6] =
         [(300, 0.4), (300, 0.2), (3000, 0.01), (3000, 1e-4), (3000, 1e-9), (2_500_000, 0.01)];
+    // How a chunk is looked up depends on how many keys of the chunk before were present.
+    type Order = (&'static str, fn(usize) -> bool);
+    let orders: [Order; 5] = [
+        ("all are present", |_| true),
+        ("every second is present", |i| i % 2 == 0),
+        ("one in ten is present", |i| i % 10 == 0),
+        ("one in a thousand is present", |i| i % 1000 == 0),
+        ("runs of present and of absent keys", |i| i % 1024 < 600),
+    ];
     for (isa, (keys, fpr)) in Isa::available().flat_map(|isa| SIZES.map(|size| (isa, size))) {
         let members = distinct(5, 0..keys);
         let builder = BloomFilter::builder().keys(keys as usize).fpr(fpr).isa(isa);
         let mut filter = builder.build().unwrap();
         filter.insert_batch(&members).unwrap();
-        for one_in in [1, 2, 10, 1000] {
+        for (order, is_present) in orders {
             let probes: Vec<KeyHash> = distinct(6, 0..5003)
                 .into_iter()
                 .enumerate()
-                .map(
-                    |(i, absent)| {
-                        if i % one_in == 0 { members[i % members.len()] } else { absent }
-                    },
-                )
+                .map(|(i, absent)| if is_present(i) { members[i % members.len()] } else { absent })
                 .collect();
             for len in [1, 31, 32, 65, 255, 256, 257, 263, 2047, 2048, 2049, 2055, 4096, 5003] {
                 let mut found = Bitmap::new(0);
@@ -188,7 +193,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
                     assert_eq!(
                         found.get(i),
                         filter.contains_hash(*probe),
-                        "{isa}, {keys} keys at {fpr}: the answer of a batch of {len} to probe {i}"
+                        "{isa}, {keys} keys at {fpr}, {order}: the answer of a batch of {len} to probe {i}"
                     );
                 }
             }
@@ -196,20 +201,21 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// A batch of inserts gives, bit for bit, the table of single inserts. This also holds at lengths around 256: AVX-512
-/// code inserts batches of 256 keys and more, and computes the positions of several keys at a time.
+/// A batch of inserts gives, bit for bit, the table of single inserts, in cache and beyond. This also holds at lengths
+/// around 256: AVX-512 code inserts batches of 256 keys and more, and computes the positions of several keys at a time.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
-    for fpr in [0.4, 0.01, 1e-9] {
+    const SIZES: [(usize, f64); 4] = [(2000, 0.4), (2000, 0.01), (2000, 1e-9), (2_500_000, 0.01)];
+    for (isa, (keys, fpr)) in Isa::available().flat_map(|isa| SIZES.map(|size| (isa, size))) {
         for len in [255, 256, 257, 263, 5003] {
             let hashes = distinct(7, 0..len);
-            let mut batched = BloomFilter::with_capacity_and_fpr(2000, fpr).unwrap();
+            let mut batched = BloomFilter::builder().keys(keys).fpr(fpr).isa(isa).build().unwrap();
             let mut single = batched.clone();
             batched.insert_batch(&hashes).unwrap();
             hashes.iter().for_each(|hash| assert!(single.insert_hash(*hash).is_ok()));
             assert!(
                 batched.table() == single.table(),
-                "a batch of {len} keys at {fpr} makes another table than single inserts"
+                "{isa}, {keys} keys at {fpr}: a batch of {len} makes another table than single inserts"
             );
         }
     }

@@ -7,6 +7,7 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_insert;
 pub(crate) mod bytes;
+mod inserts;
 mod passes;
 #[cfg(target_has_atomic = "64")]
 mod shared_bits;
@@ -19,7 +20,7 @@ use crate::geometry::Geometry;
 use passes::SHORTEST_BATCH;
 #[cfg(target_has_atomic = "64")]
 use shared_bits::SharedBits;
-use trommel_base::batch::{Fetch, FetchT0, Window, run_stages};
+use trommel_base::batch::{Fetch, FetchT0, NoFetch, Window};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 use trommel_simd::Isa;
@@ -170,7 +171,10 @@ fn contains_batch_bits(
     }
     let window = Window::for_gathers(bytes);
     let table = passes::Table { geometry, start, bit };
-    with_fetch!(window, F => table.contains::<F>(hashes, found, window));
+    if window.hint.is_none() {
+        return table.contains::<NoFetch, true>(hashes, found, window);
+    }
+    with_fetch!(window, F => table.contains::<F, false>(hashes, found, window));
 }
 
 /// Answers the last keys of a batch, one at a time; `first` is the index in the batch of the first of these keys.
@@ -189,45 +193,21 @@ fn contains_rest(
 
 #[inline(always)]
 fn contains_batch_body(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    contains_batch_bits(geometry, table.as_ptr(), hashes, found, |position| bit(table, position));
+    let (words, _) = table.as_chunks();
+    contains_batch_bits(geometry, table.as_ptr(), hashes, found, |position| {
+        u64::from_le_bytes(words[(position / WORD_BITS) as usize]) >> (position % WORD_BITS)
+    });
 }
 
 #[inline(always)]
 fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    // Each key fetches `k` cache lines, so even a short distance, in keys, keeps many cache lines in flight.
-    let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
-    with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
-}
-
-#[inline(always)]
-fn insert_pipelined<F: Fetch>(
-    geometry: Geometry,
-    table: &mut [u8],
-    hashes: &[u64],
-    window: Window,
-) {
-    let start = table.as_ptr();
-    let (groups, rest) = hashes.as_chunks::<GROUP>();
-    run_stages::<GROUP, _>(
-        hashes,
-        groups.len(),
-        window,
-        &mut (),
-        |(), _| {},
-        |(), group| {
-            for hash in &groups[group] {
-                fetch_bits::<F>(start, geometry, *hash, usize::MAX);
-            }
-        },
-        |(), group| {
-            for hash in &groups[group] {
-                insert_body(geometry, table, *hash);
-            }
-        },
-    );
-    for hash in rest {
-        insert_body(geometry, table, *hash);
-    }
+    let (start, bytes) = (table.as_ptr(), table.len());
+    let (words, _) = table.as_chunks_mut();
+    let set = |position: u64| {
+        let word = &mut words[(position / WORD_BITS) as usize];
+        *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
+    };
+    inserts::Table { geometry, start, bytes, set }.insert(hashes);
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
-//! The standard filter with AVX2: the portable loops, compiled with `mulx`, `shlx` and `bt`. All lookups, and inserts
-//! of single keys, access whole words without checking indices.
+//! The standard filter with AVX2: the portable loops, compiled with `mulx`, `shlx` and `bt`. Lookups and inserts access
+//! words without checking indices.
 
-use super::{WORD_BITS, contains_batch_bits, contains_bits, insert_batch_body, positions};
+use super::{WORD_BITS, contains_batch_bits, contains_bits, inserts, positions};
 use crate::geometry::Geometry;
 use crate::kernel::BatchKernels;
 
@@ -65,5 +65,12 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    insert_batch_body(geometry, table, hashes);
+    assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
+    let (start, bytes) = (table.as_mut_ptr(), table.len());
+    let set = |position: u64| {
+        // SAFETY: as in `contains`; the length was checked above, and the table is not borrowed elsewhere.
+        let word = unsafe { &mut *start.cast::<[u8; 8]>().add((position / WORD_BITS) as usize) };
+        *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
+    };
+    inserts::Table { geometry, start, bytes, set }.insert(hashes);
 }

@@ -53,50 +53,127 @@ struct Left {
     indices: [u16; CHUNK],
 }
 
+/// How many keys ahead cache lines are prefetched if `bits` bits of each key are tested.
+#[inline(always)]
+fn prefetch_distance(bits: u32, window: Window) -> usize {
+    (LINES_AHEAD / bits as usize).clamp(FEWEST_AHEAD, window.distance_keys.max(FEWEST_AHEAD))
+}
+
 impl<B: Fn(u64) -> u64> Table<B> {
     /// Writes the answer for key `i` to bit `i` of `found`. `found` must have a word for every 64 keys and one for the
-    /// rest.
+    /// rest. `IN_CACHE` says that the window has no hint.
     #[inline(always)]
-    pub(super) fn contains<F: Fetch>(&self, hashes: &[u64], found: &mut [u64], window: Window) {
+    pub(super) fn contains<F: Fetch, const IN_CACHE: bool>(
+        &self,
+        hashes: &[u64],
+        found: &mut [u64],
+        window: Window,
+    ) {
         let mut left = Left { next: [0; CHUNK], indices: [0; CHUNK] };
-        let all = self.geometry.hashes;
+        let mut nearly_all = false;
         for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK / 64)) {
-            for (i, hash) in hashes.iter().enumerate() {
-                left.next[i] = *hash;
-                left.indices[i] = i as u16;
-            }
-            let (mut before, mut keys, mut tested) = (usize::MAX, hashes.len(), 0);
-            while tested < all && keys > 0 {
-                let nearly_all = keys > before / 8 * 7;
-                before = keys;
-                // Passes over one and two bits get constants, since a loop over two bits costs as much as testing them.
-                let bits;
-                (bits, keys) = if nearly_all {
-                    (all - tested, self.pass::<F>(&mut left, keys, all - tested, window))
-                } else if window.hint.is_some() || all - tested == 1 {
-                    (1, self.pass::<F>(&mut left, keys, 1, window))
-                } else {
-                    (2, self.pass::<F>(&mut left, keys, 2, window))
-                };
-                tested += bits;
-            }
-            let mut answers = [0; CHUNK];
-            for index in &left.indices[..keys] {
-                answers[*index as usize % CHUNK] = 1;
-            }
-            for (word, answers) in found.iter_mut().zip(answers.chunks(64)) {
-                *word = bits_of(answers);
-            }
+            let present = if nearly_all {
+                // Loops over a constant number of bits are unrolled. The numbers are those for 8 to 12 bits per key.
+                match self.geometry.hashes {
+                    6 if IN_CACHE => self.test_all_bits::<F>(hashes, found, 6, window),
+                    7 if IN_CACHE => self.test_all_bits::<F>(hashes, found, 7, window),
+                    8 if IN_CACHE => self.test_all_bits::<F>(hashes, found, 8, window),
+                    bits => self.test_all_bits::<F>(hashes, found, bits, window),
+                }
+            } else {
+                self.test_in_passes::<F>(&mut left, hashes, found, window)
+            };
+            nearly_all = present > hashes.len() / 8 * 7;
         }
+    }
+
+    /// Tests all bits of each key of a chunk, and returns how many of the keys are present. `bits` is the number of bits
+    /// of a key.
+    #[inline(always)]
+    fn test_all_bits<F: Fetch>(
+        &self,
+        hashes: &[u64],
+        found: &mut [u64],
+        bits: u32,
+        window: Window,
+    ) -> usize {
+        let ahead = prefetch_distance(bits, window);
+        let fetch = |key: Option<&u64>| {
+            if let Some(x) = key.filter(|_| window.hint.is_some()) {
+                fetch_bits::<F>(self.start, self.geometry, *x, bits as usize);
+            }
+        };
+        (0..ahead).for_each(|key| fetch(hashes.get(key)));
+        let mut present = 0;
+        for (i, (keys, word)) in hashes.chunks(64).zip(found).enumerate() {
+            let mut answers = 0;
+            for (j, hash) in keys.iter().enumerate() {
+                fetch(hashes.get(i * 64 + j + ahead));
+                answers |= self.test(*hash, bits).1 << j;
+            }
+            *word = answers;
+            present += answers.count_ones() as usize;
+        }
+        present
+    }
+
+    /// Tests `bits` bits of a key. `x` is the input of the first one's position. Returns the input of the next
+    /// position, and 1 if all of these bits are set, else 0.
+    #[inline(always)]
+    fn test(&self, mut x: u64, bits: u32) -> (u64, u64) {
+        let table_bits = self.geometry.units * WORD_BITS;
+        let mut set = 1;
+        for _ in 0..bits {
+            set &= (self.bit)(reduce(x, table_bits));
+            x = x.wrapping_mul(MULTIPLIER);
+        }
+        (x, set)
+    }
+
+    /// Tests the bits of a chunk's keys in passes, and returns how many of the keys are present.
+    #[inline(always)]
+    fn test_in_passes<F: Fetch>(
+        &self,
+        left: &mut Left,
+        hashes: &[u64],
+        found: &mut [u64],
+        window: Window,
+    ) -> usize {
+        for (i, hash) in hashes.iter().enumerate() {
+            left.next[i] = *hash;
+            left.indices[i] = i as u16;
+        }
+        let all = self.geometry.hashes;
+        let (mut before, mut keys, mut tested) = (usize::MAX, hashes.len(), 0);
+        while tested < all && keys > 0 {
+            let nearly_all = keys > before / 8 * 7;
+            before = keys;
+            // Passes over one and two bits get constants, since a loop over two bits costs as much as testing them.
+            let bits;
+            (bits, keys) = if nearly_all {
+                (all - tested, self.pass::<F>(left, keys, all - tested, window))
+            } else if window.hint.is_some() || all - tested == 1 {
+                (1, self.pass::<F>(left, keys, 1, window))
+            } else {
+                (2, self.pass::<F>(left, keys, 2, window))
+            };
+            tested += bits;
+        }
+        let mut answers = [0; CHUNK];
+        for index in &left.indices[..keys] {
+            answers[*index as usize % CHUNK] = 1;
+        }
+        for (word, answers) in found.iter_mut().zip(answers.chunks(64)) {
+            *word = bits_of(answers);
+        }
+        keys
     }
 
     /// Tests the next `bits` bits of the first `keys` keys of a list, keeps the keys whose bits are all set, and
     /// returns their number.
     #[inline(always)]
     fn pass<F: Fetch>(&self, left: &mut Left, keys: usize, bits: u32, window: Window) -> usize {
-        let table_bits = self.geometry.units * WORD_BITS;
-        let ahead = (LINES_AHEAD / bits as usize)
-            .clamp(FEWEST_AHEAD, window.distance_keys.max(FEWEST_AHEAD));
+        let ahead = prefetch_distance(bits, window);
         let fetch = |x: u64| {
             if window.hint.is_some() {
                 fetch_bits::<F>(self.start, self.geometry, x, bits as usize);
@@ -108,11 +185,7 @@ impl<B: Fn(u64) -> u64> Table<B> {
             if let Some(x) = left.next[..keys].get(key + ahead) {
                 fetch(*x);
             }
-            let (mut x, mut set) = (left.next[key], 1);
-            for _ in 0..bits {
-                set &= (self.bit)(reduce(x, table_bits));
-                x = x.wrapping_mul(MULTIPLIER);
-            }
+            let (x, set) = self.test(left.next[key], bits);
             left.next[kept % CHUNK] = x;
             left.indices[kept % CHUNK] = left.indices[key];
             kept += set as usize;
