@@ -164,8 +164,16 @@ fn published_sizes_are_reproduced() {
 /// cache and beyond, and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
-    const SIZES: [(u64, f64); 6] =
-        [(300, 0.4), (300, 0.2), (3000, 0.01), (3000, 1e-4), (3000, 1e-9), (2_500_000, 0.01)];
+    const SIZES: [(u64, f64); 8] = [
+        (300, 0.4),
+        (300, 0.2),
+        (3000, 0.02),
+        (3000, 0.01),
+        (3000, 0.004),
+        (3000, 1e-4),
+        (3000, 1e-9),
+        (2_500_000, 0.01),
+    ];
     // How a chunk is looked up depends on how many keys of the chunk before were present.
     type Order = (&'static str, fn(usize) -> bool);
     let orders: [Order; 5] = [
@@ -207,7 +215,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
 fn batches_of_any_length_insert_like_single_inserts() {
     const SIZES: [(usize, f64); 4] = [(2000, 0.4), (2000, 0.01), (2000, 1e-9), (2_500_000, 0.01)];
     for (isa, (keys, fpr)) in Isa::available().flat_map(|isa| SIZES.map(|size| (isa, size))) {
-        for len in [255, 256, 257, 263, 5003] {
+        for len in [0, 1, 7, 8, 9, 255, 256, 257, 263, 5003] {
             let hashes = distinct(7, 0..len);
             let mut batched = BloomFilter::builder().keys(keys).fpr(fpr).isa(isa).build().unwrap();
             let mut single = batched.clone();

@@ -46,7 +46,7 @@ fn stages(cluster: &Cluster) -> usize {
 }
 
 /// Runs a query and calls `fault` as soon as `begun_stages` stages have begun or the query has ended. Returns the
-/// result of the query, which must come within `LIMIT` after the fault.
+/// result of the query. The stages must begin within `LIMIT`, and the result must come within `LIMIT` after the fault.
 async fn with_fault(
     cluster: &mut Cluster,
     context: &SessionContext,
@@ -72,7 +72,8 @@ const STALLED: Duration = Duration::from_secs(20);
 
 /// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer, or an error
 /// that the job was cancelled. Then starts the executor again and repeats the query until it gives an answer, which
-/// must be right. If a query fails later than two minutes after the start of the executor, the test fails.
+/// must be right. If a query takes more than two minutes, or fails later than two minutes after the start of the
+/// executor, the test fails.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;
     let setup = Setup { cancel_stalled_after: Some(STALLED), ..Setup::default() };

@@ -121,6 +121,9 @@ async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
         changed[bit / 8] ^= 1 << (bit % 8);
         let result =
             physical_plan_from_bytes_with_extension_codec(&changed, &elsewhere.task_ctx(), &codec);
-        assert!(result.is_err() || bit / 8 >= end, "bit {bit} of a tag from byte {start} on");
+        assert!(
+            result.is_err() || bit / 8 >= end,
+            "a flip of bit {bit} is accepted; the tag begins at byte {start}"
+        );
     }
 }

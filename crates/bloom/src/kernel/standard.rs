@@ -17,6 +17,7 @@ use super::BatchKernels;
 use super::shared::{self, SharedKernels};
 use super::single_key::single_key;
 use crate::geometry::Geometry;
+use inserts::BatchInserts;
 use passes::SHORTEST_BATCH;
 #[cfg(target_has_atomic = "64")]
 use shared_bits::SharedBits;
@@ -207,7 +208,7 @@ fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
         let word = &mut words[(position / WORD_BITS) as usize];
         *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
     };
-    inserts::Table { geometry, start, bytes, set }.insert(hashes);
+    BatchInserts { geometry, start, bytes, set }.insert(hashes);
 }
 
 #[derive(Clone, Copy, Debug)]

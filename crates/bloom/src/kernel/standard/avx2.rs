@@ -1,7 +1,8 @@
 //! The standard filter with AVX2: the portable loops, compiled with `mulx`, `shlx` and `bt`. Lookups and inserts access
 //! words without checking indices.
 
-use super::{WORD_BITS, contains_batch_bits, contains_bits, inserts, positions};
+use super::inserts::BatchInserts;
+use super::{WORD_BITS, contains_batch_bits, contains_bits, positions};
 use crate::geometry::Geometry;
 use crate::kernel::BatchKernels;
 
@@ -68,9 +69,10 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
     let (start, bytes) = (table.as_mut_ptr(), table.len());
     let set = |position: u64| {
-        // SAFETY: as in `contains`; the length was checked above, and the table is not borrowed elsewhere.
+        // SAFETY: `set` gets results of `positions` only. They are below `geometry.units * WORD_BITS`, since a geometry
+        // has a unit at least. The assertion above checks the length, and the table is not borrowed elsewhere.
         let word = unsafe { &mut *start.cast::<[u8; 8]>().add((position / WORD_BITS) as usize) };
         *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
     };
-    inserts::Table { geometry, start, bytes, set }.insert(hashes);
+    BatchInserts { geometry, start, bytes, set }.insert(hashes);
 }

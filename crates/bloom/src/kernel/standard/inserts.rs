@@ -1,4 +1,4 @@
-//! Batches of inserts. If the table does not fit into L2, the cache lines of later keys are prefetched.
+//! Batches of inserts, in portable code and with AVX2. If the table does not fit into L2, the cache lines of later keys are prefetched.
 
 use super::{GROUP, fetch_bits, positions};
 use crate::geometry::Geometry;
@@ -10,17 +10,18 @@ use trommel_base::with_fetch;
 const DISTANCE_KEYS: usize = 32;
 
 /// A table, and a function that sets a bit of it.
-pub(super) struct Table<S> {
+pub(super) struct BatchInserts<S> {
     pub(super) geometry: Geometry,
     /// The address of the table.
     pub(super) start: *const u8,
     /// The length of the table.
     pub(super) bytes: usize,
-    /// Sets the table's bit at a position.
+    /// Sets the table's bit at a position. It is called with results of [`positions`] only, which are below the number
+    /// of bits of the table.
     pub(super) set: S,
 }
 
-impl<S: FnMut(u64)> Table<S> {
+impl<S: FnMut(u64)> BatchInserts<S> {
     #[inline(always)]
     pub(super) fn insert(&mut self, hashes: &[u64]) {
         let window = Window { distance_keys: DISTANCE_KEYS, ..Window::for_gathers(self.bytes) };
@@ -32,7 +33,7 @@ impl<S: FnMut(u64)> Table<S> {
             hashes,
             groups.len(),
             window,
-            &mut Stages { table: self, groups, fetch: PhantomData::<F> },
+            &mut Stages { inserts: self, groups, fetch: PhantomData::<F> },
         ));
         self.insert_keys(rest);
     }
@@ -48,7 +49,7 @@ impl<S: FnMut(u64)> Table<S> {
 }
 
 struct Stages<'a, S, F> {
-    table: &'a mut Table<S>,
+    inserts: &'a mut BatchInserts<S>,
     groups: &'a [[u64; GROUP]],
     fetch: PhantomData<F>,
 }
@@ -60,12 +61,12 @@ impl<S: FnMut(u64), F: Fetch> BatchPipeline for Stages<'_, S, F> {
     #[inline(always)]
     fn fetch(&mut self, group: usize) {
         for hash in &self.groups[group] {
-            fetch_bits::<F>(self.table.start, self.table.geometry, *hash, usize::MAX);
+            fetch_bits::<F>(self.inserts.start, self.inserts.geometry, *hash, usize::MAX);
         }
     }
 
     #[inline(always)]
     fn probe(&mut self, group: usize) {
-        self.table.insert_keys(&self.groups[group]);
+        self.inserts.insert_keys(&self.groups[group]);
     }
 }

@@ -6,10 +6,12 @@
 //! keys are looked up one by one, each lookup costs a mispredicted branch, which also delays the loads after it. A pass
 //! has no branch on a bit: it always writes the key to the list of keys that are left, and the next key overwrites it
 //! if a bit was clear. So the loads of many keys are in flight together. If nearly all keys are left after a pass, they
-//! are probably present, and the next pass tests all remaining bits.
+//! are probably present, and the next pass tests all remaining bits. If nearly all keys of a chunk were present, the
+//! next chunk has no passes: all bits of a key are tested, then those of the next key
+//! (`docs/decisions/0083-words-and-present-keys.md`).
 //!
-//! Times in ns per key, at 12 bits per key with AVX2 on a Cascade Lake core, by size of the table. Lookups one by one
-//! prefetch two cache lines per key:
+//! Times in ns per key, at 12 bits per key with AVX2 on a Cascade Lake core, by size of the table, if all chunks have
+//! passes. Lookups one by one prefetch two cache lines per key:
 //!
 //! | keys | lookups | 150 KB | 1.5 MB | 15 MB |
 //! |---|---|---:|---:|---:|
@@ -18,7 +20,7 @@
 //! | present | one by one | 14 | 34 | 110 |
 //! | present | in passes | 10 | 17 | 60 |
 //!
-//! Rejected: loops compiled for 3 to 7 bits (2 % faster).
+//! Rejected for passes: loops compiled for 3 to 7 bits (2 % faster).
 
 use super::{MULTIPLIER, WORD_BITS, fetch_bits};
 use crate::geometry::Geometry;
@@ -70,9 +72,9 @@ impl<B: Fn(u64) -> u64> Table<B> {
         window: Window,
     ) {
         let mut left = Left { next: [0; CHUNK], indices: [0; CHUNK] };
-        let mut nearly_all = false;
+        let mut mostly_present = false;
         for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK / 64)) {
-            let present = if nearly_all {
+            let present = if mostly_present {
                 // Loops over a constant number of bits are unrolled. The numbers are those for 8 to 12 bits per key.
                 match self.geometry.hashes {
                     6 if IN_CACHE => self.test_all_bits::<F>(hashes, found, 6, window),
@@ -83,7 +85,7 @@ impl<B: Fn(u64) -> u64> Table<B> {
             } else {
                 self.test_in_passes::<F>(&mut left, hashes, found, window)
             };
-            nearly_all = present > hashes.len() / 8 * 7;
+            mostly_present = present > hashes.len() / 8 * 7;
         }
     }
 
