@@ -76,6 +76,12 @@ fn set_bit(table: &mut [u8], position: u64) -> bool {
     before != *byte
 }
 
+/// Sets a bit of the table's word that has it.
+#[inline(always)]
+fn set_in_word(word: &mut [u8; 8], position: u64) {
+    *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
+}
+
 /// Clears a bit.
 #[inline(always)]
 pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
@@ -205,8 +211,7 @@ fn insert_batch_body(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let (start, bytes) = (table.as_ptr(), table.len());
     let (words, _) = table.as_chunks_mut();
     let set = |position: u64| {
-        let word = &mut words[(position / WORD_BITS) as usize];
-        *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
+        set_in_word(&mut words[(position / WORD_BITS) as usize], position);
     };
     BatchInserts { geometry, start, bytes, set }.insert(hashes);
 }

@@ -2,7 +2,7 @@
 //! words without checking indices.
 
 use super::inserts::BatchInserts;
-use super::{WORD_BITS, contains_batch_bits, contains_bits, positions};
+use super::{WORD_BITS, contains_batch_bits, contains_bits, positions, set_in_word};
 use crate::geometry::Geometry;
 use crate::kernel::BatchKernels;
 
@@ -69,10 +69,10 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     assert_eq!(table.len() as u64, geometry.units * (WORD_BITS / 8));
     let (start, bytes) = (table.as_mut_ptr(), table.len());
     let set = |position: u64| {
-        // SAFETY: `set` gets results of `positions` only. They are below `geometry.units * WORD_BITS`, since a geometry
-        // has a unit at least. The assertion above checks the length, and the table is not borrowed elsewhere.
+        // SAFETY: `set` gets results of `positions` only. They are below `geometry.units * WORD_BITS`, since every
+        // geometry has a unit. The assertion above checks the length, and the table is not borrowed elsewhere.
         let word = unsafe { &mut *start.cast::<[u8; 8]>().add((position / WORD_BITS) as usize) };
-        *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();
+        set_in_word(word, position);
     };
     BatchInserts { geometry, start, bytes, set }.insert(hashes);
 }
