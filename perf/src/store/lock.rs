@@ -14,7 +14,16 @@ const FILE: &str = "lock";
 /// A locked directory. No other run writes to it until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for DirectoryLock {
+    /// Unlocks the file. Closing it is not enough: a child that another thread is starting shares the open file until
+    /// it has become its own program, and would keep the lock until then.
+    fn drop(&mut self) {
+        // Nothing can be done about an error here, and the system unlocks the file when all have closed it.
+        let _ = self.file.unlock();
+    }
 }
 
 /// Creates the directory if it does not exist, and locks it. This run's process id is written to the file, for the
@@ -43,7 +52,7 @@ pub(crate) fn lock(directory: &Path) -> Result<DirectoryLock> {
         }
     }
     file.set_len(0).and_then(|()| writeln!(file, "{}", process::id())).map_err(refused)?;
-    Ok(DirectoryLock { _file: file })
+    Ok(DirectoryLock { file })
 }
 
 #[cfg(test)]
@@ -62,6 +71,16 @@ mod tests {
         assert!(lock(directory.path()).is_ok());
         drop(first);
         lock(&out).unwrap();
+    }
+
+    #[test]
+    fn a_lock_ends_with_its_holder_though_a_child_shares_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = lock(directory.path()).unwrap();
+        let of_child = held.file.try_clone().unwrap();
+        drop(held);
+        lock(directory.path()).unwrap();
+        drop(of_child);
     }
 
     #[test]
