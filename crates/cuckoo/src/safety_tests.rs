@@ -259,9 +259,6 @@ fn the_last_bucket_can_be_read_as_a_word() {
     }
 }
 
-/// The bitmap `FullBuckets` has a bit for each bucket, set if the bucket is full. Vector inserts read in it the bits of
-/// alternate buckets before anything checks that its length fits the table. So a doubling must drop the bitmap of the
-/// smaller table.
 /// Miri sees whether removals read or write outside the table.
 #[test]
 fn keys_of_the_first_and_the_last_bucket_are_removed() {
@@ -279,6 +276,9 @@ fn keys_of_the_first_and_the_last_bucket_are_removed() {
     }
 }
 
+/// The bitmap `FullBuckets` has a bit for each bucket, set if the bucket is full. Vector inserts read in it the bits of
+/// alternate buckets before anything checks that its length fits the table. So a doubling must drop the bitmap of the
+/// smaller table.
 #[test]
 fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
     let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);

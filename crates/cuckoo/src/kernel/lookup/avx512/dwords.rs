@@ -55,15 +55,15 @@ impl Shape {
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn locate(shape: &Shape, hashes: &[u64; KEYS]) -> (__m512i, __m512i) {
-    let fixed_point = |hashes: &[u64]| {
-        assert!(hashes.len() == 8);
-        // SAFETY: reads the eight hashes of the slice.
+    let fixed_point = |hashes: &[u64; 8]| {
+        // SAFETY: reads the eight hashes of the array.
         let hashes = unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) };
         let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(hashes), shape.factor);
         let low = _mm512_mul_epu32(hashes, shape.factor);
         _mm512_add_epi64(high, _mm512_srli_epi64::<32>(low))
     };
-    let [a, b] = [fixed_point(&hashes[..8]), fixed_point(&hashes[8..])];
+    let halves = hashes.as_chunks().0;
+    let [a, b] = [fixed_point(&halves[0]), fixed_point(&halves[1])];
     let evens = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     let odds = _mm512_or_si512(evens, _mm512_set1_epi32(1));
     let buckets = _mm512_permutex2var_epi32(a, odds, b);
