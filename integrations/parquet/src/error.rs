@@ -1,7 +1,7 @@
 //! Errors of reading files and of probing their filters.
 
-use crate::schema::PhysicalType;
 use crate::thrift::ThriftError;
+use crate::types::PhysicalType;
 use core::fmt;
 
 /// Why the bytes of a Bloom filter were refused. They consist of a header and a bitset.

@@ -1,8 +1,9 @@
 //! Reads the footer of a file, which lists its columns and row groups and the offsets of its Bloom filters.
 
 use crate::error::FileError;
-use crate::schema::{Column, PhysicalType, read_columns};
+use crate::schema::{Column, read_columns};
 use crate::thrift::{Kind, Reader, ThriftError, expect};
+use crate::types::PhysicalType;
 
 /// The first four bytes of a file. The last four bytes are the same.
 pub(crate) const MAGIC: [u8; 4] = *b"PAR1";

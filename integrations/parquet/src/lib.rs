@@ -23,6 +23,7 @@ mod schema;
 mod set;
 mod text;
 mod thrift;
+mod types;
 
 pub use error::{FileError, FilterError, ProbeError};
 pub use file::FileFilters;
@@ -31,5 +32,6 @@ pub use footer::RowGroup;
 pub use literal::{Literal, Literals};
 #[cfg(feature = "rewrite")]
 pub use rewrite::{FilterChange, Rewrite, RewriteError, RewriteReport};
-pub use schema::{Column, LogicalType, PhysicalType};
+pub use schema::Column;
 pub use set::FilterSet;
+pub use types::{LogicalType, PhysicalType};

@@ -5,8 +5,9 @@
 //! converted to the physical type, and whether byte arrays are half-precision floats.
 
 use crate::error::ProbeError;
-use crate::schema::{Column, LogicalType, PhysicalType};
+use crate::schema::Column;
 use crate::text;
+use crate::types::{LogicalType, PhysicalType};
 use trommel::{Bitmap, Filter, Hasher, KeyHash, SplitBlockBloom};
 
 pub(crate) const HASHER: Hasher = Hasher::PARQUET;

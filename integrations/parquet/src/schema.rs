@@ -1,133 +1,8 @@
-//! The columns of a file, which are the leaves of its schema, with the types that determine how values are hashed.
+//! The columns of a file, which are the leaves of its schema.
 
 use crate::error::FileError;
 use crate::thrift::{Kind, Reader, ThriftError, expect};
-use core::fmt;
-
-/// How a column's values are stored. A Bloom filter holds hashes of the plain encoding, without the length of byte
-/// arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PhysicalType {
-    /// One bit; the format has no Bloom filters for it.
-    Boolean,
-    /// Four bytes, little-endian.
-    Int32,
-    /// Eight bytes, little-endian.
-    Int64,
-    /// Twelve bytes; the format has no Bloom filters for it.
-    Int96,
-    /// IEEE 754, four bytes.
-    Float,
-    /// IEEE 754, eight bytes.
-    Double,
-    /// Any number of bytes.
-    ByteArray,
-    /// The same number of bytes in each value.
-    FixedLenByteArray,
-}
-
-impl PhysicalType {
-    fn from_code(code: i32) -> Option<Self> {
-        Some(match code {
-            0 => Self::Boolean,
-            1 => Self::Int32,
-            2 => Self::Int64,
-            3 => Self::Int96,
-            4 => Self::Float,
-            5 => Self::Double,
-            6 => Self::ByteArray,
-            7 => Self::FixedLenByteArray,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, ThriftError> {
-        let code = reader.i32()?;
-        Self::from_code(code).map_or_else(|| reader.error("there is no such physical type"), Ok)
-    }
-}
-
-impl fmt::Display for PhysicalType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Boolean => "BOOLEAN",
-            Self::Int32 => "INT32",
-            Self::Int64 => "INT64",
-            Self::Int96 => "INT96",
-            Self::Float => "FLOAT",
-            Self::Double => "DOUBLE",
-            Self::ByteArray => "BYTE_ARRAY",
-            Self::FixedLenByteArray => "FIXED_LEN_BYTE_ARRAY",
-        })
-    }
-}
-
-/// The meaning of a column's values, from the schema's logical type or, in older files, from its converted type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LogicalType {
-    /// UTF-8.
-    String,
-    /// The name of an enumeration's value, in UTF-8.
-    Enum,
-    /// JSON, in UTF-8.
-    Json,
-    /// BSON.
-    Bson,
-    /// 16 bytes.
-    Uuid,
-    /// A half-precision float, two bytes.
-    Float16,
-    /// Days since 1970-01-01.
-    Date,
-    /// Time of day.
-    Time,
-    /// A point in time.
-    Timestamp,
-    /// Months, days and milliseconds.
-    Interval,
-    /// An integer whose number of bits and signedness are stated.
-    Integer {
-        /// 8, 16, 32 or 64 in a valid file. Other numbers are not refused.
-        bits: u8,
-        /// Whether the integer has a sign.
-        signed: bool,
-    },
-    /// A decimal. Its value is the stored integer divided by `10^scale`.
-    Decimal {
-        /// The number of digits after the point.
-        scale: i32,
-        /// The total number of digits.
-        precision: i32,
-    },
-    /// A type that is not listed here. Literals for such a column depend on the physical type alone.
-    Other,
-}
-
-impl fmt::Display for LogicalType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::String => "STRING",
-            Self::Enum => "ENUM",
-            Self::Json => "JSON",
-            Self::Bson => "BSON",
-            Self::Uuid => "UUID",
-            Self::Float16 => "FLOAT16",
-            Self::Date => "DATE",
-            Self::Time => "TIME",
-            Self::Timestamp => "TIMESTAMP",
-            Self::Interval => "INTERVAL",
-            Self::Integer { bits, signed } => {
-                return write!(f, "{}({bits})", if *signed { "INT" } else { "UINT" });
-            }
-            Self::Decimal { scale, precision } => {
-                return write!(f, "DECIMAL({precision}, {scale})");
-            }
-            Self::Other => "OTHER",
-        })
-    }
-}
+use crate::types::{LogicalType, PhysicalType};
 
 /// A leaf of the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,30 +132,13 @@ fn leaf(index: usize, path: String, element: &Element<'_>) -> Result<Column, Fil
             _ => return refuse("a column of fixed length has no length, or a negative one"),
         }
     }
-    let logical = element.logical.or_else(|| converted(element));
+    let of_older_file = || {
+        let [scale, precision] =
+            [element.scale, element.precision].map(|digits| digits.unwrap_or(0));
+        element.converted.map(|code| LogicalType::from_converted(code, scale, precision))
+    };
+    let logical = element.logical.or_else(of_older_file);
     Ok(Column { index, path, physical, fixed_len, logical })
-}
-
-/// The logical type that the converted type of an older file stands for.
-fn converted(element: &Element<'_>) -> Option<LogicalType> {
-    let integer = |bits, signed| LogicalType::Integer { bits, signed };
-    Some(match element.converted? {
-        0 => LogicalType::String,
-        4 => LogicalType::Enum,
-        5 => LogicalType::Decimal {
-            scale: element.scale.unwrap_or(0),
-            precision: element.precision.unwrap_or(0),
-        },
-        6 => LogicalType::Date,
-        7 | 8 => LogicalType::Time,
-        9 | 10 => LogicalType::Timestamp,
-        code @ 11..=14 => integer(8 << (code - 11), false),
-        code @ 15..=18 => integer(8 << (code - 15), true),
-        19 => LogicalType::Json,
-        20 => LogicalType::Bson,
-        21 => LogicalType::Interval,
-        _ => LogicalType::Other,
-    })
 }
 
 fn read_element<'a>(reader: &mut Reader<'a>) -> Result<Element<'a>, ThriftError> {
@@ -300,61 +158,9 @@ fn read_element<'a>(reader: &mut Reader<'a>) -> Result<Element<'a>, ThriftError>
             6 => element.converted = Some(reader.i32()?),
             7 => element.scale = Some(reader.i32()?),
             8 => element.precision = Some(reader.i32()?),
-            10 => element.logical = read_logical(reader)?,
+            10 => element.logical = LogicalType::read(reader)?,
             _ => reader.skip(kind)?,
         }
     }
     Ok(element)
-}
-
-/// Reads the union of logical types. A union is a struct with one field.
-fn read_logical(reader: &mut Reader<'_>) -> Result<Option<LogicalType>, ThriftError> {
-    let (mut logical, mut last) = (None, 0);
-    while let Some((id, kind)) = reader.field(&mut last)? {
-        logical = Some(match (id, kind) {
-            (5, Kind::Struct) => read_decimal(reader)?,
-            (10, Kind::Struct) => read_integer(reader)?,
-            _ => {
-                reader.skip(kind)?;
-                match id {
-                    1 => LogicalType::String,
-                    4 => LogicalType::Enum,
-                    6 => LogicalType::Date,
-                    7 => LogicalType::Time,
-                    8 => LogicalType::Timestamp,
-                    12 => LogicalType::Json,
-                    13 => LogicalType::Bson,
-                    14 => LogicalType::Uuid,
-                    15 => LogicalType::Float16,
-                    _ => LogicalType::Other,
-                }
-            }
-        });
-    }
-    Ok(logical)
-}
-
-fn read_decimal(reader: &mut Reader<'_>) -> Result<LogicalType, ThriftError> {
-    let (mut scale, mut precision, mut last) = (0, 0, 0);
-    while let Some((id, kind)) = reader.field(&mut last)? {
-        match (id, kind) {
-            (1, Kind::I32) => scale = reader.i32()?,
-            (2, Kind::I32) => precision = reader.i32()?,
-            _ => reader.skip(kind)?,
-        }
-    }
-    Ok(LogicalType::Decimal { scale, precision })
-}
-
-fn read_integer(reader: &mut Reader<'_>) -> Result<LogicalType, ThriftError> {
-    let (mut bits, mut signed, mut last) = (0, true, 0);
-    while let Some((id, kind)) = reader.field(&mut last)? {
-        match (id, kind) {
-            (1, Kind::Byte) => bits = reader.byte()?,
-            (2, Kind::True) => signed = true,
-            (2, Kind::False) => signed = false,
-            _ => reader.skip(kind)?,
-        }
-    }
-    Ok(LogicalType::Integer { bits, signed })
 }

@@ -1,7 +1,8 @@
 //! Parses the values of a column from text that a person types.
 
 use crate::error::ProbeError;
-use crate::schema::{Column, LogicalType, PhysicalType};
+use crate::schema::Column;
+use crate::types::{LogicalType, PhysicalType};
 
 /// A value of a physical type, or a decimal that is not yet converted to a physical type.
 pub(crate) enum Value {

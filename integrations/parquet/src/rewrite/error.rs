@@ -1,7 +1,7 @@
 //! Errors of rewriting files.
 
 use crate::error::{FileError, ProbeError};
-use crate::schema::PhysicalType;
+use crate::types::PhysicalType;
 use core::fmt;
 use parquet::errors::ParquetError;
 use std::io;
