@@ -132,12 +132,12 @@ fn leaf(index: usize, path: String, element: &Element<'_>) -> Result<Column, Fil
             _ => return refuse("a column of fixed length has no length, or a negative one"),
         }
     }
-    let of_older_file = || {
+    let converted = || {
         let [scale, precision] =
             [element.scale, element.precision].map(|digits| digits.unwrap_or(0));
         element.converted.map(|code| LogicalType::from_converted(code, scale, precision))
     };
-    let logical = element.logical.or_else(of_older_file);
+    let logical = element.logical.or_else(converted);
     Ok(Column { index, path, physical, fixed_len, logical })
 }
 
