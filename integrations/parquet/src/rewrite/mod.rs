@@ -7,10 +7,13 @@ mod input;
 mod job;
 mod layout;
 mod output;
+mod plan;
+mod report;
 mod thrift_writer;
 mod values;
 
 pub use error::RewriteError;
+pub use report::{FilterChange, RewriteReport};
 
 use crate::error::FileError;
 use crate::file::find_column;
@@ -21,17 +24,8 @@ use input::{Input, range};
 use job::Job;
 use layout::{Layout, Parts};
 use output::Output;
-use std::ops::Range;
+use plan::{Operation, Plan, Task};
 use std::path::{Path, PathBuf};
-
-/// An operation on all filters of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Operation {
-    Add { fpr: f64 },
-    Replace { fpr: f64 },
-    Fold { fpr: f64 },
-    Remove,
-}
 
 /// Changes the Bloom filters of a file. Column chunks are copied byte for byte. In the footer, only the offsets and
 /// lengths of parts that are moved, changed, new or removed differ. The values of all other fields are copied byte for
@@ -61,43 +55,6 @@ pub struct Rewrite {
     input: PathBuf,
     operations: Vec<(String, Operation)>,
     any_size: bool,
-}
-
-/// The result of a rewriting.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct RewriteReport {
-    /// The size of the input in bytes.
-    pub file_bytes_before: u64,
-    /// The size of the output in bytes.
-    pub file_bytes_after: u64,
-    /// The number of bytes in the output that are left over from filters that this rewriting replaced, folded or
-    /// removed. Nothing refers to these bytes. Those of malformed filters are not counted. Bytes are left over if the
-    /// footer does not account for every byte of the file exactly once, or if a page index comes before the end of the
-    /// column chunks, since nothing is moved in such a file.
-    pub unused_bytes: u64,
-    /// The filters that were made, folded or removed, in the order of row groups, then of columns. A filter that could
-    /// not be folded to the requested false-positive rate is also listed.
-    pub filters: Vec<FilterChange>,
-}
-
-/// The change of the filter of one column chunk.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct FilterChange {
-    /// The column's path.
-    pub column: String,
-    /// The index of the row group.
-    pub row_group: usize,
-    /// The number of distinct values of a filter that was built from values. `None` if the filter was folded or
-    /// removed.
-    pub distinct: Option<u64>,
-    /// The size of the old header and bitset in bytes; 0 if there was no filter or a malformed one.
-    pub bytes_before: u64,
-    /// The size of the new header and bitset in bytes; 0 if there is no filter.
-    pub bytes_after: u64,
-    /// The expected false-positive rate of the new filter, computed from its set bits; 1 if there is no filter.
-    pub fpr: f64,
 }
 
 impl Rewrite {
@@ -268,19 +225,4 @@ impl Rewrite {
             Operation::Fold { .. } | Operation::Remove => Ok(()),
         }
     }
-}
-
-/// One filter that is made, folded or removed.
-#[derive(Clone, Debug)]
-struct Task {
-    row_group: usize,
-    column: usize,
-    operation: Operation,
-    /// The range of the old filter in the old file. `None` if there is no filter or the filter is malformed.
-    old: Option<Range<u64>>,
-}
-
-struct Plan {
-    tasks: Vec<Task>,
-    layout: Layout,
 }

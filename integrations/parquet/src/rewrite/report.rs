@@ -1,0 +1,38 @@
+//! What a rewriting did.
+
+/// The result of a rewriting.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RewriteReport {
+    /// The size of the input in bytes.
+    pub file_bytes_before: u64,
+    /// The size of the output in bytes.
+    pub file_bytes_after: u64,
+    /// The number of bytes in the output that are left over from filters that this rewriting replaced, folded or
+    /// removed. Nothing refers to these bytes. Those of malformed filters are not counted. Bytes are left over if the
+    /// footer does not account for every byte of the file exactly once, or if a page index comes before the end of the
+    /// column chunks, since nothing is moved in such a file.
+    pub unused_bytes: u64,
+    /// The filters that were made, folded or removed, in the order of row groups, then of columns. A filter that could
+    /// not be folded to the requested false-positive rate is also listed.
+    pub filters: Vec<FilterChange>,
+}
+
+/// The change of the filter of one column chunk.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FilterChange {
+    /// The column's path.
+    pub column: String,
+    /// The index of the row group.
+    pub row_group: usize,
+    /// The number of distinct values of a filter that was built from values. `None` if the filter was folded or
+    /// removed.
+    pub distinct: Option<u64>,
+    /// The size of the old header and bitset in bytes; 0 if there was no filter or a malformed one.
+    pub bytes_before: u64,
+    /// The size of the new header and bitset in bytes; 0 if there is no filter.
+    pub bytes_after: u64,
+    /// The expected false-positive rate of the new filter, computed from its set bits; 1 if there is no filter.
+    pub fpr: f64,
+}
