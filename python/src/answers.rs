@@ -1,6 +1,7 @@
 //! Looks up batches and returns the answers as a NumPy array.
 
-use crate::batch::{Hashes, hash_batch};
+use crate::batch::hash_batch;
+use crate::hashes::Hashes;
 use crate::threads;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;

@@ -7,8 +7,9 @@
 //!
 //! Arrow buffers are immutable by contract, so strings are hashed without the GIL.
 
-use crate::batch::{Hashes, hash_batch};
 use crate::buffer::{bytes, items};
+use crate::hashes::Hashes;
+use crate::numpy::hash_ndarray;
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -51,7 +52,7 @@ fn hash_array(array: &Bound<'_, PyAny>, hasher: &Hasher, out: &mut Hashes) -> Py
     let data_type = array.data_type.as_str();
     match data_type {
         "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" => {
-            hash_batch(&array.items(1, data_type, array.len)?, hasher, &mut |hashes| {
+            hash_ndarray(&array.items(1, data_type, array.len)?, hasher, &mut |hashes| {
                 out.hashes.extend_from_slice(&hashes.hashes);
                 Ok(())
             })?;

@@ -1,105 +1,23 @@
-//! The class `Filter`.
+//! The methods of the class `Filter`.
 
 use crate::answers::{self, FEWEST_KEYS_DETACHED, answer, engine_for};
 use crate::batch::hash_batch;
 use crate::buffer;
 use crate::errors;
 use crate::key;
+use crate::lock::{PyFilter, unpoisoned};
 use crate::view::PyFilterView;
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::sync::RwLockExt;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LockResult, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert, MergeError};
-
-/// An approximate-membership filter. A lookup answers that a key is certainly absent, or that it may be present.
-///
-/// >>> from trommel import Filter
-/// >>> f = Filter(keys=1_000, fpr=0.01)
-/// >>> f.add("anvil")
-/// True
-/// >>> "anvil" in f, 7 in f
-/// (True, False)
-/// >>> f.update(["forge", b"tongs", 2**63])
-/// >>> f.contains(["forge", "anvil", -1]).tolist()
-/// [True, True, False]
-/// >>> len(f), f.kind
-/// (4, 'split-block-bloom')
-///
-/// A key is a str (hashed as its UTF-8 bytes), bytes, a bytearray or a contiguous memoryview (hashed as they are), or
-/// an int from -2**63 to 2**64 - 1 (hashed as eight bytes, little-endian, so -1 and 2**64 - 1 are the same key). An
-/// object with ``__index__``, such as a NumPy integer, is an int. Everything else, including bool, float, None and
-/// tuple, raises TypeError. An int out of range raises OverflowError, and a memoryview that is not contiguous raises
-/// BufferError.
-///
-/// ``kind`` is one of ``trommel.KINDS``. ``keys`` is the number of keys that the filter is made for, and ``fpr`` is its
-/// highest expected false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset``
-/// makes a quotient or cuckoo filter that stores every copy of a key. ``grow_at``, for example 0.9, makes a quotient or
-/// cuckoo filter that doubles its size at this load. Values that no filter can have raise SpecError, a ValueError.
-/// ``keys`` or a ``seed`` below 0 or above 2**64 - 1 raise OverflowError.
-///
-/// Threads may share a filter. Calls that change it wait for one another. Other threads run during large batches.
-#[pyclass(frozen, module = "trommel", name = "Filter")]
-#[derive(Debug)]
-pub(crate) struct PyFilter {
-    /// The lock is never held during a call into Python, and a thread releases the GIL while it waits for the lock. So
-    /// the lock and the GIL cannot cause a deadlock.
-    filter: RwLock<AnyFilter>,
-    /// The filter's hasher, which never changes.
-    hasher: Hasher,
-    kind: FilterKind,
-}
-
-/// Converts a poisoned lock to an exception. If a thread panicked while it changed the filter, the filter's state is
-/// unknown.
-fn unpoisoned<T>(locked: LockResult<T>) -> PyResult<T> {
-    locked.map_err(|_| {
-        PyRuntimeError::new_err("the filter is not usable: a call that changed it failed midway")
-    })
-}
+use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Insert, MergeError};
 
 impl PyFilter {
-    fn read<'a>(&'a self, py: Python<'_>) -> PyResult<RwLockReadGuard<'a, AnyFilter>> {
-        unpoisoned(self.filter.read_py_attached(py))
-    }
-
-    fn write<'a>(&'a self, py: Python<'_>) -> PyResult<RwLockWriteGuard<'a, AnyFilter>> {
-        unpoisoned(self.filter.write_py_attached(py))
-    }
-
-    /// Clones the filter behind the lock, without the GIL.
-    fn clone_inner(&self, py: Python<'_>) -> PyResult<AnyFilter> {
-        py.detach(|| Ok(unpoisoned(self.filter.read())?.clone()))
-    }
-
-    /// Adds all keys of another filter. The locks of the two filters are taken in the order of their addresses, so that
-    /// two threads that merge the same filters in opposite directions do not deadlock.
-    fn merge_filter(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
-        let merged = if std::ptr::eq(self, other) {
-            let copy = self.clone_inner(py)?;
-            py.detach(|| Ok(unpoisoned(self.filter.write())?.merge(&copy)))
-        } else if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
-            py.detach(|| {
-                let mut filter = unpoisoned(self.filter.write())?;
-                Ok(filter.merge(&*unpoisoned(other.filter.read())?))
-            })
-        } else {
-            py.detach(|| {
-                let read = unpoisoned(other.filter.read())?;
-                Ok(unpoisoned(self.filter.write())?.merge(&read))
-            })
-        };
-        merged.and_then(|result: Result<(), MergeError>| {
-            result.map_err(|error| errors::merge(py, &error))
-        })
-    }
-
     fn merge_any(&self, py: Python<'_>, other: &FilterOrView<'_>) -> PyResult<()> {
         match other {
             FilterOrView::Filter(other) => self.merge_filter(py, other.get()),
@@ -111,13 +29,6 @@ impl PyFilter {
                 })
             }
         }
-    }
-}
-
-impl From<AnyFilter> for PyFilter {
-    fn from(filter: AnyFilter) -> Self {
-        let (hasher, kind) = (filter.hasher(), filter.kind());
-        Self { filter: RwLock::new(filter), hasher, kind }
     }
 }
 

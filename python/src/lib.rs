@@ -6,7 +6,11 @@ mod batch;
 mod buffer;
 mod errors;
 mod filter;
+mod hashes;
+mod iterable;
 mod key;
+mod lock;
+mod numpy;
 mod threads;
 mod view;
 
@@ -26,7 +30,7 @@ fn trommel_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module
         .add("KINDS", PyTuple::new(module.py(), FilterKind::ALL.iter().map(|kind| kind.name()))?)?;
-    module.add_class::<filter::PyFilter>()?;
+    module.add_class::<lock::PyFilter>()?;
     module.add_class::<view::PyFilterView>()?;
     module.add_function(wrap_pyfunction!(hash_key, module)?)?;
     module.add_function(wrap_pyfunction!(threads::set_threads, module)?)?;

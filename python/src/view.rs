@@ -3,8 +3,8 @@
 use crate::answers::{self, FEWEST_KEYS_DETACHED, answer};
 use crate::buffer::ReadOnlyBytes;
 use crate::errors;
-use crate::filter::PyFilter;
 use crate::key;
+use crate::lock::PyFilter;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trommel::container::OwnedView;
