@@ -4,19 +4,22 @@
     filter = read_frozen(open("words.trommel", "rb").read())
     print(filter.kind, b"anvil" in filter, filter.count(b"anvil"))
 
-It makes all checks of the section "What a reader checks", and refuses bytes that fail one with a FormatError. It has no
-SipHash, so it also refuses filters with a secret key. It exists to test the document, and is not fast: a quotient table
-is decoded completely before the first lookup.
+It makes all checks of the section "What a reader checks", and refuses bytes that fail one with a FormatError. A filter
+whose hash function has a secret key is read with that key; without it, the filter takes hashes but no keys. The reader
+exists to test the document, and is not fast: a quotient table is decoded completely before the first lookup.
 """
 
 from collections import Counter
 from math import isqrt
 
+from siphash import siphash13
 from xxh import u64, xxh3_64, xxh64
 
 VERSION = 1
-HASHES = {1: xxh3_64, 2: xxh64}
-POLICY_HASHES = {"xxh3": 1, "xxh64": 2}
+XXH3, XXH64, SIPHASH13 = 1, 2, 3
+# Functions of a key's bytes, and of the seed or the secret key.
+HASHES = {XXH3: xxh3_64, XXH64: xxh64, SIPHASH13: siphash13}
+POLICY_HASHES = {"xxh3": XXH3, "xxh64": XXH64, "siphash13": SIPHASH13}
 BLOOM, COUNTING, REGISTER, SPLIT_BLOCK, CACHE_LINE, QUOTIENT, LINE_QUOTIENT, CUCKOO = range(1, 9)
 KINDS = {
     BLOOM: "bloom",
@@ -61,14 +64,26 @@ def up(number, unit):
     return -(-number // unit) * unit
 
 
+def check_secret(hash_code, seed, secret):
+    """Requires that the secret key, if there is one, has the check that is stored in the place of a seed."""
+    if secret is not None:
+        require(hash_code == SIPHASH13, f"a secret key was given, and hash function {hash_code} has none")
+        check = siphash13(b"trommel.keycheck", secret)
+        require(check == seed, f"the check of the secret key is {check:016x}, {seed:016x} is stored")
+
+
 class Filter:
     """A filter of any kind. Keys are bytes; `contains_hash` and `count_hash` take 64 bits instead."""
 
-    def __init__(self, kind, hash_code, seed, length, table):
+    def __init__(self, kind, hash_code, seed, length, table, secret=None):
         self.kind, self.hash_code, self.seed, self.len, self.table = KINDS[kind], hash_code, seed, length, table
+        self.secret = secret
 
     def hash(self, key):
-        return HASHES[self.hash_code](key, self.seed)
+        if self.hash_code != SIPHASH13:
+            return HASHES[self.hash_code](key, self.seed)
+        require(self.secret is not None, "keys are hashed with a secret key, which was not given")
+        return siphash13(key, self.secret)
 
     def contains_hash(self, h):
         return self.table.count(h) > 0
@@ -298,8 +313,8 @@ def table_of(kind, p, payload, length=None):
     return Bloom(kind, p[0], p[1], payload) if unit else Quotient(kind, *p, payload, length)
 
 
-def read_frozen(data):
-    """Reads a frozen filter."""
+def read_frozen(data, secret=None):
+    """Reads a frozen filter. Refuses one that was not hashed with the secret key, if there is a secret key."""
     require(len(data) >= 128, f"{len(data)} bytes are no header")
     require(data[:8] == b"TROMMEL\0", "not a Trommel filter")
     version, kind, hash_code, reserved = (bits(data, at, 16) for at in (64, 80, 96, 112))
@@ -310,13 +325,14 @@ def read_frozen(data):
     require(kind in KINDS, f"kind {kind}; this reader knows {KINDS}")
     require(hash_code in HASHES, f"hash function {hash_code}; this reader knows {list(HASHES)}")
     require(reserved == 0 and not any(data[80:120]), "reserved bytes are not zero")
+    check_secret(hash_code, u64(data, 16), secret)
     require(u64(data, 72) == xxh3_64(payload), "the payload checksum is wrong")
     p = [u64(data, at) for at in (32, 40, 48, 56)]
-    return Filter(kind, hash_code, u64(data, 16), u64(data, 24), table_of(kind, p, payload, u64(data, 24)))
+    return Filter(kind, hash_code, u64(data, 16), u64(data, 24), table_of(kind, p, payload, u64(data, 24)), secret)
 
 
-def read_block(data, policy):
-    """Reads a filter block that was stored under the name of a policy."""
+def read_block(data, policy, secret=None):
+    """Reads a filter block that was stored under the name of a policy, which has the check of any secret key."""
     parts = policy.split(".")
     require(len(parts) == 5 and parts[0] == "trommel", f"{policy} is no name of a policy")
     require(parts[1] == str(VERSION), f"version {parts[1]} of the block form; this reader reads version {VERSION}")
@@ -324,16 +340,17 @@ def read_block(data, policy):
     require(kind not in (None, COUNTING), f"kind {parts[2]} is unknown, or has no block form")
     require(parts[3] in POLICY_HASHES, f"hash function {parts[3]}; this reader knows {list(POLICY_HASHES)}")
     hash_code, seed = POLICY_HASHES[parts[3]], int(parts[4], 16)
+    check_secret(hash_code, seed, secret)
     require(len(data) > 0, "a filter block has no bytes")
     if data == b"\0":
-        return Filter(kind, hash_code, seed, None, Everything())
-    if kind == BLOOM and hash_code == 1:
+        return Filter(kind, hash_code, seed, None, Everything(), secret)
+    if kind == BLOOM and hash_code == XXH3:
         require(1 <= data[-1] <= 32, f"code {data[-1]} is not one of this policy")
         parameter, table = data[-1], data[:-1]
     else:
         require(data[-1] == 128 + 32 * hash_code + kind and len(data) > 1, f"code {data[-1]} is not one of this policy")
         parameter, table = data[-2], data[:-2]
-    return Filter(kind, hash_code, seed, None, block_table(kind, parameter, table))
+    return Filter(kind, hash_code, seed, None, block_table(kind, parameter, table), secret)
 
 
 def block_table(kind, parameter, table):
@@ -362,8 +379,8 @@ def block_table(kind, parameter, table):
     return table_of(kind, (units, parameter, 0, 0), table)
 
 
-def read_hashes(data):
-    """Reads a list of hashes: the code of their function, the seed, and the list."""
+def read_hashes(data, secret=None):
+    """Reads a list of hashes: the code of their function, the seed or the check of the secret key, and the list."""
     require(len(data) >= 40 and data[:8] == b"TrmlHash", "not a list of hashes")
     require(bits(data, 64, 16) == VERSION, f"version {bits(data, 64, 16)} of the list; this reader reads {VERSION}")
     require(len(data) == 40 + 8 * u64(data, 24), f"{len(data)} bytes for {u64(data, 24)} hashes")
@@ -371,4 +388,5 @@ def read_hashes(data):
     require(not any(data[12:16]), "reserved bytes are not zero")
     hash_code = bits(data, 80, 16)
     require(hash_code in HASHES, f"hash function {hash_code}; this reader knows {list(HASHES)}")
+    check_secret(hash_code, u64(data, 16), secret)
     return hash_code, u64(data, 16), [u64(data, 32 + 8 * i) for i in range(u64(data, 24))]

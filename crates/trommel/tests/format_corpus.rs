@@ -5,11 +5,11 @@
 mod cases;
 mod corpus;
 
-use corpus::{Entry, Form, digest, folder, manifest};
+use corpus::{Entry, Form, SECRET_KEY, WRONG_KEY, digest, folder, manifest};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use trommel::container::{self, Header, OwnedView};
+use trommel::container::{self, HashId, Header, OwnedView, Parsed, Trust};
 use trommel::error::AccumulateError;
 use trommel::{
     AnyFilter, Bitmap, Filter, FilterAccumulator, FilterKind, FilterPolicy, FilterSpec, FilterView,
@@ -33,11 +33,56 @@ fn entries(form: Form) -> impl Iterator<Item = Entry> {
 }
 
 fn policy(entry: &Entry) -> FilterPolicy {
-    FilterPolicy::builder(entry.kind.unwrap())
-        .bits_per_key(12.0)
-        .hasher(entry.hasher)
-        .build()
-        .unwrap()
+    policy_with(entry, entry.hasher)
+}
+
+/// The policy of an entry with another hasher.
+fn policy_with(entry: &Entry, hasher: Hasher) -> FilterPolicy {
+    let builder = FilterPolicy::builder(entry.kind.unwrap()).bits_per_key(12.0);
+    builder.hasher(hasher).build().unwrap()
+}
+
+// The library's ways to read frozen bytes. Each has a variant that takes a hasher, for bytes with a secret key.
+
+fn parse_container<'a>(
+    bytes: &'a [u8],
+    secret: Option<&Hasher>,
+) -> Result<Parsed<&'a [u8]>, FormatError> {
+    match secret {
+        Some(hasher) => container::parse_with_hasher(&bytes, Trust::Verify, hasher),
+        None => container::parse(bytes),
+    }
+}
+
+fn from_bytes(bytes: &[u8], secret: Option<&Hasher>) -> Result<AnyFilter, FormatError> {
+    match secret {
+        Some(hasher) => AnyFilter::from_bytes_with_hasher(bytes, hasher),
+        None => AnyFilter::from_bytes(bytes),
+    }
+}
+
+fn parse<'a>(bytes: &'a [u8], secret: Option<&Hasher>) -> Result<FilterView<'a>, FormatError> {
+    match secret {
+        Some(hasher) => FilterView::parse_with_hasher(bytes, hasher),
+        None => FilterView::parse(bytes),
+    }
+}
+
+fn parse_trusted<'a>(
+    bytes: &'a [u8],
+    secret: Option<&Hasher>,
+) -> Result<FilterView<'a>, FormatError> {
+    match secret {
+        Some(hasher) => FilterView::parse_trusted_with_hasher(bytes, hasher),
+        None => FilterView::parse_trusted(bytes),
+    }
+}
+
+fn parse_owned(bytes: &[u8], secret: Option<&Hasher>) -> Result<OwnedView, FormatError> {
+    match secret {
+        Some(hasher) => OwnedView::parse_with_hasher(bytes.to_vec(), hasher),
+        None => OwnedView::parse(bytes.to_vec()),
+    }
 }
 
 #[test]
@@ -75,26 +120,25 @@ fn assert_filter(entry: &Entry, reader: &str, filter: &impl Filter) {
 #[test]
 fn every_frozen_file_is_read_in_every_way_and_written_again() {
     for entry in entries(Form::Frozen) {
-        let (bytes, file) = (entry.read(), &entry.file);
-        let header = container::parse(&bytes).unwrap().header();
+        let (bytes, file, secret) = (entry.read(), &entry.file, entry.secret());
+        let header = parse_container(&bytes, secret).unwrap().header();
         assert_eq!(Some(header.kind), entry.kind, "{file}");
         assert_eq!(header.parameters[..], entry.parameters, "{file}");
 
-        let filter =
-            AnyFilter::from_bytes(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let filter = from_bytes(&bytes, secret).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert_filter(&entry, "from_bytes", &filter);
         let counts = entry.keys.count > 0 && filter.count_hash(KeyHash::from_raw(0)).is_ok();
         assert_eq!(counts, !entry.counts.is_empty(), "{file}");
         entry.assert_counts("from_bytes", |hash| filter.count_hash(hash).unwrap());
-        let view = FilterView::parse(&bytes).unwrap();
+        let view = parse(&bytes, secret).unwrap();
         assert_filter(&entry, "parse", &view);
         entry.assert_counts("parse", |hash| view.count_hash(hash).unwrap());
-        let trusted = FilterView::parse_trusted(&bytes).unwrap();
+        let trusted = parse_trusted(&bytes, secret).unwrap();
         assert_filter(&entry, "parse_trusted", &trusted);
         assert_eq!(trusted.check_structure(), Ok(()), "{file}");
-        assert_filter(&entry, "OwnedView", &OwnedView::parse(bytes.clone()).unwrap());
+        assert_filter(&entry, "OwnedView", &parse_owned(&bytes, secret).unwrap());
         let shifted = [&[0], &bytes[..]].concat();
-        assert_filter(&entry, "an odd address", &FilterView::parse(&shifted[1..]).unwrap());
+        assert_filter(&entry, "an odd address", &parse(&shifted[1..], secret).unwrap());
 
         assert!(filter.to_bytes() == bytes, "{file}: to_bytes of the filter");
         assert!(view.to_bytes() == bytes, "{file}: to_bytes of the view");
@@ -124,9 +168,9 @@ fn every_filter_block_is_read_in_place_under_the_name_of_its_policy() {
     }
 }
 
-/// An accumulator that takes the hashes of an entry, and has none yet.
-fn accumulator(entry: &Entry) -> FilterAccumulator {
-    let spec = FilterSpec::new(FilterKind::Bloom).keys(1000).hasher(entry.hasher);
+/// An accumulator that takes hashes of this hasher, and has none yet.
+fn accumulator(hasher: Hasher) -> FilterAccumulator {
+    let spec = FilterSpec::new(FilterKind::Bloom).keys(1000).hasher(hasher);
     FilterAccumulator::new(spec, 1000).unwrap()
 }
 
@@ -134,7 +178,7 @@ fn accumulator(entry: &Entry) -> FilterAccumulator {
 fn every_list_of_hashes_is_merged_into_an_accumulator_and_written_again() {
     for entry in entries(Form::Hashes) {
         let bytes = entry.read();
-        let mut merged = accumulator(&entry);
+        let mut merged = accumulator(entry.hasher);
         merged.merge_bytes(&bytes).unwrap();
         assert_eq!(merged.len() as u64, entry.len, "{}", entry.file);
         assert!(merged.to_bytes() == bytes, "{}: to_bytes", entry.file);
@@ -175,6 +219,13 @@ fn the_corpus_has_every_kind_width_option_and_size() {
     let has = |what: &str, is: &dyn Fn(&Entry) -> bool| {
         assert!(all.iter().any(is), "the corpus lacks {what}");
     };
+    let functions = [Hasher::xxh3(0), Hasher::xxh64(0), Hasher::siphash13(SECRET_KEY)];
+    let functions = functions.map(|hasher| hasher.id());
+    for hash in functions {
+        has(&format!("lists of hashes, {hash:?}"), &|entry| {
+            entry.form == Form::Hashes && entry.hasher.id() == hash
+        });
+    }
     for kind in FilterKind::ALL {
         let of = |entry: &Entry, form| entry.kind == Some(*kind) && entry.form == form;
         let frozen = |entry: &Entry| of(entry, Form::Frozen);
@@ -183,10 +234,16 @@ fn the_corpus_has_every_kind_width_option_and_size() {
                 frozen(entry) && entry.keys.count == count
             });
         }
-        for hash in [Hasher::xxh3(0), Hasher::xxh64(0)].map(|hasher| hasher.id()) {
+        let has_block_form = *kind != FilterKind::CountingBloom;
+        for hash in functions {
             has(&format!("{kind}, {hash:?}"), &|entry| frozen(entry) && entry.hasher.id() == hash);
+            if has_block_form {
+                has(&format!("blocks of {kind}, {hash:?}"), &|entry| {
+                    of(entry, Form::Block) && entry.hasher.id() == hash
+                });
+            }
         }
-        let sizes = [0, 1, 18, 1600].iter().filter(|_| *kind != FilterKind::CountingBloom);
+        let sizes = [0, 1, 18, 1600].iter().filter(|_| has_block_form);
         for count in sizes {
             has(&format!("blocks of {kind}, {count} keys"), &|entry| {
                 of(entry, Form::Block) && entry.keys.count == *count
@@ -243,12 +300,65 @@ fn the_corpus_has_every_kind_width_option_and_size() {
 }
 
 /// The error with which every reader refuses the bytes. Fails if a reader accepts them or returns another error.
-fn refusal(bytes: &[u8]) -> FormatError {
-    let error = AnyFilter::from_bytes(bytes).unwrap_err();
-    assert_eq!(FilterView::parse(bytes).unwrap_err(), error);
-    assert_eq!(FilterView::parse_trusted(bytes).unwrap_err(), error);
-    assert_eq!(OwnedView::parse(bytes.to_vec()).unwrap_err(), error);
+fn refusal(bytes: &[u8], secret: Option<&Hasher>) -> FormatError {
+    let error = from_bytes(bytes, secret).unwrap_err();
+    assert_eq!(parse(bytes, secret).unwrap_err(), error);
+    assert_eq!(parse_trusted(bytes, secret).unwrap_err(), error);
+    assert_eq!(parse_owned(bytes, secret).unwrap_err(), error);
     error
+}
+
+/// No reader gives answers from a file with a secret key if it has another key or none.
+#[test]
+fn files_with_a_secret_key_are_refused_without_that_key() {
+    let (right, wrong) = (Hasher::siphash13(SECRET_KEY), Hasher::siphash13(WRONG_KEY));
+    let mut forms = Vec::new();
+    for entry in manifest().into_iter().filter(|entry| entry.secret().is_some()) {
+        let (bytes, file, check) = (entry.read(), &entry.file, right.seed());
+        assert_eq!(entry.hasher, right, "{file}");
+        match entry.form {
+            Form::Frozen => {
+                let wrong_hasher = |given: Hasher| FormatError::WrongHasher {
+                    given: given.id(),
+                    given_seed: given.seed(),
+                    stored: HashId::SipHash13,
+                    stored_seed: check,
+                };
+                let required = FormatError::KeyRequired { key_check: check };
+                assert_eq!(refusal(&bytes, None), required, "{file}");
+                for given in [wrong, right.with_seed(0), Hasher::xxh3(check)] {
+                    assert_eq!(refusal(&bytes, Some(&given)), wrong_hasher(given), "{file}");
+                }
+                // Headers with another check, and with a public function that has the check as its seed.
+                let other_check = with_number(&bytes, 16, &(check ^ 1).to_le_bytes());
+                let public = with_number(&bytes, 12, &1u16.to_le_bytes());
+                for changed in [other_check, public] {
+                    let refused = refusal(&changed, Some(&right));
+                    assert!(
+                        matches!(refused, FormatError::WrongHasher { .. }),
+                        "{file}: {refused}"
+                    );
+                }
+            }
+            // A block does not contain the check. The name under which an engine stores it does.
+            Form::Block => {
+                let (policy, other) = (policy(&entry), policy_with(&entry, wrong));
+                let name = policy.name();
+                assert!(name.ends_with(&format!(".siphash13.{check:016x}")), "{file}: {name}");
+                assert_ne!(other.name(), name, "{file}");
+            }
+            Form::Hashes => {
+                for given in [wrong, Hasher::xxh3(check)] {
+                    let refused = accumulator(given).merge_bytes(&bytes);
+                    assert_eq!(refused, Err(AccumulateError::Specs), "{file}");
+                }
+            }
+        }
+        forms.push(entry.form);
+    }
+    for form in [Form::Frozen, Form::Block, Form::Hashes] {
+        assert!(forms.contains(&form), "no file of {form:?} has a secret key");
+    }
 }
 
 /// A copy of a frozen filter with another number at an offset of its header, and with the right checksum of the header.
@@ -263,25 +373,25 @@ fn with_number(bytes: &[u8], at: usize, number: &[u8]) -> Vec<u8> {
 #[test]
 fn numbers_of_later_releases_are_refused_by_name() {
     for entry in entries(Form::Frozen) {
-        let bytes = entry.read();
-        let error = refusal(&with_number(&bytes, 8, &3u16.to_le_bytes()));
+        let (bytes, secret) = (entry.read(), entry.secret());
+        let error = refusal(&with_number(&bytes, 8, &3u16.to_le_bytes()), secret);
         assert_eq!(error, FormatError::Version { found: 3, supported: 1 });
         assert_eq!(error.to_string(), "version 3 of the format; this library reads version 1");
         // A later version may have another checksum, so the version is read first.
         let mut later = bytes.clone();
         later[8] = 2;
-        assert_eq!(refusal(&later), FormatError::Version { found: 2, supported: 1 });
+        assert_eq!(refusal(&later, secret), FormatError::Version { found: 2, supported: 1 });
 
-        let error = refusal(&with_number(&bytes, 10, &900u16.to_le_bytes()));
+        let error = refusal(&with_number(&bytes, 10, &900u16.to_le_bytes()), secret);
         assert_eq!(error, FormatError::UnknownKind { code: 900 });
         assert_eq!(error.to_string(), "filter of kind 900; this library reads the kinds 1 to 8");
-        let error = refusal(&with_number(&bytes, 12, &900u16.to_le_bytes()));
+        let error = refusal(&with_number(&bytes, 12, &900u16.to_le_bytes()), secret);
         assert_eq!(error, FormatError::UnknownHash { code: 900 });
         let text = error.to_string();
         assert!(
             text.starts_with("keys hashed by function 900; this library has the functions 1 to ")
         );
-        let error = refusal(&with_number(&bytes, 100, &[5]));
+        let error = refusal(&with_number(&bytes, 100, &[5]), secret);
         assert_eq!(error, FormatError::Field { name: "reserved", value: 5 });
     }
 }
@@ -290,11 +400,11 @@ fn numbers_of_later_releases_are_refused_by_name() {
 fn flags_of_later_releases_are_refused_by_name() {
     for entry in entries(Form::Frozen).filter(|entry| entry.kind == Some(FilterKind::Cuckoo)) {
         let bytes = entry.read();
-        let parsed = container::parse(&bytes).unwrap();
+        let parsed = parse_container(&bytes, entry.secret()).unwrap();
         let mut parameters = parsed.header().parameters;
         parameters[3] |= 1 << 40;
         let header = Header { parameters, ..parsed.header() };
-        let error = refusal(&header.to_bytes(&[parsed.payload()]));
+        let error = refusal(&header.to_bytes(&[parsed.payload()]), entry.secret());
         let flags = entry.parameters[3] | 1 << 40;
         assert_eq!(error, FormatError::UnknownFlags { flags, known: 3 });
         let expected = format!("flags {flags:#x}; this library knows the flags 0x3");
@@ -311,7 +421,7 @@ fn lists_of_hashes_of_later_releases_are_refused_by_name() {
             let body = bytes.len() - 8;
             let checksum = digest(&bytes[..body]);
             bytes[body..].copy_from_slice(&checksum.to_le_bytes());
-            accumulator(&entry).merge_bytes(&bytes).unwrap_err()
+            accumulator(entry.hasher).merge_bytes(&bytes).unwrap_err()
         };
         let format = AccumulateError::Format;
         assert_eq!(refused(8, 3), format(FormatError::Version { found: 3, supported: 1 }));

@@ -7,6 +7,7 @@ mod corpus_page;
 mod cuckoo_page;
 mod quotient_page;
 
+use corpus::SECRET_KEY;
 use cuckoo_page::Buckets;
 use quotient_page::Table;
 use std::iter;
@@ -252,15 +253,18 @@ fn the_salts_of_the_format_document_are_those_of_this_reader() {
     assert_eq!(salts.collect::<Result<Vec<_>, _>>().unwrap(), SALTS);
 }
 
-/// The document's test values of XXH3 and XXH64 are those of the library. The lengths of the keys reach every branch of
-/// both functions.
+/// The document's test values of the hash functions are those of the library. The lengths of the keys reach every
+/// branch of all functions.
 #[test]
 fn the_format_document_has_the_hashes_of_the_library() {
     for length in [0usize, 1, 3, 4, 8, 9, 16, 17, 32, 128, 129, 240, 241, 1025] {
         let key: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
-        let hashers = [Hasher::xxh3(0), Hasher::xxh3(7), Hasher::xxh64(0), Hasher::xxh64(7)];
+        let secret = Hasher::siphash13(SECRET_KEY);
+        let hashers =
+            [Hasher::xxh3(0), Hasher::xxh3(7), Hasher::xxh64(0), Hasher::xxh64(7), secret];
         let expected = hashers.map(|hasher| format!("{:016X}", hasher.hash(&key).raw()));
         assert_eq!(example_row(&format!("| {length} bytes |")), expected);
+        assert_eq!(secret.hash(&key).raw(), siphash13(&SECRET_KEY, &key));
     }
 }
 
@@ -312,17 +316,19 @@ fn a_reader_written_from_the_format_document_answers_like_the_library() {
     }
 }
 
-/// The secret key of the page's example: the bytes 0 to 15.
-const SECRET: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-
 /// SipHash-1-3 by another implementation.
 fn siphash13(secret: &[u8; 16], message: &[u8]) -> u64 {
     siphasher::sip::SipHasher13::new_with_key(secret).hash(message)
 }
 
+/// Whether a file has the check of this secret key.
+fn is_checked_by(secret: &[u8; 16], check: u64) -> bool {
+    check == siphash13(secret, b"trommel.keycheck")
+}
+
 #[test]
 fn a_reader_written_from_the_format_document_finds_the_keys_of_a_secret_hasher() {
-    for secret in [SECRET, *b"another 16 bytes"] {
+    for secret in [SECRET_KEY, *b"another 16 bytes"] {
         let hasher = Hasher::siphash13(secret);
         for kind in FilterKind::ALL {
             let mut filter = spec(*kind, false).unwrap().hasher(hasher).build().unwrap();
@@ -342,7 +348,7 @@ fn a_reader_written_from_the_format_document_finds_the_keys_of_a_secret_hasher()
 
 #[test]
 fn the_library_writes_and_reads_the_example_of_a_secret_key() {
-    let hasher = Hasher::siphash13(SECRET);
+    let hasher = Hasher::siphash13(SECRET_KEY);
     let builder = RegisterBloom::builder().keys(2).memory_bytes(16).hasher(hasher);
     let mut filter = builder.build().unwrap();
     filter.add("anvil");
@@ -352,7 +358,7 @@ fn the_library_writes_and_reads_the_example_of_a_secret_key() {
     let view = FilterView::parse_with_hasher(&bytes, &hasher).unwrap();
     assert!(view.contains("anvil") && view.contains("forge") && !view.contains("bellows"));
     let keys = ["trommel.keycheck", "anvil", "forge", "bellows"];
-    let row = keys.map(|key| format!("{:016X}", siphash13(&SECRET, key.as_bytes())));
+    let row = keys.map(|key| format!("{:016X}", siphash13(&SECRET_KEY, key.as_bytes())));
     assert_eq!(example_row("| SipHash-1-3 |"), row);
 }
 
@@ -360,9 +366,10 @@ fn the_library_writes_and_reads_the_example_of_a_secret_key() {
 #[test]
 fn derived_keys_are_those_of_the_format_document() {
     for seed in [0u64, 7, u64::MAX] {
-        let wide = siphasher::sip128::SipHasher13::new_with_key(&SECRET).hash(&seed.to_le_bytes());
+        let wide =
+            siphasher::sip128::SipHasher13::new_with_key(&SECRET_KEY).hash(&seed.to_le_bytes());
         let derived = Hasher::siphash13(wide.as_bytes());
-        assert_eq!(Hasher::siphash13(SECRET).with_seed(seed), derived);
+        assert_eq!(Hasher::siphash13(SECRET_KEY).with_seed(seed), derived);
     }
 }
 

@@ -155,7 +155,7 @@ fn the_format_document_has_the_form_of_policy_names() {
     let policy =
         FilterPolicy::builder(FilterKind::Cuckoo).hasher(Hasher::xxh64(0xAB)).build().unwrap();
     assert_eq!(policy.name(), "trommel.1.cuckoo.xxh64.00000000000000ab");
-    let secret = Hasher::siphash13(super::SECRET);
+    let secret = Hasher::siphash13(super::SECRET_KEY);
     let policy = FilterPolicy::builder(FilterKind::Cuckoo).hasher(secret).build().unwrap();
     assert_eq!(policy.name(), format!("trommel.1.cuckoo.siphash13.{:016x}", secret.seed()));
     assert!(super::PAGE.contains("trommel.1.KIND.HASH.SEED"));

@@ -3,12 +3,18 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use trommel::container::HashId;
 use trommel::{FilterKind, Hasher, KeyHash};
 
 /// The number of absent keys that are looked up in each file: those that follow the file's keys in the sequence of its
 /// rule.
 pub(crate) const ABSENT: u64 = 1000;
+
+/// The secret key of all files that have one: the bytes 0 to 15, as in the example of docs/FORMAT.md. It is public, so
+/// that every reader can be tested on these files.
+pub(crate) const SECRET_KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// A key that differs from `SECRET_KEY` in one bit. Every reader that is given it refuses the files.
+pub(crate) const WRONG_KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14];
 
 /// The folder of the files.
 pub(crate) fn folder() -> PathBuf {
@@ -131,6 +137,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// The hasher with the secret key of the file, if it has one. Readers need it, since the file contains only the
+    /// check of the key.
+    pub(crate) fn secret(&self) -> Option<&Hasher> {
+        self.hasher.id().is_keyed().then_some(&self.hasher)
+    }
+
     /// The contents of the file.
     pub(crate) fn read(&self) -> Vec<u8> {
         std::fs::read(folder().join(&self.file)).unwrap()
@@ -183,11 +195,17 @@ impl FromStr for Entry {
         let [file, form, kind, hash, seed, parameters, len, bytes, digest, rule, keys, copies, ..] =
             fields;
         let [.., reported, answers, counts, how] = fields;
-        let id = match hash {
-            "xxh3" => HashId::Xxh3,
-            "xxh64" => HashId::Xxh64,
+        let seed = number(seed)?;
+        let hasher = match hash {
+            "xxh3" => Hasher::xxh3(seed),
+            "xxh64" => Hasher::xxh64(seed),
+            "siphash13" => Hasher::siphash13(SECRET_KEY),
             _ => return Err(Malformed),
         };
+        // If the function has a secret key, the column has the check of the key.
+        if hasher.seed() != seed {
+            return Err(Malformed);
+        }
         let (rule, argument) = rule.split_once(':').ok_or(Malformed)?;
         let rule = match rule {
             "u64" => Rule::U64(number(argument)?),
@@ -208,7 +226,7 @@ impl FromStr for Entry {
                 "" => None,
                 name => Some(name.parse().map_err(|_| Malformed)?),
             },
-            hasher: Hasher::new(id, number(seed)?).ok_or(Malformed)?,
+            hasher,
             parameters: list(parameters)?,
             len: number(len)?,
             bytes: number(bytes)?,

@@ -1,8 +1,18 @@
 //! Reads the files of corpus/format-1 with the readers that are written only from docs/FORMAT.md.
 
-use super::corpus::{Entry, Form, digest, manifest};
-use super::{Buckets, Page, Table, block_page, number};
+use super::corpus::{Entry, Form, SECRET_KEY, WRONG_KEY, digest, manifest};
+use super::{Buckets, Page, Table, block_page, is_checked_by, number};
 use trommel::container::HashId;
+
+/// Asserts that a file whose function has a secret key has the check of the corpus's key, so that a reader with another
+/// key refuses it.
+fn assert_key(entry: &Entry, hash: u64, seed: u64) {
+    assert_eq!(hash == 3, entry.secret().is_some(), "{}: hash function {hash}", entry.file);
+    if hash == 3 {
+        assert!(is_checked_by(&SECRET_KEY, seed), "{}: refused with its key", entry.file);
+        assert!(!is_checked_by(&WRONG_KEY, seed), "{}: read with another key", entry.file);
+    }
+}
 
 fn read_frozen(entry: &Entry) {
     let bytes = entry.read();
@@ -10,6 +20,7 @@ fn read_frozen(entry: &Entry) {
     assert_eq!(Some(page.kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
     let hasher = (entry.hasher.id() as u16, entry.hasher.seed());
     assert_eq!((page.hash, page.seed), hasher, "{}", entry.file);
+    assert_key(entry, page.hash.into(), page.seed);
     assert_eq!(page.len, entry.len, "{}", entry.file);
     assert_eq!(page.p[..], entry.parameters, "{}", entry.file);
     let contains = page.lookup();
@@ -34,6 +45,8 @@ fn read_block(entry: &Entry) {
         Some((kind, hash, parameter, _)) => {
             assert_eq!(Some(kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
             assert_eq!(hash, entry.hasher.id(), "{}", entry.file);
+            // The check of a block is in the name of its policy, which the manifest has.
+            assert_key(entry, hash as u64, entry.hasher.seed());
             assert_eq!(entry.parameters, [parameter], "{}", entry.file);
         }
         None => assert!(
@@ -52,10 +65,12 @@ fn read_hashes(entry: &Entry) {
     let hash = match entry.hasher.id() {
         HashId::Xxh3 => 1,
         HashId::Xxh64 => 2,
+        HashId::SipHash13 => 3,
         other => panic!("no file has hashes by {other:?}"),
     };
     assert_eq!([8, 10, 12, 14].map(|at| number(&bytes, at..at + 2)), [1, hash, 0, 0]);
     assert_eq!(number(&bytes, 16..24), entry.hasher.seed(), "{}", entry.file);
+    assert_key(entry, hash, number(&bytes, 16..24));
     assert_eq!(number(&bytes, 24..32), entry.len, "{}", entry.file);
     let (body, checksum) = bytes.split_at(32 + 8 * entry.len as usize);
     assert_eq!(number(checksum, 0..8), digest(body), "{}", entry.file);

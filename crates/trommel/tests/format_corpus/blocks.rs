@@ -1,6 +1,6 @@
 //! Filter blocks and lists of hashes.
 
-use super::{Made, copies, inserts, numbers, texts};
+use super::{Made, SIPHASH13, copies, inserts, numbers, texts};
 use crate::corpus::Keys;
 use trommel::{FilterKind, FilterPolicy, Hasher};
 
@@ -13,6 +13,8 @@ pub(super) fn add(made: &mut Made) {
         }
         let how = "18 texts with 12 bits per key hashed by XXH64";
         built(made, "xxh64", texts(18), *kind, 12.0, Hasher::xxh64(9), how);
+        let how = "18 keys with 12 bits per key hashed by SipHash-1-3";
+        built(made, "siphash13", numbers(18), *kind, 12.0, SIPHASH13, how);
         let how = "18 texts with 12 bits per key";
         built(made, "seed", texts(18), *kind, 12.0, Hasher::xxh3(u64::MAX), how);
     }
@@ -38,6 +40,7 @@ pub(super) fn add(made: &mut Made) {
     let how = "the hashes of 10 keys with up to 3 copies each";
     made.hashes("copies", copies(10, &[1, 3]), Hasher::xxh3(42), how);
     made.hashes("xxh64", texts(20), Hasher::xxh64(9), "the hashes of 20 texts by XXH64");
+    made.hashes("siphash13", numbers(20), SIPHASH13, "the hashes of 20 keys by SipHash-1-3");
 }
 
 fn built(

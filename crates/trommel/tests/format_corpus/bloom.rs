@@ -1,6 +1,6 @@
 //! Files of the Bloom kinds.
 
-use super::{Made, copies, filled, insert, merged, numbers, removed, texts};
+use super::{Made, SIPHASH13, copies, filled, insert, merged, numbers, removed, texts};
 use crate::corpus::{Keys, Rule};
 use trommel::{FilterKind, Hasher};
 
@@ -25,6 +25,8 @@ fn without_counters(made: &mut Made, kind: FilterKind) {
     made.filled("1-percent", numbers(300), spec.keys(300).fpr(0.01), "300 keys at 1 %");
     let xxh64 = spec.keys(100).hasher(Hasher::xxh64(9));
     made.filled("xxh64", texts(100), xxh64, "100 texts at 1 % hashed by XXH64");
+    let siphash13 = spec.keys(100).hasher(SIPHASH13);
+    made.filled("siphash13", texts(100), siphash13, "100 texts at 1 % hashed by SipHash-1-3");
     for bits in [2, 6, 24] {
         let spec = spec.keys(100).bits_per_key(bits.into());
         let name = format!("{bits}-bits");
@@ -62,7 +64,9 @@ fn keys_of_every_length(made: &mut Made) {
     let keys = Keys { rule: Rule::Lengths, count: 400, copies: vec![1] };
     made.filled("lengths-xxh3", keys.clone(), spec, "keys of 0 to 399 bytes");
     let how = "keys of 0 to 399 bytes hashed by XXH64";
-    made.filled("lengths-xxh64", keys, spec.hasher(Hasher::xxh64(u64::MAX)), how);
+    made.filled("lengths-xxh64", keys.clone(), spec.hasher(Hasher::xxh64(u64::MAX)), how);
+    let how = "keys of 0 to 399 bytes hashed by SipHash-1-3";
+    made.filled("lengths-siphash13", keys, spec.hasher(SIPHASH13), how);
     let keys = Keys { rule: Rule::U32(1), ..numbers(200) };
     made.filled(
         "u32",
@@ -81,6 +85,9 @@ fn counting(made: &mut Made) {
         made.filled(&name("1-percent"), numbers(200), spec.keys(200), "200 keys at 1 %");
         let xxh64 = spec.keys(50).hasher(Hasher::xxh64(9));
         made.filled(&name("xxh64"), texts(50), xxh64, "50 texts at 1 % hashed by XXH64");
+        let siphash13 = spec.keys(50).hasher(SIPHASH13);
+        let how = "50 texts at 1 % hashed by SipHash-1-3";
+        made.filled(&name("siphash13"), texts(50), siphash13, how);
         let keys = copies(100, &[1, 2, 3, 40]);
         made.filled(&name("copies"), keys, spec.keys(100), "100 keys with up to 40 copies each");
         let keys = copies(100, &[1, 2]);

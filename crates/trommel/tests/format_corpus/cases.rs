@@ -4,11 +4,15 @@ mod blocks;
 mod bloom;
 mod slots;
 
-use crate::corpus::{Entry, Form, Keys, Rule, digest, summary};
+use crate::corpus::{Entry, Form, Keys, Rule, SECRET_KEY, digest, summary};
+use trommel::container::{self, Trust};
 use trommel::{
     AnyFilter, Filter, FilterAccumulator, FilterKind, FilterPolicy, FilterSpec, FilterView, Hasher,
-    Insert, Isa, KeyHash, container,
+    Insert, Isa, KeyHash,
 };
+
+/// The hash function with a secret key.
+const SIPHASH13: Hasher = Hasher::siphash13(SECRET_KEY);
 
 /// The number of keys whose counts are recorded.
 const COUNTED: u64 = 8;
@@ -36,8 +40,10 @@ impl Made {
     /// Adds the frozen form of a filter.
     fn frozen(&mut self, name: &str, keys: Keys, filter: &AnyFilter, how: &str) {
         let bytes = filter.to_bytes();
-        let header = container::parse(&bytes).unwrap().header();
-        let view = FilterView::parse(&bytes).unwrap();
+        let hasher = filter.hasher();
+        let parsed = container::parse_with_hasher(&&bytes[..], Trust::Verify, &hasher);
+        let header = parsed.unwrap().header();
+        let view = FilterView::parse_with_hasher(&bytes, &hasher).unwrap();
         let first = (0..keys.count.min(COUNTED)).map(|i| keys.rule.hash(header.hasher, i));
         // A kind that does not count has no counts.
         let counts = first.filter_map(|hash| view.count_hash(hash).ok()).collect();

@@ -1,6 +1,6 @@
 //! Files of the quotient and cuckoo kinds.
 
-use super::{Made, copies, filled, insert, merged, numbers, removed, texts};
+use super::{Made, SIPHASH13, copies, filled, insert, merged, numbers, removed, texts};
 use crate::corpus::Keys;
 use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Hasher, Insert};
 
@@ -28,6 +28,8 @@ fn of_both(made: &mut Made, spec: FilterSpec) {
     made.frozen("packed", keys, &filter, "keys until one was refused");
     let xxh64 = spec.keys(100).hasher(Hasher::xxh64(9));
     made.filled("xxh64", texts(100), xxh64, "100 texts hashed by XXH64");
+    let siphash13 = spec.keys(100).hasher(SIPHASH13);
+    made.filled("siphash13", texts(100), siphash13, "100 texts hashed by SipHash-1-3");
     let multiset = spec.multiset(true);
     let keys = copies(100, &[1, 2, 3]);
     made.filled("multiset", keys, multiset.keys(220), "100 keys with up to 3 copies each");
@@ -153,6 +155,8 @@ fn cuckoo(made: &mut Made) {
     let spec = made.spec(FilterKind::Cuckoo);
     let xxh64 = spec.keys(100).fingerprint_bits(12).hasher(Hasher::xxh64(9));
     made.filled("xxh64", texts(100), xxh64, "100 texts hashed by XXH64");
+    let siphash13 = spec.keys(100).fingerprint_bits(12).hasher(SIPHASH13);
+    made.filled("siphash13", texts(100), siphash13, "100 texts hashed by SipHash-1-3");
     let keys = copies(60, &[1, 3]);
     let filter = merged(&keys, spec.keys(150).fingerprint_bits(16).multiset(true));
     made.frozen("merged", keys, &filter, "merged from two filters");
