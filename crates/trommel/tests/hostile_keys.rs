@@ -8,8 +8,8 @@
 mod hostile;
 
 use hostile::{
-    KINDS, bits_of, buckets_of, built, keys_that, of_few_buckets, of_one_unit, of_quotients,
-    payload, scaled, units,
+    KINDS, bits_of, buckets_of, built, keys_of, keys_that, of_few_buckets, of_one_unit,
+    of_quotients, payload, scaled, units,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -90,6 +90,20 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
         filter.insert_batch(&elsewhere).unwrap();
         assert_all_found(&filter, &hashes[..taken]);
         assert_all_found(&filter, &elsewhere);
+    }
+}
+
+/// The keys of the test before, as an adversary would compute them.
+#[test]
+fn a_million_keys_of_one_unit_behave_as_random_under_a_secret_key() {
+    let absent = keys_of(&of_one_unit(1_000, MILLION + 20_000)[MILLION..]);
+    for (kind, variant) in KINDS {
+        let mut filter = built(kind, variant, MILLION, SECRET);
+        let keys = keys_of(&of_one_unit(units(&filter), MILLION));
+        let hashes = hashes_of(SECRET, &keys);
+        filter.insert_batch(&hashes).unwrap();
+        assert_all_found(&filter, &hashes);
+        behaves_as_planned(&filter, &absent);
     }
 }
 
@@ -378,6 +392,15 @@ fn prints_the_time_of_inserts_of_hostile_and_of_random_hashes() {
         hashes.iter().for_each(|hash| _ = black_box(filter.insert_hash(*hash)));
         begin.elapsed().as_nanos() as f64 / hashes.len() as f64
     };
+    for (kind, variant) in KINDS {
+        let filter = built(kind, variant, MILLION, PUBLIC);
+        let hostile = ns_per_insert(&filter, &of_one_unit(units(&filter), 100_000));
+        let usual = ns_per_insert(&filter, &distinct(1, 0..100_000));
+        let name = if variant { " (compact or multiset)" } else { "" };
+        println!(
+            "{kind}{name}: {hostile:.0} ns per insert into one unit, {usual:.0} of random keys"
+        );
+    }
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
         let empty = built(kind, false, MILLION, PUBLIC);
         let per_quotient = of_quotients(&empty, 0..1).len() as u64;

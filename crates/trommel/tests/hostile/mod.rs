@@ -64,6 +64,34 @@ pub(crate) fn of_one_unit(units: u64, count: usize) -> Vec<KeyHash> {
     hashes
 }
 
+/// The factor of XXH3 for keys of four to eight bytes.
+const XXH3_FACTOR: u64 = 0x9FB2_1C65_1E98_DF25;
+
+/// The number before XXH3 mixes it into this hash, for keys of eight bytes. Each step of the mixing is undone.
+fn unmixed(hash: u64) -> u64 {
+    // Newton's iteration: with x = 3f ^ 2, the lowest 5 bits of f · x are those of 1; each step doubles their number.
+    let inverse = (0..4).fold(XXH3_FACTOR.wrapping_mul(3) ^ 2, |x, _| {
+        x.wrapping_mul(2u64.wrapping_sub(XXH3_FACTOR.wrapping_mul(x)))
+    });
+    let x = hash ^ hash >> 28 ^ hash >> 56;
+    let x = x.wrapping_mul(inverse);
+    // The highest 34 bits are those of the original, so the number that was added in is known.
+    let x = x ^ ((x >> 35) + 8);
+    let x = x.wrapping_mul(inverse);
+    // As a polynomial, the map is 1 + t^24 + t^49 modulo t^64 + 1, whose 64th power is 1.
+    (0..63).fold(x, |x, _| x ^ x.rotate_left(49) ^ x.rotate_left(24))
+}
+
+/// The keys that have these hashes under XXH3 with seed 0: XXH3 maps keys of eight bytes one to one.
+pub(crate) fn keys_of(hashes: &[KeyHash]) -> Vec<u64> {
+    let public = Hasher::xxh3(0);
+    let secret = unmixed(public.hash_u64(0).raw());
+    let keys = hashes.iter().map(|hash| (unmixed(hash.raw()) ^ secret).rotate_left(32));
+    let keys: Vec<u64> = keys.collect();
+    assert!(keys.iter().zip(hashes).all(|(key, hash)| public.hash_u64(*key) == *hash));
+    keys
+}
+
 /// The payload of the frozen filter: its table, and then its overflow entries if it has any.
 pub(crate) fn payload(filter: &AnyFilter) -> Vec<u8> {
     filter.to_bytes().split_off(128)
