@@ -12,7 +12,7 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Insert, MergeError};
@@ -292,7 +292,7 @@ impl PyFilter {
     }
 
     /// Writes the frozen filter to a file. The file appears whole or not at all: a temporary file in the same folder is
-    /// written and then renamed.
+    /// written to the disk and then renamed.
     ///
     /// Raises OSError if the file cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -307,7 +307,7 @@ impl PyFilter {
             let write = || {
                 let mut file = BufWriter::new(File::create(&temporary)?);
                 filter.write_to(&mut file)?;
-                file.flush()?;
+                file.into_inner()?.sync_all()?;
                 std::fs::rename(&temporary, &path)
             };
             write().map_err(|error| {

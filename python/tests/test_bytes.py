@@ -4,6 +4,7 @@ import array
 import gc
 import mmap
 import random
+import sys
 
 import pytest
 import trommel
@@ -112,3 +113,24 @@ def test_saved_files_are_whole_and_can_be_loaded(tmp_path):
     path.write_bytes(b"no filter")
     with pytest.raises(trommel.FormatError):
         trommel.Filter.load(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the length of a file")
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    import resource
+
+    path = tmp_path / "filter"
+    trommel.Filter.from_bytes(frozen()).save(path)
+    f = trommel.Filter("bloom", keys=1_000_000)
+    f.update(range(1_000))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="large"):
+            f.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == frozen()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["filter"]
+    f.save(path)
+    assert trommel.Filter.load(path) == f
