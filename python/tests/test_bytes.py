@@ -115,8 +115,8 @@ def test_saved_files_are_whole_and_can_be_loaded(tmp_path):
         trommel.Filter.load(path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the length of a file")
-def test_a_full_disk_leaves_the_old_file(tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no module resource")
+def test_a_save_that_fails_leaves_the_old_file(tmp_path):
     import resource
 
     path = tmp_path / "filter"

@@ -305,10 +305,12 @@ fn refusal(bytes: &[u8], secret: Option<&Hasher>) -> FormatError {
     assert_eq!(parse(bytes, secret).unwrap_err(), error);
     assert_eq!(parse_trusted(bytes, secret).unwrap_err(), error);
     assert_eq!(parse_owned(bytes, secret).unwrap_err(), error);
+    assert_eq!(parse_container(bytes, secret).unwrap_err(), error);
     error
 }
 
-/// No reader gives answers from a file with a secret key if it has another key or none.
+/// Frozen filters and lists with a secret key are refused if the reader has another key or none. Blocks with another key
+/// have another name.
 #[test]
 fn files_with_a_secret_key_are_refused_without_that_key() {
     let (right, wrong) = (Hasher::siphash13(SECRET_KEY), Hasher::siphash13(WRONG_KEY));

@@ -254,7 +254,7 @@ fn the_salts_of_the_format_document_are_those_of_this_reader() {
 }
 
 /// The document's test values of the hash functions are those of the library. The lengths of the keys reach every
-/// branch of all functions.
+/// branch of XXH3 and XXH64.
 #[test]
 fn the_format_document_has_the_hashes_of_the_library() {
     for length in [0usize, 1, 3, 4, 8, 9, 16, 17, 32, 128, 129, 240, 241, 1025] {

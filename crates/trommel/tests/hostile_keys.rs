@@ -2,7 +2,7 @@
 //! false-positive rate or fill slots early. Under a secret key, they do neither. docs/security.md states these claims.
 //!
 //! Hashes are chosen directly, as if the adversary could invert the hash function, or are those of keys that were found
-//! by trying. Work is counted by the bytes of the table that an insert changes. No test fails because of a time. The
+//! by trying or computed. Work is counted by the bytes of the table that an insert changes. No test fails because of a time. The
 //! ignored tests print times.
 
 mod hostile;
@@ -93,7 +93,7 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
     }
 }
 
-/// The keys of the test before, as an adversary would compute them.
+/// The keys that have the hashes of the test before.
 #[test]
 fn a_million_keys_of_one_unit_behave_as_random_under_a_secret_key() {
     let absent = keys_of(&of_one_unit(1_000, MILLION + 20_000)[MILLION..]);

@@ -75,18 +75,19 @@ fn unmixed(hash: u64) -> u64 {
     });
     let x = hash ^ hash >> 28 ^ hash >> 56;
     let x = x.wrapping_mul(inverse);
-    // The highest 34 bits are those of the original, so the number that was added in is known.
+    // The highest 34 bits are those of the original, so the number that was XORed in is known.
     let x = x ^ ((x >> 35) + 8);
     let x = x.wrapping_mul(inverse);
-    // As a polynomial, the map is 1 + t^24 + t^49 modulo t^64 + 1, whose 64th power is 1.
+    // The map multiplies by the polynomial 1 + t^24 + t^49 modulo t^64 + 1. The 64th power of this polynomial is 1, so
+    // its 63rd power is its inverse.
     (0..63).fold(x, |x, _| x ^ x.rotate_left(49) ^ x.rotate_left(24))
 }
 
 /// The keys that have these hashes under XXH3 with seed 0: XXH3 maps keys of eight bytes one to one.
 pub(crate) fn keys_of(hashes: &[KeyHash]) -> Vec<u64> {
     let public = Hasher::xxh3(0);
-    let secret = unmixed(public.hash_u64(0).raw());
-    let keys = hashes.iter().map(|hash| (unmixed(hash.raw()) ^ secret).rotate_left(32));
+    let flipped = unmixed(public.hash_u64(0).raw());
+    let keys = hashes.iter().map(|hash| (unmixed(hash.raw()) ^ flipped).rotate_left(32));
     let keys: Vec<u64> = keys.collect();
     assert!(keys.iter().zip(hashes).all(|(key, hash)| public.hash_u64(*key) == *hash));
     keys
