@@ -13,6 +13,10 @@ use trommel::{
 const MOST_OPERATIONS: usize = 100;
 /// An input ends when the filters hold more keys than this.
 const MOST_KEYS: u64 = 4000;
+/// A filter of more bytes is not grown on request, so that an input takes little time.
+const MOST_BYTES: usize = 64 << 10;
+/// The load at which a filter grows, if it grows by itself.
+const GROW_AT: f64 = 0.85;
 /// The highest count that a counting Bloom filter with counters of four bits reports.
 const HIGHEST_COUNT: u64 = 15;
 
@@ -33,6 +37,11 @@ pub fn run(data: &[u8]) -> u64 {
     if has_slots {
         spec = spec.multiset(is_multiset);
     }
+    let growing = spec.grow_at(GROW_AT);
+    let grows = has_slots && flags & 0x80 != 0 && growing.build().is_ok();
+    if grows {
+        spec = growing;
+    }
     if kind == FilterKind::CountingBloom {
         spec = spec.compact(flags & 0x80 != 0);
     }
@@ -45,7 +54,8 @@ pub fn run(data: &[u8]) -> u64 {
     let (Ok(portable), Ok(other)) = (portable, other) else { return 0 };
     let counts_copies = is_multiset || kind == FilterKind::CountingBloom;
     let twins = Twins { portable, other };
-    let mut run = Run { spec, isa, twins, counts_copies, keys: BTreeMap::new(), operations: 0 };
+    let keys = BTreeMap::new();
+    let mut run = Run { spec, isa, twins, grows, counts_copies, keys, operations: 0 };
     run.operations(&mut input);
     run.operations
 }
@@ -86,6 +96,8 @@ struct Run {
     spec: FilterSpec,
     isa: Isa,
     twins: Twins,
+    /// Whether the filters grow by themselves.
+    grows: bool,
     /// Whether the filters count the copies of a key, so that keys can be removed.
     counts_copies: bool,
     /// The hashes of the keys that must be found, each with the number of copies that were inserted and not removed.
@@ -99,7 +111,7 @@ impl Run {
             if input.is_empty() || self.keys.values().sum::<u64>() > MOST_KEYS {
                 break;
             }
-            match input.byte() % 16 {
+            match input.byte() % 17 {
                 0..=2 => self.insert(input),
                 3..=5 => self.insert_batch(input),
                 6 | 7 => self.remove(input),
@@ -109,6 +121,7 @@ impl Run {
                 12 => self.block(input),
                 13 => self.fold(),
                 14 => self.shard(input),
+                15 => self.resize(input),
                 _ => {
                     self.twins.both(AnyFilter::clear);
                     self.keys.clear();
@@ -153,8 +166,9 @@ impl Run {
             Ok(_) => self.note(&[hash]),
             Err(full) => {
                 assert_eq!(full.inserted, 0);
+                // A filter that grows by itself can have doubled, and then still found no room.
                 assert!(
-                    self.twins.portable.to_bytes() == before,
+                    self.grows || self.twins.portable.to_bytes() == before,
                     "a refused insert changed the filter: {full}"
                 );
             }
@@ -211,6 +225,28 @@ impl Run {
                 );
             }
         }
+    }
+
+    /// Doubles both filters, resizes them to a number of keys, or shrinks them. After an error, both must be as before.
+    fn resize(&mut self, input: &mut Input<'_>) {
+        let (how, keys) = (input.byte() % 3, usize::from(input.short()) % 4000);
+        if how == 0 && self.twins.portable.memory_bytes() > MOST_BYTES {
+            return;
+        }
+        self.operations += self.keys.len() as u64;
+        let before = self.twins.portable.to_bytes();
+        let outcome = self.twins.both(|filter| match how {
+            0 => grow(filter),
+            1 => resize(filter, keys),
+            _ => shrink(filter),
+        });
+        if let Err(error) = outcome {
+            assert!(
+                self.twins.portable.to_bytes() == before,
+                "a refused change of size changed the filter: {error}"
+            );
+        }
+        self.check();
     }
 
     /// Freezes `other`, and reads it back as a view and as an owned filter.
@@ -294,5 +330,37 @@ impl Run {
             }
         }
         self.twins.assert_equal();
+    }
+}
+
+/// Doubles a filter with slots. Does nothing with another filter.
+fn grow(filter: &mut AnyFilter) -> Result<(), String> {
+    match filter {
+        AnyFilter::Quotient(filter) => filter.grow().map_err(|error| error.to_string()),
+        AnyFilter::CacheLineQuotient(filter) => filter.grow().map_err(|error| error.to_string()),
+        AnyFilter::Cuckoo(filter) => filter.grow().map_err(|error| error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a quotient filter room for a number of keys. Does nothing with another filter.
+fn resize(filter: &mut AnyFilter, keys: usize) -> Result<(), String> {
+    match filter {
+        AnyFilter::Quotient(filter) => filter.resize(keys).map_err(|error| error.to_string()),
+        AnyFilter::CacheLineQuotient(filter) => {
+            filter.resize(keys).map_err(|error| error.to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Shrinks a quotient filter. Does nothing with another filter.
+fn shrink(filter: &mut AnyFilter) -> Result<(), String> {
+    match filter {
+        AnyFilter::Quotient(filter) => filter.shrink_to_fit().map_err(|error| error.to_string()),
+        AnyFilter::CacheLineQuotient(filter) => {
+            filter.shrink_to_fit().map_err(|error| error.to_string())
+        }
+        _ => Ok(()),
     }
 }
