@@ -5,13 +5,22 @@
 //! initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again.
 //! The targets get their shares of the time of all workers ([`Target::share`]). The parent process counts what its
 //! workers report, and writes `soak.json` after every round. If that file exists at the start, the parent adds to the
-//! counts of the file, and goes on with the next numbers. The last line of the output begins with `N passed, N failed`,
-//! unless an error ends the run. The exit code is 1 if a round failed, now or in an earlier run, or on an error; it is
-//! 2 on a wrong argument.
+//! counts of the file, and goes on with the next numbers. It locks the file `soak.json.lock`, and refuses to run if
+//! another run has locked it.
+//!
+//! The input with which a round failed is kept in the folder `soak.json.failed`, and `soak --input TARGET FILE` runs it
+//! again. A round that two threads made fail need not fail each time. While a round runs, its input is in that folder
+//! too, see [`Note`]. If the parent is killed, the next run repeats the rounds that were not counted.
+//!
+//! The last line of the output begins with `N passed, N failed`, unless an error ends the run. The exit code is 1 if a
+//! round failed, now or in an earlier run, or on an error; it is 2 on a wrong argument.
 
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, ErrorKind};
+mod note;
+mod record;
+
+use note::{Kept, Note};
+use record::{Record, Run, beside, lock};
+use std::io::{BufRead as _, BufReader, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -89,59 +98,22 @@ fn input(random: &mut Splitmix, seeds: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// Runs a round in this process. Prints the sum of what the fuzz function returned, and the total length of the inputs
-/// in bytes.
-fn round(target: &Target, number: u64) {
+/// Runs a round in this process, and notes each input before it is run. Prints the sum of what the fuzz function
+/// returned, and the total length of the inputs in bytes.
+fn round(target: &Target, number: u64, mut note: Option<Note>) -> Result<()> {
     let seeds = seeds(target.name);
     let mut random = Splitmix(number.wrapping_mul(0x2545_F491_4F6C_DD1D));
     let (mut operations, mut bytes) = (0, 0);
     for _ in 0..target.inputs {
         let input = input(&mut random, &seeds);
+        if let Some(note) = &mut note {
+            note.write(&input)?;
+        }
         operations += (target.run)(&input);
         bytes += input.len() as u64;
     }
     println!("{operations} {bytes}");
-}
-
-/// The counts of what was tried so far: the contents of `soak.json`.
-#[derive(Default, Serialize, Deserialize)]
-struct Record {
-    /// The commits that were tried, the latest last.
-    commits: Vec<String>,
-    seconds: u64,
-    targets: BTreeMap<String, Tried>,
-}
-
-/// The counts of one target.
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct Tried {
-    rounds: u64,
-    failed: u64,
-    /// The number of inputs of the rounds that did not fail.
-    executions: u64,
-    /// The sum of what the fuzz function returned for these inputs: operations; for `twin_operations`, keys that
-    /// operations used; for `hostile_bytes`, inputs that were accepted as filters.
-    operations: u64,
-    /// The total length of these inputs in bytes.
-    bytes: u64,
-}
-
-impl Record {
-    /// Reads the record of earlier runs; an empty one if there is none.
-    fn read(path: &Path) -> std::io::Result<Self> {
-        match fs::read(path) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Writes a new file and renames it, so that a run that is killed leaves the old file or the new one.
-    fn write(&self, path: &Path) -> std::io::Result<()> {
-        let beside = path.with_extension("json.new");
-        fs::write(&beside, serde_json::to_vec_pretty(self)?)?;
-        fs::rename(&beside, path)
-    }
+    Ok(())
 }
 
 /// A worker that runs a round.
@@ -149,21 +121,25 @@ struct Worker {
     child: Child,
     target: usize,
     number: u64,
+    kept: Kept,
     start: Instant,
 }
 
 impl Worker {
-    fn start(target: usize, number: u64) -> std::io::Result<Self> {
+    fn start(target: usize, number: u64, failed: &Path) -> Result<Self> {
+        let name = TARGETS[target].name;
+        let kept = Kept::new(failed, name, number);
         let child = Command::new(env::current_exe()?)
-            .args(["--round", TARGETS[target].name, &number.to_string()])
+            .args(["--round", name, &number.to_string()])
+            .arg(&kept.note)
             .stdout(Stdio::piped())
             .spawn()?;
-        Ok(Self { child, target, number, start: Instant::now() })
+        Ok(Self { child, target, number, kept, start: Instant::now() })
     }
 
     /// Returns `None` while the round runs. Afterwards, returns its numbers of operations and bytes, or `Some(None)` if
     /// it failed. Ends a round that takes longer than [`LONGEST_ROUND`].
-    fn poll(&mut self) -> std::io::Result<Option<Option<(u64, u64)>>> {
+    fn poll(&mut self) -> Result<Option<Option<(u64, u64)>>> {
         let Some(status) = self.child.try_wait()? else {
             if self.start.elapsed() < LONGEST_ROUND {
                 return Ok(None);
@@ -184,26 +160,34 @@ impl Worker {
     }
 }
 
+/// The commit of this checkout, or an empty text if git does not tell it.
+fn commit() -> String {
+    let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
+    output
+        .map_or_else(|_| String::new(), |it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
+}
+
 /// Runs rounds for a number of hours, with `workers_wanted` workers at a time, and counts them in the file `out`.
 /// Returns true if no round has failed, neither now nor in the earlier runs that the file counts.
-fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> {
+fn soak(hours: f64, workers_wanted: usize, out: &Path) -> Result<bool> {
+    let _locked = lock(out)?;
+    let failed = beside(out, ".failed");
+    fs::create_dir_all(&failed)?;
     let mut record = Record::read(out)?;
-    let commit = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
-    let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    if let Ok(commit) = commit.map_err(drop)
-        && record.commits.last() != Some(&commit)
-    {
-        record.commits.push(commit);
+    let mut run = Run::new(commit());
+    if !run.commit.is_empty() && record.commits.last() != Some(&run.commit) {
+        record.commits.push(run.commit.clone());
     }
     let (before, start) = (record.seconds, Instant::now());
     let limit = Duration::from_secs_f64(hours * 3600.0);
     let mut next = TARGETS.map(|target| record.targets.get(target.name).map_or(0, |it| it.rounds));
     let mut spent = [Duration::ZERO; TARGETS.len()];
     let mut workers: Vec<Worker> = Vec::new();
+    let earlier_runs = record.runs.len();
     while start.elapsed() < limit || !workers.is_empty() {
         while workers.len() < workers_wanted && start.elapsed() < limit {
             let target = most_due(&spent, &workers);
-            workers.push(Worker::start(target, next[target])?);
+            workers.push(Worker::start(target, next[target], &failed)?);
             next[target] += 1;
         }
         let mut running = Vec::new();
@@ -212,8 +196,11 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
                 None => running.push(worker),
                 Some(outcome) => {
                     spent[worker.target] += worker.start.elapsed();
-                    count_round(&mut record, &worker, outcome);
-                    record.seconds = before + start.elapsed().as_secs();
+                    run.executions += count_round(&mut record, &worker, outcome);
+                    run.seconds = start.elapsed().as_secs();
+                    record.seconds = before + run.seconds;
+                    record.runs.truncate(earlier_runs);
+                    record.runs.push(run.clone());
                     record.write(out)?;
                 }
             }
@@ -221,6 +208,8 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> std::io::Result<bool> 
         workers = running;
         std::thread::sleep(Duration::from_millis(50));
     }
+    // The folder stays if it has inputs.
+    let _ = fs::remove_dir(&failed);
     let failed: u64 = record.targets.values().map(|it| it.failed).sum();
     let passed = record.targets.values().map(|it| it.rounds).sum::<u64>() - failed;
     println!("{passed} passed, {failed} failed: rounds, see {}", out.display());
@@ -237,23 +226,29 @@ fn most_due(spent: &[Duration; TARGETS.len()], workers: &[Worker]) -> usize {
     (0..TARGETS.len()).min_by_key(|target| time(*target)).unwrap_or(0)
 }
 
-/// Counts a round that has ended. If it failed, prints the command that runs it again.
-fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) {
+/// Counts a round that has ended, and returns the number of inputs that it passed. If it failed, keeps the input, and
+/// prints the commands that run the round and the input again.
+fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) -> u64 {
     let target = &TARGETS[worker.target];
-    let name = target.name;
+    let (name, kept) = (target.name, &worker.kept);
     let it = record.targets.entry(name.to_owned()).or_default();
     it.rounds += 1;
-    match outcome {
-        Some((operations, bytes)) => {
-            it.executions += target.inputs;
-            it.operations += operations;
-            it.bytes += bytes;
+    let Some((operations, bytes)) = outcome else {
+        it.failed += 1;
+        eprintln!("FAILED: soak --round {name} {}", worker.number);
+        match kept.keep() {
+            Ok(()) => eprintln!("Its input: soak --input {name} {}", kept.input.display()),
+            Err(error) => eprintln!("Its input was not kept: {error}"),
         }
-        None => {
-            it.failed += 1;
-            eprintln!("FAILED: soak --round {name} {}", worker.number);
-        }
+        return 0;
+    };
+    it.executions += target.inputs;
+    it.operations += operations;
+    it.bytes += bytes;
+    if let Err(error) = kept.forget() {
+        eprintln!("{} stays: {error}", kept.note.display());
     }
+    target.inputs
 }
 
 /// Parses a number of workers. `None` unless it is from 1 to 1024.
@@ -261,41 +256,63 @@ fn parse_workers(text: &str) -> Option<usize> {
     text.parse().ok().filter(|workers| (1..=1024).contains(workers))
 }
 
+/// The target of a name.
+fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Runs one round or one input, if the arguments say so. Otherwise returns `None`.
+fn run_once(words: &[&str]) -> Option<Result<bool>> {
+    match *words {
+        ["--round", name, number, ref note @ ..] if note.len() <= 1 => {
+            let (target, number) = (target(name)?, number.parse().ok()?);
+            let note = note.first().map(|path| Note::new(Path::new(path))).transpose();
+            Some(note.and_then(|note| round(target, number, note)).map(|()| true))
+        }
+        ["--input", name, file] => {
+            let target = target(name)?;
+            Some(fs::read(file).map(|input| {
+                (target.run)(&input);
+                true
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// Soaks as the arguments say. Returns `None` on a wrong argument.
+fn run_for_hours(words: &[&str]) -> Option<Result<bool>> {
+    let (workers, words) = match *words {
+        ["--workers", number, ref rest @ ..] => (parse_workers(number)?, rest),
+        _ => (std::thread::available_parallelism().map_or(1, usize::from), words),
+    };
+    let (hours, out) = match *words {
+        [hours] => (hours, "soak.json"),
+        [hours, out] => (hours, out),
+        _ => return None,
+    };
+    let hours = hours.parse().ok().filter(|hours| (0.0..=10_000.0).contains(hours))?;
+    Some(soak(hours, workers, Path::new(out)))
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (workers, words) = match words[..] {
-        ["--workers", number, ref rest @ ..] => (parse_workers(number), rest),
-        _ => (Some(std::thread::available_parallelism().map_or(1, usize::from)), &words[..]),
-    };
-    match *words {
-        ["--round", name, number] => {
-            let target = TARGETS.iter().find(|target| target.name == name);
-            if let (Some(target), Ok(number)) = (target, number.parse()) {
-                round(target, number);
-                return ExitCode::SUCCESS;
-            }
+    match run_once(&words).or_else(|| run_for_hours(&words)) {
+        Some(Ok(true)) => ExitCode::SUCCESS,
+        Some(Ok(false)) => ExitCode::FAILURE,
+        Some(Err(error)) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
-        [hours] | [hours, _] => {
-            let out = words.get(1).copied().unwrap_or("soak.json");
-            let hours = hours.parse().ok().filter(|hours| (0.0..=10_000.0).contains(hours));
-            if let (Some(hours), Some(workers)) = (hours, workers) {
-                return match soak(hours, workers, Path::new(out)) {
-                    Ok(true) => ExitCode::SUCCESS,
-                    Ok(false) => ExitCode::FAILURE,
-                    Err(error) => {
-                        eprintln!("error: {error}");
-                        ExitCode::FAILURE
-                    }
-                };
-            }
+        None => {
+            let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+            eprintln!(
+                "usage: soak [--workers N] HOURS [soak.json] | soak --round TARGET NUMBER | soak --input TARGET FILE, \
+                 with a TARGET among: {}",
+                names.join(" ")
+            );
+            ExitCode::from(2)
         }
-        _ => {}
     }
-    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    eprintln!(
-        "usage: soak [--workers N] HOURS [soak.json] | soak --round TARGET NUMBER, with a TARGET among: {}",
-        names.join(" ")
-    );
-    ExitCode::from(2)
 }

@@ -1,0 +1,11 @@
+//! Tells the program `soak` whether it is built with AddressSanitizer. Only nightly compilers can test `cfg(sanitize)`
+//! in code, but Cargo tells it to build scripts.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(address_sanitizer)");
+    let sanitizers = std::env::var("CARGO_CFG_SANITIZE").unwrap_or_default();
+    if sanitizers.split(',').any(|sanitizer| sanitizer == "address") {
+        println!("cargo::rustc-cfg=address_sanitizer");
+    }
+}
