@@ -2,6 +2,7 @@
 //! does not hold. The tests of the crate `trommel` run the same functions without a fuzzer.
 
 pub mod cuckoo_operations;
+pub mod engine_operations;
 pub mod hostile_bytes;
 pub mod input;
 pub mod quotient_operations;

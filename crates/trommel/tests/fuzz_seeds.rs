@@ -1,10 +1,13 @@
 //! Runs the fuzz targets of the folder `fuzz` without a fuzzer: on their seeds, on seeds with a few changes, and on
-//! random inputs. The target `twin_operations` has no seeds, and gets random inputs only.
+//! random inputs. The targets `twin_operations` and `engine_operations` have no seeds, and get random inputs only.
 
 // These modules are the library of the package `trommel-fuzz`, in the folder `fuzz`.
 #[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/cuckoo_operations.rs"]
 mod cuckoo_operations;
+#[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/engine_operations.rs"]
+mod engine_operations;
 #[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/hostile_bytes.rs"]
 mod hostile_bytes;
@@ -87,14 +90,24 @@ fn hostile_bytes_are_refused_or_give_a_filter() {
     sweep("hostile_bytes", hostile_bytes::run, 300, 3000);
 }
 
+/// Runs a target that has no seeds on random inputs. Returns the sum of what it returns.
+fn noise(run: fn(&[u8]) -> u64, inputs: usize) -> u64 {
+    let mut random = Splitmix::new(0x7819);
+    let input = |_| {
+        let len = random.below(300) as usize;
+        random.bytes(len)
+    };
+    (0..inputs).map(input).map(|input| run(&input)).sum()
+}
+
 #[test]
 fn two_instruction_sets_make_the_same_filters_from_the_same_operations() {
-    let mut random = Splitmix::new(0x7819);
-    let operations: u64 = (0..3000)
-        .map(|_| {
-            let len = random.below(300) as usize;
-            twin_operations::run(&random.bytes(len))
-        })
-        .sum();
+    let operations = noise(twin_operations::run, 3000);
     assert!(operations > 1_000_000, "{operations} operations");
+}
+
+#[test]
+fn engines_and_threads_make_the_same_filters_as_one_thread_without_an_engine() {
+    let operations = noise(engine_operations::run, 2000);
+    assert!(operations > 20_000, "{operations} operations");
 }

@@ -25,7 +25,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs};
-use trommel_fuzz::{cuckoo_operations, hostile_bytes, quotient_operations, twin_operations};
+use trommel_fuzz::{
+    cuckoo_operations, engine_operations, hostile_bytes, quotient_operations, twin_operations,
+};
 
 struct Target {
     name: &'static str,
@@ -37,10 +39,11 @@ struct Target {
     share: u32,
 }
 
-const TARGETS: [Target; 4] = [
+const TARGETS: [Target; 5] = [
     Target { name: "twin_operations", run: twin_operations::run, inputs: 20_000, share: 2 },
     Target { name: "quotient_operations", run: quotient_operations::run, inputs: 20_000, share: 1 },
     Target { name: "cuckoo_operations", run: cuckoo_operations::run, inputs: 20_000, share: 1 },
+    Target { name: "engine_operations", run: engine_operations::run, inputs: 5_000, share: 2 },
     // Most inputs are refused within microseconds.
     Target { name: "hostile_bytes", run: hostile_bytes::run, inputs: 1_000_000, share: 6 },
 ];
