@@ -4,6 +4,7 @@
 use super::input::Input;
 use std::collections::BTreeMap;
 use trommel::engine::ShardedFilter;
+use trommel::quotient::{Layout, Quotient};
 use trommel::{
     AnyFilter, Bitmap, Filter as _, FilterKind, FilterPolicy, FilterSpec, FilterView, Insert as _,
     InsertShared as _, Isa, KeyHash,
@@ -235,11 +236,7 @@ impl Run {
         }
         self.operations += self.keys.len() as u64;
         let before = self.twins.portable.to_bytes();
-        let outcome = self.twins.both(|filter| match how {
-            0 => grow(filter),
-            1 => resize(filter, keys),
-            _ => shrink(filter),
-        });
+        let outcome = self.twins.both(|filter| change_size(filter, how, keys));
         if let Err(error) = outcome {
             assert!(
                 self.twins.portable.to_bytes() == before,
@@ -333,34 +330,22 @@ impl Run {
     }
 }
 
-/// Doubles a filter with slots. Does nothing with another filter.
-fn grow(filter: &mut AnyFilter) -> Result<(), String> {
+/// Doubles a filter with slots if `how` is 0. Otherwise gives a quotient filter room for `keys` keys, or shrinks it.
+/// Does nothing with other filters.
+fn change_size(filter: &mut AnyFilter, how: u8, keys: usize) -> Result<(), String> {
     match filter {
-        AnyFilter::Quotient(filter) => filter.grow().map_err(|error| error.to_string()),
-        AnyFilter::CacheLineQuotient(filter) => filter.grow().map_err(|error| error.to_string()),
-        AnyFilter::Cuckoo(filter) => filter.grow().map_err(|error| error.to_string()),
+        AnyFilter::Quotient(filter) => change_slots(filter, how, keys),
+        AnyFilter::CacheLineQuotient(filter) => change_slots(filter, how, keys),
+        AnyFilter::Cuckoo(filter) if how == 0 => filter.grow().map_err(|error| error.to_string()),
         _ => Ok(()),
     }
 }
 
-/// Gives a quotient filter room for a number of keys. Does nothing with another filter.
-fn resize(filter: &mut AnyFilter, keys: usize) -> Result<(), String> {
-    match filter {
-        AnyFilter::Quotient(filter) => filter.resize(keys).map_err(|error| error.to_string()),
-        AnyFilter::CacheLineQuotient(filter) => {
-            filter.resize(keys).map_err(|error| error.to_string())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Shrinks a quotient filter. Does nothing with another filter.
-fn shrink(filter: &mut AnyFilter) -> Result<(), String> {
-    match filter {
-        AnyFilter::Quotient(filter) => filter.shrink_to_fit().map_err(|error| error.to_string()),
-        AnyFilter::CacheLineQuotient(filter) => {
-            filter.shrink_to_fit().map_err(|error| error.to_string())
-        }
-        _ => Ok(()),
-    }
+fn change_slots<L: Layout>(filter: &mut Quotient<L>, how: u8, keys: usize) -> Result<(), String> {
+    let outcome = match how {
+        0 => filter.grow(),
+        1 => filter.resize(keys),
+        _ => filter.shrink_to_fit(),
+    };
+    outcome.map_err(|error| error.to_string())
 }

@@ -249,6 +249,7 @@ fn chains_do_not_leave_their_window() {
             let bucket_bytes = bits as usize / 2;
             let mut table: Vec<u8> =
                 (1..=255).cycle().take(bucket_bytes * IN_WINDOW as usize).collect();
+            let before = table.clone();
             let mut left = Vec::with_capacity(keys.len());
             let (bytes, full) = (&mut table[..], &mut [u64::MAX, 0][..]);
             let mut window =
@@ -256,8 +257,18 @@ fn chains_do_not_leave_their_window() {
             Kernels::of(&geometry, isa).insert_within(&mut window, &keys, &mut left);
             assert_eq!(left.len(), keys.len(), "{isa}, {bits} bits");
             let window = first..first + IN_WINDOW;
-            let buckets = left.iter().map(|word| Entry::from_word(*word).bucket);
-            assert!(buckets.clone().all(|bucket| window.contains(&bucket)), "{isa}, {bits} bits");
+            let mut buckets = left.iter().map(|word| Entry::from_word(*word).bucket);
+            assert!(buckets.all(|bucket| window.contains(&bucket)), "{isa}, {bits} bits");
+            // In a table of 8 bits, each byte is a fingerprint. None is lost.
+            if bits == 8 {
+                let all = |table: &[u8], words: &[u64]| {
+                    let listed = words.iter().map(|word| Entry::from_word(*word).fingerprint as u8);
+                    let mut all: Vec<u8> = table.iter().copied().chain(listed).collect();
+                    all.sort_unstable();
+                    all
+                };
+                assert_eq!(all(&table, &left), all(&before, &keys), "{isa}");
+            }
         }
     }
 }

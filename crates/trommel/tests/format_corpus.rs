@@ -299,7 +299,8 @@ fn the_corpus_has_every_kind_width_option_and_size() {
     }
 }
 
-/// The error with which every reader of filters refuses the bytes. Fails if a reader accepts them or returns another error.
+/// The error with which every reader of filters refuses the bytes. Fails if a reader accepts them or returns another
+/// error.
 fn refusal(bytes: &[u8], secret: Option<&Hasher>) -> FormatError {
     let error = from_bytes(bytes, secret).unwrap_err();
     assert_eq!(parse(bytes, secret).unwrap_err(), error);
@@ -308,8 +309,8 @@ fn refusal(bytes: &[u8], secret: Option<&Hasher>) -> FormatError {
     error
 }
 
-/// Frozen filters and lists with a secret key are refused if the reader has another key or none. Blocks with another key
-/// have another name.
+/// Frozen filters and lists with a secret key are refused if the reader has another key or none. Blocks with another
+/// key have another name.
 #[test]
 fn files_with_a_secret_key_are_refused_without_that_key() {
     let (right, wrong) = (Hasher::siphash13(SECRET_KEY), Hasher::siphash13(WRONG_KEY));

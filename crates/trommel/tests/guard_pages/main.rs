@@ -34,7 +34,7 @@ fn accessible_maps() -> Vec<(usize, usize)> {
     text.lines().filter_map(map).collect()
 }
 
-/// Checks that memory ends less than `gap` bytes after a block.
+/// Checks that accessible memory ends `gap` bytes after a block.
 fn assert_guarded(block: &[u8], gap: usize) {
     let (start, end) = (block.as_ptr() as usize, block.as_ptr() as usize + block.len());
     let maps = accessible_maps();
@@ -69,7 +69,7 @@ fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Vec<bool> {
     single
 }
 
-/// Looks hashes up in a view of frozen bytes that end at the border. `shift` moves the beginning.
+/// Looks hashes up in a view of frozen bytes that end where accessible memory ends. `shift` moves their beginning.
 fn check_frozen(filter: &AnyFilter, hashes: &[KeyHash], shift: usize) {
     let mut bytes = vec![0; shift];
     bytes.extend(filter.to_bytes());

@@ -86,8 +86,9 @@ fn unmixed(hash: u64) -> u64 {
 /// The keys that have these hashes under XXH3 with seed 0: XXH3 maps keys of eight bytes one to one.
 pub(crate) fn keys_of(hashes: &[KeyHash]) -> Vec<u64> {
     let public = Hasher::xxh3(0);
-    let flipped = unmixed(public.hash_u64(0).raw());
-    let keys = hashes.iter().map(|hash| (unmixed(hash.raw()) ^ flipped).rotate_left(32));
+    // Before it mixes a key, XXH3 swaps its halves and XORs it with a constant, which is all that is left of key 0.
+    let constant = unmixed(public.hash_u64(0).raw());
+    let keys = hashes.iter().map(|hash| (unmixed(hash.raw()) ^ constant).rotate_left(32));
     let keys: Vec<u64> = keys.collect();
     assert!(keys.iter().zip(hashes).all(|(key, hash)| public.hash_u64(*key) == *hash));
     keys
