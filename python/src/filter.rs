@@ -6,15 +6,13 @@ use crate::buffer;
 use crate::errors;
 use crate::key;
 use crate::lock::{PyFilter, unpoisoned};
+use crate::output;
 use crate::view::PyFilterView;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Insert, MergeError};
 
 impl PyFilter {
@@ -292,29 +290,14 @@ impl PyFilter {
     }
 
     /// Writes the frozen filter to a file. The file appears whole or not at all: a temporary file in the same folder is
-    /// written to the disk and then renamed.
+    /// written to the disk and then renamed. It gets the permissions of the file that it replaces, if there is one. If
+    /// the path is a symbolic link, the file it leads to is replaced. Devices and pipes are written directly.
     ///
     /// Raises OSError if the file cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        // The number makes the names different if several threads save to the same path at the same time.
-        static SAVES: AtomicU64 = AtomicU64::new(0);
-        let (process, save) = (std::process::id(), SAVES.fetch_add(1, Ordering::Relaxed));
-        let mut temporary = path.clone().into_os_string();
-        temporary.push(format!(".{process}-{save}.partial"));
-        let temporary = PathBuf::from(temporary);
         py.detach(|| {
             let filter = unpoisoned(self.filter.read())?;
-            let write = || {
-                let mut file = BufWriter::new(File::create(&temporary)?);
-                filter.write_to(&mut file)?;
-                file.into_inner()?.sync_all()?;
-                std::fs::rename(&temporary, &path)
-            };
-            write().map_err(|error| {
-                // Reports the error of writing, and ignores any error of removing the file.
-                let _ = std::fs::remove_file(&temporary);
-                PyErr::from(error)
-            })
+            Ok(output::write_whole(&path, |file| filter.write_to(file))?)
         })
     }
 

@@ -11,6 +11,7 @@ mod iterable;
 mod key;
 mod lock;
 mod numpy;
+mod output;
 mod threads;
 mod view;
 

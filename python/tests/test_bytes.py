@@ -3,7 +3,9 @@
 import array
 import gc
 import mmap
+import os
 import random
+import stat
 import sys
 
 import pytest
@@ -134,3 +136,28 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["filter"]
     f.save(path)
     assert trommel.Filter.load(path) == f
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no permissions for groups, and no named pipes")
+def test_a_save_keeps_permissions_links_and_pipes(tmp_path):
+    f = trommel.Filter.from_bytes(frozen())
+    path = tmp_path / "filter"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to("filter")
+    f.save(link)
+    assert link.is_symlink()
+    assert path.read_bytes() == frozen()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        f.save(pipe)
+        assert os.read(reader, 2 * len(frozen())) == frozen()
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["filter", "link", "pipe"]

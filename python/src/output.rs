@@ -1,0 +1,59 @@
+//! Output files, which are written whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes a file that takes the place of the one at `path`, if there is one.
+///
+/// A regular file is written to a temporary file in the same folder, which gets the old file's permissions, is
+/// synchronised to the disk, and is then renamed. So a reader finds either the old file or the new one. After an error,
+/// the old file stays, and the temporary file is removed. If the path is a symbolic link, the file it leads to is
+/// replaced. A device or a pipe is written directly: if it were replaced by a file, its reader would get nothing.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let existing = if_present(fs::metadata(path))?;
+    if existing.as_ref().is_some_and(|existing| !existing.is_file()) {
+        let mut file = BufWriter::new(File::options().write(true).open(path)?);
+        write(&mut file)?;
+        return file.flush();
+    }
+    // A dangling link has no canonical path, and is replaced itself.
+    let path = if existing.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
+    let temporary = temporary_name(&path);
+    let replace = || {
+        let mut file = BufWriter::new(File::create_new(&temporary)?);
+        if let Some(existing) = existing {
+            file.get_ref().set_permissions(existing.permissions())?;
+        }
+        write(&mut file)?;
+        file.into_inner()?.sync_all()?;
+        fs::rename(&temporary, &path)
+    };
+    replace().inspect_err(|_| {
+        // Reports the error of writing, and ignores any error of removing the file.
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// `None` if there is no such file. Other errors are returned: a file whose kind or permissions are unknown must not be
+/// replaced.
+fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// A name in the folder of `path`. No other call in this process has it, even for the same path.
+fn temporary_name(path: &Path) -> PathBuf {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let (process, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+    let mut name = OsString::from(path);
+    name.push(format!(".{process}-{call}.partial"));
+    name.into()
+}
