@@ -81,11 +81,21 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     if negative { Some(value) } else { value.checked_neg() }
 }
 
-/// Returns the number of days from 1970-01-01 to a date in the Gregorian calendar. `None` if the text is not a date.
+/// Returns the number of days from 1970-01-01 to a date in the Gregorian calendar. A year has at least four digits and
+/// can be negative; a month and a day have two digits. `None` if the text is not such a date.
+///
 /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
 fn date(text: &str) -> Option<i32> {
     let (rest, day) = text.rsplit_once('-')?;
     let (year, month) = rest.rsplit_once('-')?;
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let year_digits = year.strip_prefix('-').unwrap_or(year);
+    if year_digits.len() < 4 || !digits(year_digits) {
+        return None;
+    }
+    if [month, day].iter().any(|text| text.len() != 2 || !digits(text)) {
+        return None;
+    }
     let (year, month, day): (i64, i64, i64) =
         (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -124,6 +134,11 @@ mod tests {
             assert_eq!(date(text), Some(days), "{text}");
         }
         for text in ["2023-02-29", "2023-13-01", "2023-00-01", "2023-04-31", "2023", "a-b-c", ""] {
+            assert_eq!(date(text), None, "{text}");
+        }
+        for text in
+            ["2023-1-01", "2023-01-1", "2023-01-001", "+2023-01-01", "2023-+1-01", "23-01-01"]
+        {
             assert_eq!(date(text), None, "{text}");
         }
     }
