@@ -3,6 +3,12 @@
 
 // These modules are the library of the package `trommel-fuzz`, in the folder `fuzz`.
 #[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/bloom_model.rs"]
+mod bloom_model;
+#[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/bloom_operations.rs"]
+mod bloom_operations;
+#[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/cuckoo_operations.rs"]
 mod cuckoo_operations;
 #[allow(unreachable_pub)]
@@ -78,6 +84,11 @@ fn sweep(target: &str, run: fn(&[u8]) -> u64, changes: usize, noise: usize) {
 #[test]
 fn operations_of_a_quotient_filter_agree_with_a_sorted_multiset() {
     sweep("quotient_operations", quotient_operations::run, 60, 1500);
+}
+
+#[test]
+fn operations_of_a_bloom_filter_agree_with_counts_of_each_bit() {
+    sweep("bloom_operations", bloom_operations::run, 60, 1500);
 }
 
 #[test]

@@ -26,7 +26,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 use trommel_fuzz::{
-    cuckoo_operations, engine_operations, hostile_bytes, quotient_operations, twin_operations,
+    bloom_operations, cuckoo_operations, engine_operations, hostile_bytes, quotient_operations,
+    twin_operations,
 };
 
 struct Target {
@@ -39,9 +40,10 @@ struct Target {
     share: u32,
 }
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
     Target { name: "twin_operations", run: twin_operations::run, inputs: 20_000, share: 2 },
     Target { name: "quotient_operations", run: quotient_operations::run, inputs: 20_000, share: 1 },
+    Target { name: "bloom_operations", run: bloom_operations::run, inputs: 20_000, share: 1 },
     Target { name: "cuckoo_operations", run: cuckoo_operations::run, inputs: 20_000, share: 1 },
     Target { name: "engine_operations", run: engine_operations::run, inputs: 5_000, share: 2 },
     // Most inputs are refused within microseconds.
