@@ -200,9 +200,9 @@ mod tests {
     const RULES: [EmptyPair; 2] = [EmptyPair::Clear, EmptyPair::Unknown];
     const ALL_FLAGS: [Flags; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
-    /// All buckets whose slots have one of six values.
+    /// All buckets whose slots have one of six values. Under Miri, a sample of them.
     fn buckets() -> impl Iterator<Item = Slots> {
-        (0..6u32.pow(4)).map(|i| {
+        (0..6u32.pow(4)).step_by(if cfg!(miri) { 35 } else { 1 }).map(|i| {
             [0, 1, 2, 3].map(|slot| [0, 1, 2, 3, 254, 255][(i / 6u32.pow(slot) % 6) as usize])
         })
     }

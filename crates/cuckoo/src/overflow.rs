@@ -219,4 +219,37 @@ mod tests {
         let read = Overflow::from_bytes(&doubled, overflow.to_bytes().as_ref());
         assert_eq!(read, Ok(Some(overflow)));
     }
+
+    #[test]
+    fn only_possible_entries_are_read() {
+        let read = |geometry: &Geometry, entries: &[u64]| {
+            let bytes: Vec<u8> = entries.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+            Overflow::from_bytes(geometry, &bytes).unwrap().is_some()
+        };
+        let full = filled(capacity(&GEOMETRY));
+        let mut entries = full.entries.clone();
+        assert!(read(&GEOMETRY, &entries));
+        let last = entries[entries.len() - 1];
+        assert!(!read(&GEOMETRY, &[&entries[..], &[last]].concat()), "more entries than fit");
+        entries.swap(0, 1);
+        assert!(!read(&GEOMETRY, &entries), "not sorted");
+        let bytes = full.to_bytes();
+        assert_eq!(Overflow::from_bytes(&GEOMETRY, &bytes.as_ref()[1..]), Ok(None));
+
+        let entry = |bucket, fingerprint| Entry { bucket, fingerprint };
+        for (wrong, why) in
+            [(entry(5, 0), "fingerprint 0"), (entry(5, 1 << 16), "a fingerprint of 17 bits")]
+        {
+            assert!(!read(&GEOMETRY, &[pack(&GEOMETRY, wrong)]), "{why}");
+        }
+        let key = pack(&GEOMETRY, entry(5, 77));
+        let Entry { bucket, fingerprint } = unpack(key);
+        let higher = entry(bucket, fingerprint).alternate(&GEOMETRY).bucket;
+        assert!(read(&GEOMETRY, &[key]));
+        assert!(!read(&GEOMETRY, &[u64::from(higher) << 32 | 77]), "the higher of two buckets");
+        let doubled = Geometry { buckets: 4000, doublings: 1, ..GEOMETRY };
+        let fits =
+            |first_bit: u32| read(&doubled, &[pack(&doubled, entry(5, first_bit << 15 | 77))]);
+        assert!(fits(1) && !fits(0), "a fingerprint of the other table");
+    }
 }

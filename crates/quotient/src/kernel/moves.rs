@@ -182,7 +182,8 @@ mod tests {
     /// Compares with a move byte by byte, for every first and last slot.
     fn agree<M: Moves>(moves: M) {
         let mut random = Splitmix::new(67);
-        for at in 0..64 {
+        let step = if cfg!(miri) { 9 } else { 1 };
+        for at in (0..64).step_by(step) {
             for free in at..64 + 3 * VECTOR {
                 // A byte before byte 0, the bytes 0 to `free`, and `BEHIND - 1` bytes after `free`.
                 let count = 1 + free + BEHIND;
@@ -195,7 +196,7 @@ mod tests {
                 assert_eq!(bytes, expected, "bytes {at} to {free} were moved");
             }
         }
-        for first in 0..64 {
+        for first in (0..64).step_by(step) {
             for last in first..64 {
                 let mut line: [u8; LINE_BYTES] = core::array::from_fn(|_| random.word() as u8);
                 let mut expected = line;
