@@ -163,11 +163,11 @@ impl Overflow {
         }
         let numbers = entries.iter().map(|entry| u64::from_le_bytes(*entry));
         let entries = collected(entries.len(), numbers)?;
-        let max = u32::MAX >> (32 - geometry.fingerprint_bits);
         let is_possible = |packed: &u64| {
             let entry = unpack(*packed);
+            // A fingerprint with too many bits belongs to no bucket.
             u64::from(entry.bucket) < geometry.buckets
-                && (1..=max).contains(&entry.fingerprint)
+                && entry.fingerprint != 0
                 && geometry.belongs(entry.bucket, entry.fingerprint)
                 && pack(geometry, entry) == *packed
         };
