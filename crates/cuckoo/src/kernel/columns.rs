@@ -30,19 +30,24 @@ use trommel_base::with_fetch;
 use trommel_simd::bits_of;
 
 /// The number of keys in a chunk. Their answers fill one word.
-const KEYS: usize = 64;
-type Column<T> = [T; KEYS];
+pub(super) const KEYS: usize = 64;
+pub(super) type Column<T> = [T; KEYS];
 
-/// The primary buckets and fingerprints of the keys of a chunk.
+/// The primary buckets and fingerprints of the keys of a chunk. The type of fingerprints is `F`.
 #[derive(Clone, Copy, Debug)]
-struct Chunk {
-    buckets: Column<u32>,
-    fingerprints: Column<u32>,
+pub(super) struct Chunk<F = u32> {
+    pub(super) buckets: Column<u32>,
+    pub(super) fingerprints: Column<F>,
+}
+
+impl<F: From<u8> + Copy> Chunk<F> {
+    #[inline(always)]
+    pub(super) fn none() -> Self {
+        Self { buckets: [0; KEYS], fingerprints: [0.into(); KEYS] }
+    }
 }
 
 impl Chunk {
-    const NONE: Self = Self { buckets: [0; KEYS], fingerprints: [0; KEYS] };
-
     /// Computes the primary buckets and fingerprints of hashes.
     #[inline(always)]
     fn locate(&mut self, geometry: &Geometry, hashes: &[u64; KEYS]) {
@@ -90,39 +95,50 @@ unsafe fn read<W: Width>(table: &[u8], buckets: &Column<u32>, words: &mut Column
     }
 }
 
+/// How buckets are prefetched. Tables of up to twice the size of L2 are not prefetched, since a column has many cache
+/// lines in flight anyway: with prefetches, lookups in tables of one to two times the size of L2 took 5 to 16 % longer.
+#[inline(always)]
+pub(super) fn window(table_bytes: usize) -> Window {
+    Window::for_gathers(table_bytes / 2)
+}
+
 #[inline(always)]
 pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
-    let Buckets { geometry, table, empty } = buckets;
-    // `read` relies on these two assertions. It also relies on all buckets being in the table: a primary bucket is the
-    // high half of a product with the number of buckets, hence below that number, and an alternate is computed modulo
-    // that number.
-    assert_eq!(table.len() as u64, geometry.table_bytes());
-    assert_eq!(W::BITS, geometry.fingerprint_bits);
-    let table = Table::<W, _>::new(geometry, table, empty);
-    // Tables of up to twice the size of L2 are not prefetched, since a column has many cache lines in flight anyway:
-    // with prefetches, lookups in tables of one to two times the size of L2 took 5 to 16 % longer.
-    let window = Window::for_gathers(table.bytes.len() / 2);
-    let (chunks, rest) = hashes.as_chunks::<KEYS>();
+    let table = checked::<W>(buckets);
+    let window = window(table.bytes.len());
+    let (chunks, _) = hashes.as_chunks::<KEYS>();
     if window.hint.is_none() {
         in_cache(&table, chunks, found);
     } else {
-        with_fetch!(window, F => pipelined::<W, F>(&table, chunks, found));
+        // SAFETY: `checked` checked the table. `Loops` computes buckets of the table: a primary bucket is the high half
+        // of a product with the number of buckets, hence below that number, and an alternate is computed modulo that
+        // number.
+        with_fetch!(window, F => unsafe {
+            pipelined::<W, F, _>(&table, chunks, found, Loops { table: &table });
+        });
     }
-    let first = hashes.len() - rest.len();
-    for (i, hash) in rest.iter().enumerate() {
-        let there = table.contains(Entry::of_hash(geometry, *hash));
-        found[first / 64] |= u64::from(there) << i;
-    }
+    contains_rest(&table, hashes, found);
+}
+/// A table after a check of what the reads of buckets rely on.
+///
+/// # Panics
+/// If the table does not have the geometry's length, or `W` is not the geometry's width.
+#[inline(always)]
+pub(super) fn checked<W: Width>(buckets: Buckets<'_>) -> Table<W, &[u8]> {
+    let Buckets { geometry, table, empty } = buckets;
+    assert_eq!(table.len() as u64, geometry.table_bytes());
+    assert_eq!(W::BITS, geometry.fingerprint_bits);
+    Table::new(geometry, table, empty)
 }
 
 #[inline(always)]
 fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &mut [u64]) {
-    let mut keys = Chunk::NONE;
+    let mut keys = Chunk::none();
     let mut words = [W::word([0; 4]); KEYS];
     for (hashes, found) in chunks.iter().zip(found) {
         FetchT0::keys_behind(hashes);
         keys.locate(&table.geometry, hashes);
-        // SAFETY: primary buckets are in the table, whose length `contains_batch` checked.
+        // SAFETY: primary buckets are in the table, whose length `checked` checked.
         unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
         let here = keys.found_in::<W>(&words);
         let flagged = keys.flagged_in::<W>(&words, table.empty.least_set());
@@ -134,21 +150,65 @@ fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &m
     }
 }
 
+/// What [`pipelined`] does with a chunk of keys.
+pub(super) trait Steps<W: Width> {
+    type Fingerprint: From<u8> + Into<u32> + Copy;
+
+    /// Computes the primary buckets and fingerprints of hashes.
+    fn locate(&self, keys: &mut Chunk<Self::Fingerprint>, hashes: &[u64; KEYS]);
+    /// Takes keys and the words of their primary buckets. Returns two words with a bit for each key: whether the bucket
+    /// holds the key's fingerprint, and whether the flag of the key's class is set there.
+    fn compare(&self, keys: &Chunk<Self::Fingerprint>, words: &Column<W::Word>) -> [u64; 2];
+    /// Computes the alternate buckets of keys.
+    fn alternates(&self, keys: &Chunk<Self::Fingerprint>) -> Column<u32>;
+}
+
+/// The steps as loops over columns.
+struct Loops<'t, W> {
+    table: &'t Table<W, &'t [u8]>,
+}
+
+impl<W: Width> Steps<W> for Loops<'_, W> {
+    type Fingerprint = u32;
+
+    #[inline(always)]
+    fn locate(&self, keys: &mut Chunk, hashes: &[u64; KEYS]) {
+        keys.locate(&self.table.geometry, hashes);
+    }
+
+    #[inline(always)]
+    fn compare(&self, keys: &Chunk, words: &Column<W::Word>) -> [u64; 2] {
+        let here = bits_of(&keys.found_in::<W>(words));
+        [here, bits_of(&keys.flagged_in::<W>(words, self.table.empty.least_set()))]
+    }
+
+    #[inline(always)]
+    fn alternates(&self, keys: &Chunk) -> Column<u32> {
+        keys.alternates(&self.table.geometry)
+    }
+}
+
 /// How many chunks ahead primary buckets are prefetched.
 const AHEAD: usize = 2;
 /// The number of chunks whose keys are kept: all from the chunk that is located to the chunk whose alternates are read.
 const KEPT: usize = 4;
 
+/// Looks up whole chunks in a table beyond the cache.
+///
+/// # Safety
+/// The caller must ensure that the length of the table is right, as [`checked`] does, and that `steps` compute buckets
+/// of the table.
 #[inline(always)]
-fn pipelined<W: Width, F: Fetch>(
+pub(super) unsafe fn pipelined<W: Width, F: Fetch, S: Steps<W>>(
     table: &Table<W, &[u8]>,
     chunks: &[[u64; KEYS]],
     found: &mut [u64],
+    steps: S,
 ) {
     let fetch = |bucket: u32| {
         F::line(table.bytes.as_ptr().wrapping_add(bucket_at::<W>(bucket)));
     };
-    let mut kept = [Chunk::NONE; KEPT];
+    let mut kept = [Chunk::none(); KEPT];
     let mut words = [W::word([0; 4]); KEYS];
     // The alternates of the chunk whose primary buckets were read last, and a bit for each of its keys, set if the key
     // can be in its alternate.
@@ -158,14 +218,14 @@ fn pipelined<W: Width, F: Fetch>(
         if let Some(hashes) = chunks.get(step) {
             let keys = &mut kept[step % KEPT];
             F::keys_behind(hashes);
-            keys.locate(&table.geometry, hashes);
+            steps.locate(keys, hashes);
             keys.buckets.iter().for_each(|bucket| fetch(*bucket));
         }
         // Read the alternates that the previous step prefetched.
         if let Some(chunk) = step.checked_sub(AHEAD + 1) {
             let keys = &kept[chunk % KEPT];
             let there = ones(open).fold(0, |there, i| {
-                let has = W::has(table.word(alternates[i]), keys.fingerprints[i]);
+                let has = W::has(table.word(alternates[i]), keys.fingerprints[i].into());
                 there | u64::from(has) << i
             });
             found[chunk] |= there;
@@ -173,14 +233,24 @@ fn pipelined<W: Width, F: Fetch>(
         }
         if let Some(chunk) = step.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
             let keys = &kept[chunk % KEPT];
-            // SAFETY: primary buckets are in the table, whose length `contains_batch` checked.
+            // SAFETY: the caller guarantees that primary buckets are in the table, and the length of the table.
             unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
-            let here = bits_of(&keys.found_in::<W>(&words));
-            let flagged = bits_of(&keys.flagged_in::<W>(&words, table.empty.least_set()));
-            alternates = keys.alternates(&table.geometry);
+            let [here, flagged] = steps.compare(keys, &words);
+            alternates = steps.alternates(keys);
             open = flagged & !here;
             found[chunk] = here;
             ones(open).for_each(|i| fetch(alternates[i]));
         }
+    }
+}
+
+/// Looks up the last keys of a batch, which do not fill a chunk.
+#[inline(always)]
+pub(super) fn contains_rest<W: Width>(table: &Table<W, &[u8]>, hashes: &[u64], found: &mut [u64]) {
+    let (chunks, rest) = hashes.as_chunks::<KEYS>();
+    let first = chunks.len() * KEYS;
+    for (i, hash) in rest.iter().enumerate() {
+        let there = table.contains(Entry::of_hash(&table.geometry, *hash));
+        found[first / 64] |= u64::from(there) << i;
     }
 }

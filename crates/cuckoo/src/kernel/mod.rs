@@ -7,7 +7,7 @@
 
 mod columns;
 mod insert;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 mod lookup;
 mod scalar;
 
@@ -81,6 +81,12 @@ impl Kernels {
             Isa::Avx512Core | Isa::Avx512 => Self::avx512_core::<W>(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Isa::Neon => {
+                let kernels = scalar::portable::kernels::<W>();
+                let contains_batch = lookup::neon::contains_batch::<W>();
+                Self { contains_batch: contains_batch.unwrap_or(kernels.contains_batch), ..kernels }
+            }
             _ => scalar::portable::kernels::<W>(),
         });
         let (insert_batch, insert_within) = insert::vector_kernels(geometry, isa)

@@ -2,10 +2,14 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+#[cfg(target_arch = "aarch64")]
+pub(super) mod neon;
 
+#[cfg(target_arch = "x86_64")]
 use trommel_base::batch::Ring;
 
 /// The primary buckets and fingerprints of keys that were located and will be probed.
+#[cfg(target_arch = "x86_64")]
 #[derive(Default)]
 struct Located {
     buckets: Ring,
