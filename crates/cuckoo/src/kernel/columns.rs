@@ -151,7 +151,7 @@ fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &m
 }
 
 /// What [`pipelined`] does with a chunk of keys.
-pub(super) trait Steps<W: Width> {
+pub(super) trait Steps<W: Width>: Copy {
     type Fingerprint: From<u8> + Into<u32> + Copy;
 
     /// Computes the primary buckets and fingerprints of hashes.
@@ -164,6 +164,7 @@ pub(super) trait Steps<W: Width> {
 }
 
 /// The steps as loops over columns.
+#[derive(Clone, Copy)]
 struct Loops<'t, W> {
     table: &'t Table<W, &'t [u8]>,
 }
