@@ -182,26 +182,39 @@ const METHODS: &[(&str, InsertMethod)] = &[
 fn check_inserts(case: &Case) {
     let all = hashes(0..KEYS + 600);
     for (held, inserted) in [(0, KEYS), (KEYS / 2, KEYS / 2), (KEYS, 600), (KEYS - 500, 20)] {
-        let before = case.filled(&all[..held]);
-        let batch = &all[held..held + inserted];
-        let mut after = fresh(&before);
-        after.insert_batch(batch).unwrap();
-        for (method, insert) in METHODS {
-            check(
-                &format!("{method}, {inserted} after {held}"),
-                || fresh(&before),
-                |filter| insert(filter, batch),
-                |filter, result| match result {
-                    Ok(()) => assert_alike(case, filter, &after, &all[..held + inserted]),
-                    Err(full) => {
-                        assert_eq!(full.len, filter.len());
-                        let mut expected = fresh(&before);
-                        expected.insert_batch(&batch[..full.inserted]).unwrap();
-                        assert_alike(case, filter, &expected, &all[..held + full.inserted]);
-                    }
-                },
-            );
-        }
+        let (held, batch) = all[..held + inserted].split_at(held);
+        check_inserts_into(case, &case.filled(held), held, batch);
+    }
+    if case.kind == FilterKind::Cuckoo && case.room == KEYS {
+        check_inserts_into(
+            case,
+            &overflowing(case),
+            &all[..KEYS],
+            &hashes(2 * KEYS..2 * KEYS + 20),
+        );
+    }
+}
+
+/// Checks inserts into a filter that has the keys `held`.
+fn check_inserts_into(case: &Case, before: &AnyFilter, held: &[KeyHash], batch: &[KeyHash]) {
+    let mut after = fresh(before);
+    after.insert_batch(batch).unwrap();
+    for (method, insert) in METHODS {
+        check(
+            &format!("{method}, {} after {}", batch.len(), before.len()),
+            || fresh(before),
+            |filter| insert(filter, batch),
+            |filter, result| match result {
+                Ok(()) => assert_alike(case, filter, &after, &[held, batch].concat()),
+                Err(full) => {
+                    assert_eq!(full.len, filter.len());
+                    let inserted = &batch[..full.inserted];
+                    let mut expected = fresh(before);
+                    expected.insert_batch(inserted).unwrap();
+                    assert_alike(case, filter, &expected, &[held, inserted].concat());
+                }
+            },
+        );
     }
 }
 
