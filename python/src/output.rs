@@ -24,12 +24,12 @@ pub(crate) fn write_whole(
     }
     // A dangling link has no canonical path, and is replaced itself.
     let path = if existing.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
-    let temporary = temporary_name(&path);
+    let (temporary, file) = create_beside(&path)?;
     let replace = || {
-        let mut file = BufWriter::new(File::create_new(&temporary)?);
         if let Some(existing) = existing {
-            file.get_ref().set_permissions(existing.permissions())?;
+            file.set_permissions(existing.permissions())?;
         }
+        let mut file = BufWriter::new(file);
         write(&mut file)?;
         file.into_inner()?.sync_all()?;
         fs::rename(&temporary, &path)
@@ -49,11 +49,18 @@ fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// A name in the folder of `path`. No other call in this process has it, even for the same path.
-fn temporary_name(path: &Path) -> PathBuf {
+/// Creates a temporary file in the folder of `path`.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    let (process, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
-    let mut name = OsString::from(path);
-    name.push(format!(".{process}-{call}.partial"));
-    name.into()
+    loop {
+        // No other call in this process has the same number, even for the same path. A process of the same number that
+        // was killed can have left a file with this name.
+        let (process, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+        let mut name = OsString::from(path);
+        name.push(format!(".{process}-{call}.partial"));
+        match File::create_new(&name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return Ok((name.into(), created?)),
+        }
+    }
 }
