@@ -6,11 +6,10 @@
 //! key, so that counters stick or overflow.
 
 use super::bloom_model::{BITS, FOUR_BITS, Model, TWO_BITS, unit_bits};
-use super::input::Input;
+use super::input::{Input, isa};
 use trommel::bloom::{Bloom, Layout};
 use trommel::{
-    AnyFilter, Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, FilterView, Insert, Isa,
-    KeyHash,
+    AnyFilter, Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, FilterView, Insert, KeyHash,
 };
 use trommel_base::container::HEADER_BYTES;
 
@@ -36,8 +35,7 @@ pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let flags = input.byte();
     let (kind, limit) = KINDS[usize::from(flags & 15) % KINDS.len()];
-    let isas: Vec<Isa> = Isa::available().collect();
-    let isa = isas[usize::from(flags >> 4) % isas.len()];
+    let isa = isa(flags >> 4);
     let most_units = MOST_BITS / unit_bits(kind);
     let units = 1 + ((usize::from(input.short()) % most_units) >> (input.byte() % 9));
     let bits = units * unit_bits(kind);
@@ -247,8 +245,7 @@ impl Run {
     /// Goes on with a filter on any instruction set, which gets the keys by a merge. A filter that was folded differs
     /// in size from one that is built from the spec, so that the merge is refused.
     fn change_isa(&mut self, input: &mut Input<'_>) {
-        let isas: Vec<Isa> = Isa::available().collect();
-        let isa = isas[usize::from(input.byte()) % isas.len()];
+        let isa = isa(input.byte());
         let mut other = self.spec.isa(isa).build().expect("built before, as `filter`");
         let is_same_size = other.memory_bytes() / unit_bytes(&other) == self.model.units();
         let bytes = self.filter.to_bytes();

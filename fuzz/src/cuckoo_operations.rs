@@ -4,12 +4,12 @@
 //! Short inputs must reach the hard cases. So a hash is often one of only a few hundred. Then copies of keys are
 //! inserted and removed, buckets become full, and fingerprints go to the overflow area.
 
-use super::input::Input;
+use super::input::{Input, isa};
 use std::collections::BTreeMap;
 use trommel::cuckoo::Geometry;
 use trommel::error::WhyFull;
 use trommel::{
-    Bitmap, Count, CuckooFilter, Filter, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove,
+    Bitmap, Count, CuckooFilter, Filter, Full, Insert, KeyHash, Merge, MergeError, Remove,
 };
 use trommel_base::{FromSpec, Spec};
 
@@ -30,8 +30,7 @@ pub fn run(data: &[u8]) -> u64 {
     spec.multiset = flags & 1 != 0;
     spec.grow_at = (flags & 2 != 0).then_some(GROW_AT);
     spec.fingerprint_bits = Some([8, 12, 16, 32][usize::from(flags >> 2) % 4]);
-    let isas: Vec<Isa> = Isa::available().collect();
-    spec.isa = Some(isas[usize::from(flags >> 4) % isas.len()]);
+    spec.isa = Some(isa(flags >> 4));
     spec.keys = usize::from(input.short()) % 500;
     let filter = CuckooFilter::from_spec(&spec).expect("small filters can be built");
     let mut run = Run { filter, keys: BTreeMap::new(), fingerprints: BTreeMap::new(), base: 0 };

@@ -4,7 +4,8 @@
 //! The engines have one or two threads, and strategies and memory budgets with which even small batches are grouped and
 //! split. Which thread does what when differs from run to run, so an input that failed once need not fail again.
 
-use super::input::Input;
+use super::bloom_model::FOUR_BITS;
+use super::input::{Input, isa};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::thread;
@@ -12,7 +13,7 @@ use trommel::bloom::{Bloom, Layout};
 use trommel::engine::{Cancel, CostModel, Progress, ShardedFilter, Strategy, StreamError};
 use trommel::{
     AnyFilter, Bitmap, Engine, Filter, FilterAccumulator, FilterKind, FilterPolicy, FilterSpec,
-    FilterView, Full, Insert as _, InsertShared, Isa, KeyHash,
+    FilterView, Full, Insert as _, InsertShared, KeyHash,
 };
 
 /// The most operations per input.
@@ -23,8 +24,6 @@ const MOST_WITH_THREADS: usize = 2;
 const MOST_KEYS: usize = 20_000;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.85;
-/// The highest count that a counting Bloom filter with counters of four bits reports.
-const HIGHEST_COUNT: u64 = 15;
 /// Memory budgets: none, one that is enough for some batches in chunks, and one that permits no grouping.
 const BUDGETS: [usize; 3] = [usize::MAX, 16 << 10, 0];
 const STRATEGIES: [Option<Strategy>; 3] =
@@ -57,8 +56,7 @@ pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let kind = FilterKind::ALL[usize::from(input.byte()) % FilterKind::ALL.len()];
     let flags = input.byte();
-    let isas: Vec<Isa> = Isa::available().collect();
-    let isa = isas[usize::from(flags >> 4) % isas.len()];
+    let isa = isa(flags >> 4);
     let fpr = [0.3, 0.03, 0.004, 0.000_1][usize::from(flags & 3)];
     // A cuckoo filter is built in bulk only if it has thousands of slots and gets thousands of keys at once.
     let is_large = input.byte() % 6 == 0;
@@ -223,7 +221,7 @@ impl Run {
     /// The least count that a filter may report for a key of which it has this number of copies.
     fn least_count(&self, copies: u64) -> u64 {
         match self.spec.kind() {
-            FilterKind::CountingBloom => copies.min(HIGHEST_COUNT),
+            FilterKind::CountingBloom => copies.min(FOUR_BITS),
             _ => copies,
         }
     }

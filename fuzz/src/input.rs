@@ -1,5 +1,7 @@
 //! Reads numbers from the bytes of an input. Numbers are read as if zeros followed the last byte.
 
+use trommel::Isa;
+
 /// The bytes of an input that are not read yet.
 #[derive(Debug)]
 pub struct Input<'a>(pub &'a [u8]);
@@ -30,4 +32,10 @@ impl Input<'_> {
         self.0 = later;
         now.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
+}
+
+/// One of this machine's instruction sets, chosen by a number of the input.
+pub fn isa(number: u8) -> Isa {
+    let isas: Vec<Isa> = Isa::available().collect();
+    isas[usize::from(number) % isas.len()]
 }

@@ -4,13 +4,11 @@
 //! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a small set. Then runs are long,
 //! and clusters reach the end of the table.
 
-use super::input::Input;
+use super::input::{Input, isa};
 use std::collections::BTreeMap;
 use trommel::error::WhyFull;
 use trommel::quotient::{Layout, LineBlock, Quotient, ResizeError, WideBlock};
-use trommel::{
-    Bitmap, Count, Filter, Full, Insert, Isa, KeyHash, Merge, MergeError, Remove, SpecError,
-};
+use trommel::{Bitmap, Count, Filter, Full, Insert, KeyHash, Merge, MergeError, Remove, SpecError};
 use trommel_base::{FromSpec, Spec};
 
 /// A table with more slots than this is neither grown nor resized on request, so that an input takes little time.
@@ -30,8 +28,7 @@ pub fn run(data: &[u8]) -> u64 {
     let mut spec = Spec::default();
     spec.multiset = flags & 2 != 0;
     spec.grow_at = (flags & 4 != 0).then_some(GROW_AT);
-    let isas: Vec<Isa> = Isa::available().collect();
-    spec.isa = Some(isas[usize::from(flags >> 4) % isas.len()]);
+    spec.isa = Some(isa(flags >> 4));
     spec.keys = usize::from(input.short()) % 600;
     let bits = u32::from(input.byte());
     if flags & 1 != 0 {

@@ -1,7 +1,8 @@
 //! Runs the same operations on two filters of one kind, one in portable code and one on any instruction set. Their
 //! bytes must stay equal, all keys must be found, and the count of a key must not be too low.
 
-use super::input::Input;
+use super::bloom_model::FOUR_BITS;
+use super::input::{Input, isa};
 use std::collections::BTreeMap;
 use trommel::engine::ShardedFilter;
 use trommel::quotient::{Layout, Quotient};
@@ -18,8 +19,6 @@ const MOST_KEYS: u64 = 4000;
 const MOST_BYTES: usize = 64 << 10;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.85;
-/// The highest count that a counting Bloom filter with counters of four bits reports.
-const HIGHEST_COUNT: u64 = 15;
 
 /// Runs an input. Returns the number of keys that its operations used, without those that were looked up after freezing
 /// or folding.
@@ -27,8 +26,7 @@ pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let kind = FilterKind::ALL[usize::from(input.byte()) % FilterKind::ALL.len()];
     let flags = input.byte();
-    let isas: Vec<Isa> = Isa::available().collect();
-    let isa = isas[usize::from(flags >> 2) % isas.len()];
+    let isa = isa(flags >> 2);
     let fpr = [0.3, 0.03, 0.004, 0.000_1][usize::from(flags & 3)];
     let keys = usize::from(input.short()) % 800;
     let mut spec = FilterSpec::new(kind).keys(keys).fpr(fpr).seed(u64::from(flags));
@@ -319,7 +317,7 @@ impl Run {
         assert_eq!(found.count_ones(), hashes.len(), "a batch does not find a key");
         if self.counts_copies {
             let is_bloom = self.twins.other.kind() == FilterKind::CountingBloom;
-            let highest = if is_bloom { HIGHEST_COUNT } else { u64::MAX };
+            let highest = if is_bloom { FOUR_BITS } else { u64::MAX };
             for (key, copies) in &self.keys {
                 let count = self.twins.other.count_hash(KeyHash::from_raw(*key));
                 let count = count.expect("the filter counts");

@@ -110,16 +110,16 @@ pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], fou
     if window.hint.is_none() {
         in_cache(&table, chunks, found);
     } else {
-        // SAFETY: `checked` checked the table. `Loops` computes buckets of the table: a primary bucket is the high half
-        // of a product with the number of buckets, hence below that number, and an alternate is computed modulo that
-        // number.
+        // SAFETY: the table comes from `checked`. `Loops` computes buckets of the table: a primary bucket is the high
+        // half of a product with the number of buckets, hence below that number, and an alternate is computed modulo
+        // that number.
         with_fetch!(window, F => unsafe {
             pipelined::<W, F, _>(&table, chunks, found, Loops { table: &table });
         });
     }
     contains_rest(&table, hashes, found);
 }
-/// A table after a check of what the reads of buckets rely on.
+/// Makes a table, and checks what the reads of its buckets rely on.
 ///
 /// # Panics
 /// If the table does not have the geometry's length, or `W` is not the geometry's width.
@@ -138,7 +138,7 @@ fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &m
     for (hashes, found) in chunks.iter().zip(found) {
         FetchT0::keys_behind(hashes);
         keys.locate(&table.geometry, hashes);
-        // SAFETY: primary buckets are in the table, whose length `checked` checked.
+        // SAFETY: primary buckets are in the table, whose length is right: it comes from `checked`.
         unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
         let here = keys.found_in::<W>(&words);
         let flagged = keys.flagged_in::<W>(&words, table.empty.least_set());
@@ -197,8 +197,7 @@ const KEPT: usize = 4;
 /// Looks up whole chunks in a table beyond the cache.
 ///
 /// # Safety
-/// The caller must ensure that the length of the table is right, as [`checked`] does, and that `steps` compute buckets
-/// of the table.
+/// The caller must ensure that the table comes from [`checked`], and that `steps` compute buckets of the table.
 #[inline(always)]
 pub(super) unsafe fn pipelined<W: Width, F: Fetch, S: Steps<W>>(
     table: &Table<W, &[u8]>,

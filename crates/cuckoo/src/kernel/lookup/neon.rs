@@ -37,9 +37,9 @@ fn contains_batch_8(buckets: Buckets<'_>, hashes: &[u64], found: &mut [u64]) {
     if window.hint.is_none() {
         in_cache(&constants, table.bytes, chunks, found);
     } else {
-        // SAFETY: `checked` checked the table. `Constants` computes the same buckets as `Geometry`: a primary bucket is
-        // the integer part of `hash / 2^64 · buckets`, hence below the number of buckets, and an alternate is computed
-        // modulo that number.
+        // SAFETY: the table comes from `checked`. `Constants` computes the same buckets as `Geometry`: a primary bucket
+        // is the integer part of `hash / 2^64 · buckets`, hence below the number of buckets, and an alternate is
+        // computed modulo that number.
         with_fetch!(window, F => unsafe {
             columns::pipelined::<Bits8, F, _>(&table, chunks, found, constants);
         });
