@@ -2,8 +2,9 @@
 //!
 //! A filter block is the filter of one block or file of a storage engine ([`FilterPolicy`]). A probe hashes a key of 16
 //! bytes and looks it up in one filter block, as the engine does for each point read. Absent keys never repeat, so a
-//! branch predictor cannot learn them. Present keys repeat after all keys of the block, so the predictor can learn them
-//! in blocks of few keys. Lookups of present keys in such blocks can take less time here than in practice.
+//! branch predictor cannot learn them. Present keys are looked up in a cycle through all keys of the block, so the
+//! predictor can learn them if the block has few keys. Lookups of present keys in such blocks can take less time here
+//! than in practice.
 
 use criterion::measurement::WallTime;
 use criterion::{

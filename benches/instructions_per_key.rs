@@ -1,6 +1,6 @@
 //! How many instructions per key do our filters take in batches, and the filters of other crates with one call per key?
 //!
-//! Also in our filters, removals and the lookups of `FilterView` have one call per key.
+//! Our filters, too, have one call per key for removals, and for lookups in a `FilterView`.
 //!
 //! Runs the operations of `single_keys` twice on each filter. The second time, calls `getpid` before and after each
 //! operation, so that a program that emulates this one can count the instructions between the two calls.
@@ -23,7 +23,7 @@ use subjects::{CHUNK, Group, OPERATIONS, Pools, bloom_groups, run_operations, sl
 use trommel::KeyHash;
 use trommel_benches::hashes;
 
-/// Runs the operations of a group of filters, which has the number `number` among the groups of this size.
+/// Runs the operations of a group of filters. `number` is the group's number among the groups of this size.
 fn count(size: &str, number: usize, mut group: Group, keys: &[KeyHash]) {
     let pools = Pools::new(&mut group, keys);
     // The first round has costs that later rounds do not have, such as growing a buffer.

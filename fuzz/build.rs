@@ -1,5 +1,5 @@
 //! Tells the program `soak` whether it is built with AddressSanitizer. Only nightly compilers can test `cfg(sanitize)`
-//! in code, but Cargo tells it to build scripts.
+//! in code, but Cargo passes its value to every build script.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -36,7 +36,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// A text that describes the first line that is not in the format of [`Limits::write`].
+    /// A description of the first line whose format is not that of [`Limits::write`].
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         let compiler = lines.next().and_then(|line| line.strip_prefix(COMPILER));

@@ -25,8 +25,8 @@ pub mod statistics;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 
-/// The number of keys of a filter whose table, without counters, fits into 1 MiB at a false-positive rate of 1 %, for
-/// every kind.
+/// A number of keys for which the table of every kind, without counters, fits into 1 MiB at a false-positive rate of
+/// 1 %.
 pub const KEYS_IN_L2: usize = 500_000;
 /// The false-positive rate that the filters are built for. Some kinds have a lower one.
 pub const FPR: f64 = 0.01;
@@ -83,7 +83,8 @@ pub fn verify(filter: &AnyFilter, keys: &[KeyHash], absent: &[KeyHash]) {
             "{what}: batch and single differ at {i}"
         );
     }
-    // Six standard deviations of a binomial count, plus one key, which matters only if few are expected.
+    // At most six standard deviations of a binomial count above the expected number, plus one key. The one key matters
+    // only if few are expected.
     let expected = filter.expected_fpr() * absent.len() as f64;
     let bound = expected + 6.0 * expected.sqrt() + 1.0;
     let reported = found.count_ones() as f64;

@@ -16,8 +16,8 @@ use trommel_benches::{FPR, hashes};
 pub(crate) const CHUNK: usize = 4096;
 /// The largest number of keys that lookups choose from: too many for a branch predictor to learn.
 pub(crate) const POOL: usize = 1 << 20;
-/// The most absent keys of a chunk that a filter is allowed to report as present: 5 %. At most 3 % are expected of any
-/// filter.
+/// The most absent keys of a chunk that a filter is allowed to report as present: 5 %. The expected share is at most
+/// 3 % for every filter.
 const MAX_REPORTED: usize = CHUNK / 20;
 /// The operations, in the order in which [`run_operations`] runs them.
 pub(crate) const OPERATIONS: [&str; 4] = ["absent", "present", "insert", "remove"];
@@ -178,8 +178,8 @@ impl Pools {
         // costs the same in a Bloom filter.
         let can_remove = group.subjects[0].1.remove_keys(&[]).is_some();
         let new = if can_remove {
-            // A set does not insert a key that it reports as present, and removing that key would remove another one.
-            // So the new keys are those that no filter of the group reports as present.
+            // A set does not insert a key that it reports as present. A later removal of that key would remove another
+            // key. So the new keys are those that no filter of the group reports as present.
             let mut new = hashes(3, POOL);
             for (_, subject) in &group.subjects {
                 new.retain(|hash| subject.count_keys(&[*hash]) == 0);

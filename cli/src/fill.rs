@@ -108,7 +108,8 @@ impl Fill {
 
     /// The fill of a quotient table of `slots` slots. The fingerprints that the filter holds are numbers below
     /// `fingerprints`. Each of them counts in the region of its home slot, even if it was shifted out of that region.
-    /// If the home slot is the first one of a region, the fingerprint can count in the region before instead.
+    /// The one exception: the exact border between two regions can be inside a slot, and some fingerprints with this
+    /// home slot then count in the region before.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();
@@ -122,7 +123,7 @@ impl Fill {
         Self::of_counts(Unit::Slots, &used)
     }
 
-    /// The fill of a table. `counts` has the number of used units and the number of all units of each region.
+    /// The fill of a table. For each region, `counts` has the number of used units and the number of all units.
     fn of_counts(unit: Unit, counts: &[(u64, u64)]) -> Self {
         let share = |(used, all): (u64, u64)| if all == 0 { 0.0 } else { used as f64 / all as f64 };
         let sum = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));

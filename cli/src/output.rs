@@ -14,9 +14,9 @@ const RANDOM_CHARACTERS: usize = 6;
 /// The destination of a verb's output.
 ///
 /// If the destination is a regular file or does not exist, the output is written to a temporary file in the same
-/// folder, which is then renamed. So a reader finds either the old file or the new one. The temporary file is removed
-/// after an error and, on Unix, after SIGINT, SIGTERM or SIGHUP. SIGKILL and a loss of power leave it behind; on Unix,
-/// the next command that writes a filter to the folder removes it.
+/// folder, and this file is then renamed. So a reader finds either the old file or the new one. The temporary file is
+/// removed after an error and, on Unix, after SIGINT, SIGTERM or SIGHUP. SIGKILL and a loss of power leave it behind;
+/// on Unix, the next command that writes a filter to the folder removes it.
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,
@@ -46,8 +46,8 @@ impl Output {
         Ok(Self { name, to })
     }
 
-    /// Writes the output. After success, a regular file has been renamed to its path and synchronised to the disk. If
-    /// only the last step fails, the synchronisation of the folder, the file has been replaced; the message says so.
+    /// Writes the output. After success, a regular file has been renamed to its path and synchronised to the disk. The
+    /// last step synchronises the folder. If only this step fails, the file has been replaced, and the message says so.
     /// Succeeds too if the reader of a pipe has closed it.
     pub(crate) fn commit(
         self,
@@ -131,7 +131,7 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
         if !is_taken && temporary.path().exists() {
             return Ok(temporary);
         }
-        // Another process took the file for an abandoned one before it was locked here: it has removed the file, or is
+        // Before the file was locked here, another process took it for an abandoned file, and has removed it or is
         // about to. Try again.
     }
 }
@@ -217,9 +217,9 @@ mod interrupts {
         create: impl FnOnce() -> io::Result<NamedTempFile>,
     ) -> io::Result<NamedTempFile> {
         STARTED.call_once(|| {
-            // The handler is installed by the thread that takes its signals: without this thread, the signals would
-            // have no effect. If the handler cannot be installed, an interrupt leaves the file for the next command to
-            // remove.
+            // The thread that takes the signals installs the handler itself. If it were installed elsewhere and the
+            // thread could not be started, the signals would have no effect. If the handler cannot be installed, an
+            // interrupt leaves the file for the next command to remove.
             let (installed, is_installed) = sync_channel(1);
             let handle = move || {
                 let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]);

@@ -27,7 +27,7 @@ impl Shades {
         (0..width).map(|i| if i < filled { full } else { empty }).collect()
     }
 
-    /// One character for each fraction, whose height shows the fraction.
+    /// For each fraction, one character, whose height shows the fraction.
     pub(crate) fn columns(self, fractions: &[f64]) -> String {
         let highest = self.0.len() - 1;
         let shade = |fraction: &f64| {

@@ -204,8 +204,9 @@ impl Model {
     }
 
     /// The probability that an absent key is found, if its bits are uniform and independent. In each lane of a unit, it
-    /// is the share of set bits, to the power of the number of bits that a key sets in the lane. The result is the mean
-    /// over all units. A standard filter counts as one unit with one lane.
+    /// is the share of set bits, to the power of the number of bits that a key sets in the lane. In a unit, it is the
+    /// product over the lanes. The result is the mean over all units. A standard filter counts as one unit with one
+    /// lane.
     pub fn expected_fpr(&self) -> f64 {
         let (unit, lanes) = match self.kind {
             FilterKind::SplitBlockBloom | FilterKind::CacheLineBloom => (unit_bits(self.kind), 8),
@@ -225,7 +226,7 @@ impl Model {
         units.map(of_unit).sum::<f64>() / count
     }
 
-    /// The number of distinct keys that set as many bits, on average, as are set.
+    /// The number of distinct keys that would, on average, set as many bits as the table has set.
     pub fn estimate_len(&self) -> f64 {
         let (bits, ones) = (self.counts.len() as f64, self.ones() as f64);
         let hashes = f64::from(self.hashes);

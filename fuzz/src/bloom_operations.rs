@@ -113,7 +113,7 @@ impl Run {
         }
     }
 
-    /// Chooses some hashes: a few independent ones, or many that are derived from one, each a number of times.
+    /// Chooses some hashes: a few independent ones, or many that are derived from one, with up to 24 copies of each.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = u64::from(input.byte());
         if count % 4 == 0 {
@@ -145,7 +145,7 @@ impl Run {
         self.check();
     }
 
-    /// Looks some hashes up, and inserted keys behind them, alone and in a batch.
+    /// Looks up some hashes and the keys that were inserted last, each alone and all in one batch. Compares counts too.
     fn ask(&self, input: &mut Input<'_>) {
         let mut hashes = self.hashes(input);
         hashes.extend(self.keys.iter().rev().take(4 * usize::from(input.byte())));
@@ -165,7 +165,7 @@ impl Run {
         self.filter.kind() == FilterKind::CountingBloom
     }
 
-    /// Removes a key some times, even if it was not inserted.
+    /// Removes a key up to 24 times, even if it was not inserted.
     fn remove(&mut self, input: &mut Input<'_>) {
         let hash = self.hash(input);
         for _ in 0..1 + input.byte() % 24 {
@@ -176,7 +176,7 @@ impl Run {
     }
 
     /// Merges another filter that has some keys, or intersects the filter with it. The other filter can begin as a copy
-    /// of this one, and can be folded. Filters of two sizes are refused.
+    /// of this one, and can be folded. If the two filters then differ in size, the operation must be refused.
     fn combine(&mut self, input: &mut Input<'_>) {
         let how = input.byte();
         let (mut other, mut model) = (self.filter.clone(), self.model.clone());
@@ -261,7 +261,7 @@ impl Run {
         }
     }
 
-    /// Inserts keys while the filter is one that threads could share.
+    /// Converts the filter to the form that threads can share, inserts keys into it, and converts it back.
     fn insert_shared(&mut self, input: &mut Input<'_>) {
         let (one, hashes) = (self.hash(input), self.hashes(input));
         self.filter = match self.filter.clone() {
@@ -290,7 +290,7 @@ impl Run {
             let folded = self.filter.fold(factor.into());
             (folded.ok(), self.model.fold(factor.into()))
         } else {
-            // No rate of a table of so few units is so close to this number that rounding decides.
+            // In a table of so few units, no false-positive rate is so close to `fpr` that rounding decides.
             let fpr = (f64::from(number) + 0.5) / 257.0;
             (self.filter.fold_to_fpr(fpr).ok().flatten(), self.fold_model_to_fpr(fpr))
         };

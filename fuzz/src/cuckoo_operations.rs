@@ -37,8 +37,8 @@ pub fn run(data: &[u8]) -> u64 {
     run.operations(&mut input)
 }
 
-/// The two buckets of a key, and its fingerprint. The buckets are those in the filter before any doubling, so that
-/// doubling does not change them.
+/// The two buckets of a key, and its fingerprint. The buckets are numbered as in the filter before any doubling, so
+/// doubling does not change the numbers.
 type Pair = (u64, u64, u64);
 
 fn pair(geometry: &Geometry, hash: KeyHash) -> Pair {

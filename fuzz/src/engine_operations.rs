@@ -2,7 +2,7 @@
 //! filters that two threads change at once. The two filters must give the same results, and all keys must be found.
 //!
 //! The engines have one or two threads, and strategies and memory budgets with which even small batches are grouped and
-//! split. Which thread does what when differs from run to run, so an input that failed once need not fail again.
+//! split. The timing of threads differs from run to run, so an input that failed once need not fail again.
 
 use super::bloom_model::FOUR_BITS;
 use super::input::{Input, isa};
@@ -24,7 +24,8 @@ const MOST_WITH_THREADS: usize = 2;
 const MOST_KEYS: usize = 20_000;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.85;
-/// Memory budgets: none, one that is enough for some batches in chunks, and one that permits no grouping.
+/// Memory budgets: no limit, a limit with which some batches are grouped chunk by chunk, and one that permits no
+/// grouping.
 const BUDGETS: [usize; 3] = [usize::MAX, 16 << 10, 0];
 const STRATEGIES: [Option<Strategy>; 3] =
     [None, Some(Strategy::Direct), Some(Strategy::Partitioned)];
@@ -154,8 +155,8 @@ impl Run {
         done
     }
 
-    /// Chooses one of all engines, or only of those without a budget. It has one thread if this input has used two
-    /// threads often enough.
+    /// Chooses an engine, from all engines or only from those without a budget. The engine has one thread if this input
+    /// has already used two threads [`MOST_WITH_THREADS`] times.
     fn engine_of(&mut self, all: bool, input: &mut Input<'_>) -> &'static Engine {
         let any = if all { ENGINES.len() } else { WITHOUT_BUDGET };
         let chosen = usize::from(input.byte()) % any;
@@ -167,8 +168,8 @@ impl Run {
         engine
     }
 
-    /// Chooses an engine with which this kind has the same bytes as without. A cuckoo filter has other bytes with a
-    /// small memory budget.
+    /// Chooses an engine with which a filter of this kind gets the same bytes as without an engine. A cuckoo filter
+    /// gets other bytes with a small memory budget.
     fn engine(&mut self, input: &mut Input<'_>) -> &'static Engine {
         self.engine_of(self.spec.kind() != FilterKind::Cuckoo, input)
     }
@@ -184,8 +185,8 @@ impl Run {
         }
     }
 
-    /// Chooses some hashes that are derived from one. Half of the batches are of uniform hashes. In a quarter of them,
-    /// up to four in a row are equal.
+    /// Chooses some hashes that are derived from one. Half of all batches have uniform hashes. In a quarter of all
+    /// batches, up to four hashes in a row are equal.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let (count, shape, shift) = (u64::from(input.byte()) * 4, input.byte(), input.byte());
         let count = if self.is_large && shape.is_multiple_of(2) { count * 16 } else { count };
@@ -309,7 +310,7 @@ impl Run {
         }
     }
 
-    /// Inserts all keys into accumulators, each of which gets a part, and merges these.
+    /// Splits the keys among up to four accumulators, and merges these into another one.
     fn accumulate(&self, input: &mut Input<'_>) {
         let (shape, most_hashes) = (input.byte(), usize::from(input.short()) % 512);
         let len = self.keys.len().div_ceil(1 + usize::from(shape) % 4).max(1);
@@ -343,8 +344,8 @@ impl Run {
         }
     }
 
-    /// Freezes the filter, looks keys up in a view of its bytes by an engine, and goes on with a filter that is read
-    /// from the bytes. A filter that grows by itself does not go on with it, since the bytes do not say that it grows.
+    /// Freezes the filter, looks keys up in a view of its bytes by an engine, and replaces the filter by one that is
+    /// read from the bytes. A filter that grows by itself is not replaced, since the bytes do not say that it grows.
     fn freeze(&mut self, input: &mut Input<'_>) {
         let bytes = self.filter.to_bytes();
         let view = FilterView::parse(&bytes).expect("our own bytes are refused");
@@ -357,7 +358,8 @@ impl Run {
         }
     }
 
-    /// Builds filter blocks of the two halves of the keys, and looks up each key in its block, and in both by one call.
+    /// Builds a filter block of each half of the keys. Looks up each key in its block, by one call for all keys and by
+    /// a call for each key.
     fn block(&self, input: &mut Input<'_>) {
         let bits = 8.0 + f64::from(input.byte() % 16);
         let policy = FilterPolicy::builder(self.spec.kind()).bits_per_key(bits);
@@ -500,8 +502,8 @@ fn counts(keys: &[KeyHash]) -> BTreeMap<KeyHash, u64> {
     counts
 }
 
-/// Calls `change` with the first half of the keys on a thread, and at once with the second half on this thread. Returns
-/// all keys that the calls return.
+/// Calls `change` on two threads at the same time: with the first half of the keys on a new thread, and with the second
+/// half on this thread. Returns all keys that the calls return.
 fn by_two_threads(
     keys: &[KeyHash],
     change: impl Fn(&[KeyHash]) -> Vec<KeyHash> + Sync,

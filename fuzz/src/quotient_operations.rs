@@ -168,8 +168,8 @@ impl<L: Layout> Run<L> {
                 assert_eq!((full.inserted, full.len), (0, self.filter.len()));
                 match full.why {
                     WhyFull::Copies { max } => assert!(copies > 1 && held == u64::from(max)),
-                    // A filter that must grow cannot do so if the runs of the last home slots would need more slots
-                    // behind these than the larger table has.
+                    // A filter that must grow cannot do so if the runs of the last home slots would extend beyond the
+                    // end of the larger table.
                     WhyFull::Slots => {
                         assert!(
                             !self.fits(f) || self.cannot_grow(),
@@ -256,8 +256,8 @@ impl<L: Layout> Run<L> {
         assert!(batch.to_bytes() == self.filter.to_bytes());
     }
 
-    /// Unless the table has too many slots, calls `resize`, which returns whether it succeeded. If it did not, the
-    /// filter must be unchanged.
+    /// Calls `resize` if the table has at most [`MOST_SLOTS`] slots. `resize` returns whether it succeeded. If it
+    /// failed or was not called, the filter must be unchanged.
     fn resize(&mut self, resize: impl FnOnce(&mut Quotient<L>) -> bool) {
         let before = self.filter.to_bytes();
         if self.filter.geometry().slots > MOST_SLOTS || !resize(&mut self.filter) {

@@ -42,8 +42,9 @@ inline std::uint64_t Mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Returns the key of a number: 16 hexadecimal digits. The order of keys has nothing to do with that of the numbers, so
-// absent keys fall into the key ranges of a database's tables, and lookups of absent keys ask the tables' filters.
+// Returns the key of a number: 16 hexadecimal digits. The keys of consecutive numbers are spread over the whole range
+// of keys. So absent keys fall into the key ranges of a database's tables, and lookups of absent keys ask the tables'
+// filters.
 inline std::string KeyOf(std::uint64_t number) {
     static const char digits[] = "0123456789abcdef";
     std::uint64_t mixed = Mix(number);
@@ -86,8 +87,8 @@ private:
     std::filesystem::path path_;
 };
 
-// Forwards every call to an inner policy, whose name it has. Counts filters, their keys and bytes, and the answers of
-// lookups.
+// Has the name of an inner policy and forwards every call to it. Counts filters, their keys and bytes, and the answers
+// of lookups.
 class CountingPolicy final : public leveldb::FilterPolicy {
 public:
     explicit CountingPolicy(Policy inner) : inner_(std::move(inner)) {}

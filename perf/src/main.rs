@@ -11,7 +11,7 @@
 //! | [`measure`] | the cases that are measured, their keys, subjects and rivals; timing, counting, and the machine |
 //! | [`store`] | the files that a run writes, and the lock on their directory |
 //! | [`run`] | a run: groups of cases, each verified, timed, and saved as soon as it ends |
-//! | [`analyse`] | which row of a rival a row of ours is compared with, and the changes between two runs |
+//! | [`analyse`] | the rival's row with which each row of ours is compared, and the changes between two runs |
 //! | [`show`] | tables, plots, the report page, documents |
 //! | [`advise`], [`textbook`] | two layers: advice on filters, and experiments of papers |
 //! | [`cli`], [`cmd`] | two layers: the command line, and the verbs |

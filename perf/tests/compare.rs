@@ -299,8 +299,8 @@ fn rounds_disturbed_by_other_programs_are_no_regression() {
     runs(&folders, 1.08);
     let (code, said) = outcome(&folders.old_and_new());
     assert!(code == 3 && said.contains("1 slower, 0 faster, 0 unsettled"), "{said}");
-    // The ratio of the medians is about 1.08 × 1.5, because only in the new run most rounds are disturbed. The
-    // drift-adjusted ratio is 1.08.
+    // The ratio of the medians is about 1.08 × 1.5, because most rounds are disturbed in the new run, but not in the
+    // old one. The drift-adjusted ratio is 1.08.
     let (raw, adjusted) = (said.find("+61.8 %"), said.find("+8.0 %"));
     assert!(raw.is_some() && raw < adjusted, "{said}");
 }
@@ -346,7 +346,8 @@ fn rivals_that_moved_in_three_attempts_are_no_controls_even_if_our_filters_moved
     assert!(code == 3 && said.contains("1 slower, 0 faster, 0 unsettled"), "{said}");
     assert!(said.contains("+40.0 % ┆        +40.0 %"), "{said}");
     assert!(said.contains("5 cases of rivals are no controls") && said.contains("sbbf-rs-safe"));
-    // With two attempts, the rivals stay controls, because the machine could have become slower: 1.4 / 1.5 is -6.7 %.
+    // With two attempts, the rivals stay controls, because it could be the machine that became slower. The
+    // drift-adjusted ratio is then 1.4 / 1.5, a change of -6.7 %.
     let (code, said) = with_moved_rivals(5, 1.5, 1.4, 2);
     assert!(code == 0 && said.contains("-6.7 %") && !said.contains("no controls"), "{said}");
 }
@@ -411,7 +412,7 @@ fn worse_false_positive_rates_and_more_bits_exit_with_3() {
         assert!(code == 3 && text.contains("quotient") && text.contains(said), "{column}: {text}");
     }
     // 220 more false positives among a million absent keys are noise: the difference of two such counts has a standard
-    // deviation of 105, and the limit is five of them.
+    // deviation of 105, and the limit is five standard deviations.
     let noise = Folders::with(|new| new.row(2)["fpr_measured"] = json!(0.00563));
     assert_eq!(outcome(&noise.old_and_new()), (0, String::new()));
 }

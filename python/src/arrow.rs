@@ -108,7 +108,8 @@ impl<'py> Array<'py> {
         buffer.map(PyUntypedBuffer::get).transpose()
     }
 
-    /// Returns `count` items of buffer `index` as a NumPy array, from the first item of this array on. Does not copy.
+    /// Returns `count` items of buffer `index`, from the first item of this Arrow array on, as a NumPy array. Does not
+    /// copy.
     fn items(&self, index: usize, dtype: &str, count: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.array.py();
         let buffer = self.buffers.get(index).and_then(Option::as_ref);

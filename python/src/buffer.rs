@@ -26,9 +26,9 @@ pub(crate) fn bytes(buffer: &PyUntypedBuffer) -> PyResult<&[u8]> {
         return Ok(&[]);
     }
     // SAFETY: the checks above ensure that `start` is not null and the buffer is contiguous. So the exporter keeps
-    // `len` initialised bytes there until the buffer is released, which the borrow of `buffer` prevents. `len` is a
-    // `Py_ssize_t` in the buffer, so it is at most `isize::MAX`. No Python code writes to the bytes meanwhile, by the
-    // rule of this module.
+    // `len` initialised bytes there until the buffer is released, and it is not released during the borrow of `buffer`.
+    // `len` is a `Py_ssize_t` in the buffer, so it is at most `isize::MAX`. No Python code writes to the bytes
+    // meanwhile, by the rule of this module.
     Ok(unsafe { std::slice::from_raw_parts(start, len) })
 }
 
@@ -43,8 +43,8 @@ pub(crate) fn items<T: Element>(buffer: &PyUntypedBuffer) -> PyResult<&[T]> {
         return Ok(&[]);
     }
     // SAFETY: `as_typed` has checked that the items have the size, format and alignment of `T`, and `as_slice_ptr` that
-    // they are contiguous. The exporter keeps them until the buffer is released, which the borrow of `buffer` prevents.
-    // No Python code writes to them meanwhile, by the rule of this module.
+    // they are contiguous. The exporter keeps them until the buffer is released, and it is not released during the
+    // borrow of `buffer`. No Python code writes to them meanwhile, by the rule of this module.
     Ok(unsafe { slice.as_ref() })
 }
 
@@ -82,8 +82,9 @@ impl fmt::Debug for ReadOnlyBytes {
 }
 
 // SAFETY: while a buffer is exported, its memory is neither freed nor moved. `ReadOnlyBytes::get` accepts only
-// read-only buffers, so nobody writes to the memory through the buffer's object. It can change in three other ways: a
-// write through another object, such as the writable base of a read-only NumPy array or of `memoryview.toreadonly`, a
-// change of a mapped file, or a truncation of it. The documentation of `FilterView` forbids all three.
+// read-only buffers, so nobody writes to the memory through the buffer's object. The memory can change in three other
+// ways: by a write through another object, such as the writable base of a read-only NumPy array or of
+// `memoryview.toreadonly`; by a change of a mapped file; and by the truncation of a mapped file. The documentation of
+// `FilterView` forbids all three.
 #[allow(unsafe_code)]
 unsafe impl StableBytes for ReadOnlyBytes {}

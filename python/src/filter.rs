@@ -179,7 +179,7 @@ impl PyFilter {
     }
 
     /// Adds all keys of another filter or view. Two filters match if they were made with the same kind, keys, fpr, seed
-    /// and multiset, unless they are cuckoo filters of which one has doubled its size more often.
+    /// and multiset. Two cuckoo filters must also have doubled their sizes equally often.
     ///
     /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
     /// >>> tuesday.add("anvil")

@@ -6,9 +6,9 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file that takes the place of the one at `path`, if there is one.
+/// Writes a file at `path`. An old file there is replaced.
 ///
-/// A regular file is written to a temporary file in the same folder, which gets the old file's permissions, is
+/// The new file is first written under a temporary name in the same folder. It gets the old file's permissions, is
 /// synchronised to the disk, and is then renamed. So a reader finds either the old file or the new one. After an error,
 /// the old file stays, and the temporary file is removed. If the path is a symbolic link, the file it leads to is
 /// replaced. A device or a pipe is written directly: if it were replaced by a file, its reader would get nothing.
@@ -53,8 +53,8 @@ fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     loop {
-        // No other call in this process has the same number, even for the same path. A process of the same number that
-        // was killed can have left a file with this name.
+        // No other call in this process has the same number, even for the same path. But a killed process that had the
+        // same id can have left a file with this name. Then the next number is tried.
         let (process, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
         let mut name = OsString::from(path);
         name.push(format!(".{process}-{call}.partial"));

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use trommel::Engine;
 use trommel::engine::EngineBuilder;
 
-/// The smallest number of keys in a batch for several threads. In a smaller batch, several threads would save less time
-/// than it takes to wake them.
+/// Batches of at least this number of keys use several threads. In a smaller batch, several threads would save less
+/// time than it takes to wake them.
 pub(crate) const FEWEST_KEYS: usize = 1 << 15;
 
 /// An engine, and the id of the process to which its threads belong.
@@ -16,17 +16,17 @@ struct OfProcess {
     engine: Engine,
 }
 
-/// Only threads that are attached to the interpreter lock this mutex, and they do not detach while they hold it. Python
-/// forks the process in an attached thread, so no other thread holds the mutex then, and the child process finds it
-/// unlocked.
+/// A thread that locks this mutex is always attached to the interpreter, and does not detach while it holds the mutex.
+/// Python forks the process in an attached thread, so at a fork no other thread holds the mutex, and the child process
+/// finds it unlocked.
 static ENGINE: Mutex<Option<OfProcess>> = Mutex::new(None);
 
 fn build(builder: EngineBuilder) -> PyResult<Engine> {
     builder.build().map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The engine of this process, which is made when it is first needed. A forked child process makes a new engine with as
-/// many threads, since threads do not survive a fork.
+/// The engine of this process, which is made when it is first needed. Threads do not survive a fork, so a forked child
+/// process makes a new engine, with as many threads as its parent's engine has.
 pub(crate) fn engine(_attached: Python<'_>) -> PyResult<Engine> {
     let process = std::process::id();
     let mut slot = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -17,7 +17,8 @@ def filter_of(keys):
 
 
 def assert_batch(batch, keys):
-    """Checks that adding and looking up `batch` gives the same results as `keys`, where None is a null."""
+    """Checks that adding and looking up `batch` gives the same results as adding and looking up `keys` one by one. None
+    in `keys` stands for a null."""
     present = [key for key in keys if key is not None]
     by_batch = trommel.Filter(keys=5_000, fpr=1e-4)
     by_batch.update(batch)

@@ -1,4 +1,4 @@
-"""Tests filters with one key at a time, and everything else for which there is no other file of tests."""
+"""Tests filters with one key at a time, and everything that the other test files do not cover."""
 
 import copy
 import doctest
@@ -299,5 +299,5 @@ def test_memory_does_not_grow():
     before = resident()
     work()
     work()
-    # The two calls of `work` after the first measurement have forty rounds, each of which allocates several MB.
+    # After the first measurement, `work` runs 40 rounds. Each allocates several MB, so leaks would exceed the limit.
     assert resident() - before < 16 << 20

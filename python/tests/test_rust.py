@@ -51,7 +51,8 @@ def test_the_check_by_rust_detects_a_missing_key(peer, tmp_path):
     assert checked.returncode == 1
 
 
-# Keys, seeds and hashes. The hashes were computed by xxhash 0.8 in C from the bytes that the documentation states.
+# Keys, seeds and hashes. The C library xxhash 0.8 computed the hashes from the bytes of each key. The documentation
+# states which bytes these are.
 GOLDEN = [
     ("", 0, 0x2D06800538D394C2),
     ("anvil", 0, 0x9BA044F70DBA44EE),

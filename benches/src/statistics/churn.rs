@@ -2,9 +2,9 @@
 //!
 //! In a set, an insert returns false for a key that a lookup finds already. Such a key does not count as held, and is
 //! not removed later. So every held key has a stored fingerprint of its own. In a cuckoo filter, two held keys can have
-//! equal fingerprints in the same two buckets, even in a set: if an overflow flag is clear, the lookup of the second
-//! key skips one of the buckets, which can be the one with the first key's fingerprint. A removal of one of these keys
-//! then removes either fingerprint.
+//! equal fingerprints in the same two buckets, even in a set. This happens if an overflow flag is clear when the second
+//! key is inserted: the lookup before the insert then skips one of the buckets, which can be the bucket with the first
+//! key's fingerprint. A removal of one of these keys then removes either fingerprint.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{
@@ -23,10 +23,11 @@ const GUARANTEED: f64 = super::FULL;
 /// keys were removed, and other keys inserted in their place. `refused` counts the inserts that failed in these rounds.
 /// `lost` counts how often a check did not find a held key, and how often a held key could not be removed. `hits` is
 /// the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and `deviations` the
-/// distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a filter of the
-/// same keys without removals. For a cuckoo filter, `bound` is the false-positive rate that it approaches if its keys
-/// are replaced again and again. For other kinds, `bound` equals `fresh`. `full` is the load at which the first insert
-/// is refused after the rounds, and `fresh_full` that load of the filter without removals.
+/// distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a *fresh* filter:
+/// one that got the same keys, and from which no key was removed. For a cuckoo filter, `bound` is the false-positive
+/// rate that it approaches if its keys are replaced again and again. For other kinds, `bound` equals `fresh`. `full` is
+/// the load at which the filter refuses the first insert after the rounds. `fresh_full` is the load at which the fresh
+/// filter refuses the first insert.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
@@ -139,10 +140,10 @@ impl Held {
 ///
 /// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
 /// same equation. A set does not store the fingerprint of a key that a lookup finds already. So once all flags are set,
-/// and the keys from before are replaced, at most one of the fingerprints in the two buckets of a lookup equals the one
-/// looked for. These buckets have 8 slots, so the average
-/// number of fingerprints in them is 8 times the load. The rate is this number, times the probability that the
-/// fingerprint of an absent key equals a given stored one.
+/// and all keys inserted before that are replaced, at most one of the fingerprints in the two buckets of a lookup
+/// equals the fingerprint that is looked up. These buckets have 8 slots, so the average number of fingerprints in them
+/// is 8 times the load. The rate is this number, times the probability that the fingerprint of an absent key equals a
+/// given stored one.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {

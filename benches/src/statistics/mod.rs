@@ -13,7 +13,7 @@ use trommel_testkit::stats::{binomial_tail, normal_tail};
 
 /// The number of keys that are looked up in one batch: their hashes fit into L2 beside a table.
 const BATCH: u64 = 1 << 14;
-/// The first absent key. The keys that are inserted are below.
+/// The first absent key. All inserted keys are smaller.
 const ABSENT: u64 = 1 << 40;
 
 /// How much a run does.

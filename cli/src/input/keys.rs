@@ -108,8 +108,8 @@ impl Keys {
     }
 }
 
-/// Parses a key as a decimal number of `key_type`. Returns the bits of the number in an unsigned integer: 32 bits for
-/// `i32` and `u32`, with zeros above. Fails for [`KeyType::Bytes`].
+/// Parses a key as a decimal number of `key_type`. Returns the bits of the number in an unsigned integer. The bits of
+/// an `i32` or `u32` are the low 32 bits; the high ones are zero. Fails for [`KeyType::Bytes`].
 pub(crate) fn number(key: &[u8], key_type: KeyType) -> Result<u64, NotNumber> {
     fn parse<T: std::str::FromStr>(key: &[u8]) -> Option<T> {
         std::str::from_utf8(key).ok()?.parse().ok()

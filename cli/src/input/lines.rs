@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use trommel::{Hasher, KeyHash};
 
-/// The size of a buffer. A buffer can be larger for a line of more than half this size. A block of this size fits into
+/// The size of a buffer. A line of more than half this size can need a larger buffer. A block of this size fits into
 /// the caches of the cores that read and hash it.
 const BLOCK_BYTES: usize = 1 << 18;
 /// Lines of fewer bytes than this are accepted; a line of this number of bytes or more can be refused. Without this

@@ -43,10 +43,11 @@ pub(crate) struct Progress {
     /// For each input, the number of its keys that have been hashed. If each line is a key and this number is
     /// `n`, an error after these keys is in line `n + 1`.
     keys: Vec<AtomicU64>,
-    /// The number of bytes that sources have read from all inputs; of Parquet files, the compressed sizes of the column
-    /// chunks read.
+    /// The number of bytes that sources have read from all inputs. For Parquet files, the compressed sizes of the
+    /// column chunks are added.
     bytes: AtomicU64,
-    /// Of the inputs in which each line is a key, the indices of those whose first line ends in a carriage return.
+    /// The indices of the inputs whose first line ends in a carriage return. Lists only inputs in which each line is a
+    /// key.
     carriage_returns: Mutex<Vec<usize>>,
 }
 
@@ -220,9 +221,9 @@ pub(crate) fn dialect(format: InputFormat) -> Option<Dialect> {
 
 impl Progress {
     pub(crate) fn bytes(&self) -> u64 {
-        // All accesses to these counters are relaxed. A progress bar can show an older value. A line number must not be
-        // computed from an older value: it is computed on the thread that counted the keys, or after the threads of the
-        // stream were joined, which makes all their writes visible.
+        // All accesses to these counters are relaxed. A progress bar can show an older value. A line number must be
+        // computed from the newest value. So it is computed on the thread that counted the keys, or after the threads
+        // of the stream were joined, which makes all their writes visible.
         self.bytes.load(Ordering::Relaxed)
     }
 

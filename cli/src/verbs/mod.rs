@@ -47,8 +47,8 @@ fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
     })
 }
 
-/// Returns the bytes of a file. A device or a pipe can be endless, so at most one byte more is read from it than the
-/// filter has by its header. The extra byte is there so that [`FilterView::parse`] refuses trailing bytes.
+/// Returns the bytes of a file. A device or a pipe can be endless, so at most one byte is read from it beyond the
+/// length that the filter's header gives. With this byte, [`FilterView::parse`] notices and refuses trailing bytes.
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();

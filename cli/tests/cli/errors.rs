@@ -1,4 +1,5 @@
-//! Error messages name the file and, if they concern one, the line. A command that fails changes no files.
+//! Error messages name the file. If the error is in a line, they name the line too. A command that fails changes no
+//! files.
 
 use crate::support::{Folder, lines};
 use std::fs::{self, File, OpenOptions};
@@ -23,7 +24,8 @@ fn unreadable_inputs_are_refused_before_any_input_is_read() {
 fn a_read_error_names_the_line_after_those_that_were_read() {
     let folder = Folder::new();
     folder.write("words", "anvil\nforge\n");
-    // Reading this file at offset 0 fails, since no memory is mapped at address 0.
+    // An offset in this file is an address in the memory of the process. Reading at offset 0 fails, since no memory is
+    // mapped at address 0.
     folder
         .run(["build", "--keys", "10", "-o", "filter", "words", "/proc/self/mem"])
         .fails_with("/proc/self/mem: line 1: Input/output error (os error 5)");
@@ -104,8 +106,8 @@ fn a_build_that_exceeds_a_size_limit_leaves_only_the_old_file() {
     let folder = Folder::new();
     folder.write("words", lines(100_000));
     folder.write("filter", "old");
-    // Limits files to one block. The shell lets the program ignore XFSZ, the signal of this limit, so that writing more
-    // is an error instead.
+    // Limits files to one block. If a program writes more, the system ends it by the signal XFSZ. This shell makes the
+    // program ignore the signal, so the write returns an error instead.
     let script = format!(
         "trap '' XFSZ; ulimit -f 1; exec '{}' build -o filter words",
         env!("CARGO_BIN_EXE_trommel")
@@ -154,8 +156,8 @@ fn a_full_filter_names_the_line_that_did_not_fit() {
         let line_of_all = line(&one.stderr, "standard input");
         assert!(line_of_all > 100, "{kind}: {line_of_all}");
         assert_eq!(line(&two.stderr, "b"), line_of_all - 50, "{kind}");
-        // All lines before the named line fit, and the named line does not. Not tested for cuckoo filters: a batch of
-        // other lines can move other fingerprints, so another number of lines can fit.
+        // All lines before the named line fit, and the named line does not. This is not tested for cuckoo filters: the
+        // shorter inputs are other batches, which can move other fingerprints, so another number of lines can fit.
         let upto = |lines: u64| -> Vec<u8> {
             all.split_inclusive(|byte| *byte == b'\n')
                 .take(lines as usize)
@@ -299,7 +301,8 @@ fn devices_and_pipes_are_written_and_not_replaced() {
     assert!(fs::symlink_metadata(folder.path("pipe")).unwrap().file_type().is_fifo());
 }
 
-/// The file of a filter whose hash has a secret key does not contain the key, and the program has no option for it.
+/// If the keys of a filter were hashed with a secret key, its file does not contain the secret key, and the program has
+/// no option to give it.
 #[test]
 fn a_filter_of_a_secret_key_is_refused_with_the_reason() {
     let folder = Folder::new();
@@ -307,7 +310,7 @@ fn a_filter_of_a_secret_key_is_refused_with_the_reason() {
     let spec = trommel::FilterSpec::new(trommel::FilterKind::Bloom).keys(10).hasher(hasher);
     folder.write("keyed", spec.build().unwrap().to_bytes());
     let message = format!(
-        "keyed: the filter's keys were hashed with a secret key, which was not given: check {:#018x}",
+        "keyed: the filter's keys were hashed with a secret key, which was not given; its key check is {:#018x}",
         hasher.seed()
     );
     folder.run(["info", "keyed"]).fails_with(&message);

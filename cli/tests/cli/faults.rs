@@ -1,14 +1,14 @@
-//! The program on a full disk, when it is ended or interrupted, or when the system refuses a thread; and with devices
-//! and pipes in place of filter files.
+//! Tests what the program does if the disk is full, if a signal ends it, or if the system refuses to start a thread.
+//! Also tests devices and pipes in place of filter files.
 #![cfg(target_os = "linux")]
 
 use crate::support::{Folder, Run, feed, lines, signal, wait_until};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-/// A command whose files can have at most 4 blocks of the shell's `ulimit -f`. If a file gets longer, the system sends
-/// the signal XFSZ, which ends the program. If `ignores` is true, the program ignores the signal, and gets an error
-/// instead, as on a full disk.
+/// A command that can write files of at most 4 blocks, the unit of the shell's `ulimit -f`. If a file gets longer, the
+/// system sends the signal XFSZ, which ends the program. If `ignores` is true, the program ignores the signal, and gets
+/// an error instead, as on a full disk.
 fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
     let ignore = if ignores { "trap '' XFSZ;" } else { "" };
     let script = format!(
@@ -23,7 +23,8 @@ fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
 
 const TOO_LARGE: &str = "File too large (os error 27)";
 
-/// A folder with two filters of about 130 KB, which can be folded by 8, the file of their keys, and a file `old`.
+/// A folder with the file `words`, two filters of these words, and a file `old`. The filters have about 130 KB each,
+/// and can be folded by 8.
 fn with_filters() -> Folder {
     let folder = Folder::new();
     folder.write("words", lines(100_000));
@@ -81,7 +82,7 @@ fn filters_that_do_not_fit_on_the_disk_leave_the_parquet_file_as_it_was() {
     }
 }
 
-/// The signal XFSZ ends the program while it writes, like SIGKILL.
+/// The signal XFSZ ends the program in the middle of its output, as SIGKILL would.
 #[test]
 fn a_program_that_is_ended_while_it_writes_leaves_the_old_file() {
     let folder = with_filters();
@@ -95,7 +96,7 @@ fn a_program_that_is_ended_while_it_writes_leaves_the_old_file() {
     assert_eq!(folder.names(), ["old", "one", "other", "words"]);
 }
 
-/// The merge and the fold are interrupted while they wait for their filter from a pipe.
+/// The merge and the fold are interrupted while they wait for a filter that they read from a pipe.
 #[test]
 fn interrupted_merges_and_folds_leave_only_the_old_file() {
     let folder = Folder::new();
@@ -109,8 +110,8 @@ fn interrupted_merges_and_folds_leave_only_the_old_file() {
         for (name, number) in [("INT", 2), ("TERM", 15)] {
             let before = folder.names();
             let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
-            // If the child still had its standard input, `wait` would close it. The program could then find the end of
-            // its input before it handles the signal.
+            // `wait` closes a pipe that is still in `child.stdin`. The program could then find the end of its input
+            // before it handles the signal.
             let _pipe = child.stdin.take();
             wait_until(|| folder.names().len() > before.len());
             signal(&child, name);
@@ -130,7 +131,7 @@ fn a_pipe_with_fewer_or_more_bytes_than_a_filter_is_refused() {
     let info = |input: &[u8]| feed(folder.command(["info", "/dev/stdin"]), input);
     info(&filter).silent();
     let (len, one_more) = (filter.len(), filter.len() + 1);
-    // The rest of the input is longer than a pipe's buffer. The command must read only one byte of it.
+    // The zeros after the filter are more than a pipe's buffer holds. The command must read only one of them.
     let longer = [&filter[..], &vec![0; 64 << 20]].concat();
     let message = format!("the container has {len} bytes, got {one_more}");
     info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));
@@ -168,7 +169,8 @@ fn a_refused_thread_is_an_error_and_leaves_the_older_file() {
         command.args(["--threads", threads]).env("RUST_MIN_STACK", (1u64 << 62).to_string());
         Run::of(command.output().unwrap())
     };
-    // The engine starts one thread less than it has, since the caller's thread is one of them. A stream starts two.
+    // The caller's thread is one of the engine's threads. So an engine of one thread starts none, and the two threads
+    // of the stream are refused. An engine of two threads starts one, which is refused.
     for (threads, refused) in [("1", "2 threads"), ("2", "a thread")] {
         let why = "Resource temporarily unavailable (os error 11)";
         let message = format!("the system refused to start {refused}: {why}");

@@ -71,7 +71,7 @@ impl CFilter {
     }
 }
 
-/// Returns the keys that a view of the C interface over these bytes reports as present.
+/// Opens a view of these bytes in C, and returns the keys that it reports as present.
 fn found_by_view_of_c<'k>(bytes: &[u8], keys: &[&'k [u8]]) -> Vec<&'k [u8]> {
     let mut view = null_mut();
     let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };
@@ -149,7 +149,7 @@ fn rust_c_and_the_command_line_read_each_others_files() {
                 asked.silent().stdout == printed(&expected),
                 "{case}: the command line gives other answers than a view of Rust"
             );
-            // The command line has no verb that copies a filter, but a merge with an empty filter does.
+            // The command line has no verb that copies a filter, but a merge with an empty filter makes a copy.
             let empty = FilterSpec::new(*kind).keys(held.len()).fpr(FPR).seed(SEED);
             folder.write("empty", empty.build().unwrap().to_bytes());
             folder.run(["merge", "-o", "copy", "filter", "empty"]).silent();

@@ -1,16 +1,16 @@
-// A library for LD_PRELOAD that lets calls on files fail.
+// A library for LD_PRELOAD that makes calls on files fail.
 //
 // FAIL_AT=N        the N-th counted call of the process fails, counted from 1
-// FAIL_ALSO_LATER  if set, all counted calls after it fail too
-// FAIL_WITH=E      the value of errno
-// FAIL_ONLY_INTERRUPTIBLE  if set, only those calls are counted that a signal can interrupt
+// FAIL_ALSO_LATER  if set, all counted calls after the N-th fail too
+// FAIL_WITH=E      the value of errno that failing calls set
+// FAIL_ONLY_INTERRUPTIBLE  if set, only calls that a signal can interrupt are counted
 // FAIL_LOG=PATH    the name of the first function that fails is written to this file
 //
 // Calls on standard error are not counted, so that messages can be checked.
 //
-// Neither fcntl.h nor sys/file.h, which includes it, is included here: fcntl.h declares `open` with a variable number
-// of arguments, but this file defines `open` with three. On the machines where this library runs, a caller passes
-// variable arguments as it passes fixed ones.
+// This file does not include fcntl.h, nor sys/file.h, which includes fcntl.h: that header declares `open` with a
+// variable number of arguments, but this file defines `open` with three. Callers that pass variable arguments can
+// still call it: on the machines where this library runs, variable arguments are passed like fixed ones.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
-//! Calls on files fail: the first call in the first run, the second call in the second run, and so on. There is a
-//! series of such runs for each of several errors. In some of the series, all later calls fail too. A library for
-//! LD_PRELOAD, `io_errors.c`, makes the calls fail.
+//! Runs the program with failing calls on files. In the first run of a series, the first call fails, in the second run
+//! the second call, and so on. Each series uses one error. In some series, all later calls fail too. A library
+//! for LD_PRELOAD, `io_errors.c`, makes the calls fail.
 //!
 //! A run must end with an error, or give the same result as without failures. A file that is replaced must keep its
-//! permissions, and a symbolic link must stay. Calls that bypass the C library, such as the rename of a finished
-//! filter, cannot be made to fail. The library does not make `close`, `unlink`, `fcntl` and `mmap` fail.
+//! permissions, and a symbolic link to it must stay a link. Calls that bypass the C library, such as the rename of a
+//! finished filter, cannot be made to fail. `io_errors.c` does not make `close`, `unlink`, `fcntl` and `mmap` fail.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::support::{Folder, Run, lines};
@@ -18,7 +18,7 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-/// Compiles the library. False, with a message, if the machine has no C compiler.
+/// Compiles the library, and returns true. If the machine has no gcc, prints a message and returns false.
 fn compile(library: &Path) -> bool {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/io_errors.c");
     let mut gcc = Command::new("gcc");
@@ -54,8 +54,8 @@ fn is_private(file: &Path) -> bool {
 /// A verb whose calls fail.
 struct Verb {
     arguments: &'static [&'static str],
-    /// The file that the verb writes, to which the symbolic link `link` leads; `None` if the verb writes no file.
-    /// Before each run, the file gets the content and the permissions of the file `keep`.
+    /// The file that the verb writes; `None` if it writes no file. The verb gets the symbolic link `link` to this file.
+    /// Before each run, the content and the permissions of the file `keep` are copied to this file.
     output: Option<&'static str>,
     keep: &'static str,
 }
@@ -107,7 +107,8 @@ impl Failures<'_> {
         Expected { run, written, names }
     }
 
-    /// Lets each call of a verb fail, and returns the names of the functions that failed.
+    /// Runs the verb once for each of its calls, and makes that call fail. Returns the names of the functions that
+    /// failed.
     fn each(&self, folder: &Folder, verb: &Verb, errno: i32, also_later: bool) -> Vec<String> {
         let expected = self.expected(folder, verb);
         let old = verb.output.map(|_| folder.read(verb.keep));

@@ -39,7 +39,8 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         // multiples of 0.618 are spread evenly.
         let moment = whole.mul_f64((kill as f64 * 0.618_034).fract() * 1.2);
         std::thread::sleep(moment.saturating_sub(begin.elapsed()));
-        // The process may have ended already. Its number is not given to another process before `wait` below.
+        // The process may have ended already. Even so, the signal reaches no other process, since the process
+        // number stays taken until `wait` below.
         signal(&child, "KILL");
         child.wait().unwrap();
         let found = folder.read("filter");

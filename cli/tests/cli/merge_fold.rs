@@ -58,7 +58,7 @@ fn a_failed_merge_names_both_filters_and_writes_nothing() {
     for (other, why) in [
         ("seeded", "the filters differ in hash seed: 0 and 1"),
         ("larger", "the filters differ in "),
-        ("cuckoo", "a bloom filter cannot take in a cuckoo filter"),
+        ("cuckoo", "a cuckoo filter cannot be merged into a bloom filter"),
     ] {
         let run = folder.run(["merge", "-o", "out", "plain", "plain", other]);
         assert_eq!(run.code, Some(2));

@@ -1,6 +1,6 @@
-//! Tests of `trommel parquet`, and of commands that read keys from a column of a Parquet file. The Parquet files are
-//! those of the tests of trommel-parquet. The script integrations/parquet/tests/golden/make.py defines their contents,
-//! and has written them with pyarrow and DuckDB.
+//! Tests of `trommel parquet`, and of commands that read keys from a column of a Parquet file. The tests of
+//! trommel-parquet use the same Parquet files. The script integrations/parquet/tests/golden/make.py defines what these
+//! files contain, and has written them with pyarrow and DuckDB.
 #![cfg(feature = "parquet")]
 
 use crate::support::{Folder, signal};
@@ -167,7 +167,8 @@ fn the_values_of_a_column_become_keys() {
         assert!(all.clone().all(|k| prices.contains(&(k as f64 * 1.5 - 20.0).to_bits())));
         let names = build("name");
         assert!(all.clone().all(|k| names.contains(&format!("customer-{k}"))));
-        // The file is given twice. In every seventh of its rows, from the first one on, the name is null: in 878 rows.
+        // The file is given twice. In every seventh of its 6144 rows, beginning with the first, the name is null: in
+        // 878 rows.
         assert_eq!(names.len(), 2 * (6144 - 878));
         let tags = folder.run(["parquet", "inspect", "--json", "file"]);
         let inspected: Value = serde_json::from_slice(&tags.stdout).unwrap();
@@ -245,8 +246,9 @@ fn errors_name_files_that_are_not_parquet_and_missing_columns() {
     assert!(folder.read("file") == whole);
 }
 
-/// A non-negative integer as a Parquet footer stores it: twice the number, since the lowest bit is the sign, in seven
-/// bits per byte, the lowest first. The high bit of a byte says whether more bytes follow.
+/// Encodes a non-negative integer as a Parquet footer does: doubles it, since the lowest bit is the sign, and stores
+/// the result in groups of seven bits, one per byte, the lowest first. The high bit of a byte is set if more bytes
+/// follow.
 fn in_footer(number: usize) -> Vec<u8> {
     let mut rest = 2 * number;
     let mut bytes = Vec::new();

@@ -79,7 +79,7 @@ pub(crate) fn feed(mut command: Command, input: &[u8]) -> Run {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let output = std::thread::scope(|threads| {
-        // The result is ignored: a program that ends early does not read all of its input.
+        // The result is ignored: the write fails if the program ends before it has read all of its input.
         threads.spawn(move || stdin.write_all(input));
         child.wait_with_output().unwrap()
     });

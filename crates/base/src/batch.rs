@@ -1,13 +1,14 @@
 //! The batch pipeline: locate, prefetch, probe.
 //!
-//! A single lookup outside the caches waits for its cache line, but a core can have sixteen cache lines and more in
-//! flight. So a batch goes through a pipeline of three stages, one group of keys at a time. *Locate* computes, from the
-//! hashes of a group, the offsets of its cache lines in the table. Some groups later, *fetch* prefetches these cache
-//! lines. After a further distance, *probe* reads or writes them.
+//! If the table is not in the caches, a single lookup waits for its cache line, but a core can have sixteen cache lines
+//! and more in flight. So a batch goes through a pipeline of three stages, one group of keys at a time. *Locate*
+//! computes, from the hashes of a group, the offsets of its cache lines in the table. Some groups later, *fetch*
+//! prefetches these cache lines. After a further distance, *probe* reads or writes them.
 //!
-//! Between the stages, a [`Ring`] holds the offsets. A group is located [`LEAD_KEYS`] keys before it is fetched, since
-//! a load that follows a store of another width to the same address may have to wait until the store has left the store
-//! buffer. Rejected: reading each offset right after storing it, which halved the speed.
+//! *Locate* stores the offsets in a [`Ring`], from which *fetch* and *probe* load them. A load that follows a store of
+//! another width to the same address may have to wait until the store has left the store buffer. So a group is fetched
+//! only [`LEAD_KEYS`] keys after it is located. Rejected: reading each offset right after storing it, which halved the
+//! speed.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
@@ -41,8 +42,8 @@ impl Window {
     /// T1, 128 keys ahead.
     ///
     /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger tables that still fit
-    /// an L2 of 1 MiB, lookups in blocks of a word and of a cache line take 0.7 to 0.85 of the time that they take
-    /// without prefetch.
+    /// an L2 of 1 MiB, lookups with prefetch take 0.7 to 0.85 of the time of lookups without, both in blocks of a word
+    /// and in blocks of a cache line.
     ///
     /// From about twice L2 on, the fastest hint is T1, which fetches into L2: a Sapphire Rapids core can have 48 cache
     /// lines on their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a lookup in split
@@ -53,8 +54,9 @@ impl Window {
     /// | T0 | 2.2 | 4.1 | 9.4 | 13.9 |
     /// | T1 | 1.9 | 3.1 | 7.4 | 12.7 |
     ///
-    /// NTA is slower than T1 at every size. In tables of between one and two times L2, random reads without a filter
-    /// are up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make no difference.
+    /// NTA is slower than T1 at every size. In tables of between one and two times L2, a loop that only reads random
+    /// cache lines, without a filter, is up to a tenth slower with T1 than with T0. Distances from 64 to 256 keys make
+    /// no difference.
     #[must_use]
     pub fn for_table(bytes: usize) -> Self {
         Self::for_table_and_l2(bytes, l2_bytes())
@@ -82,11 +84,13 @@ impl Window {
     /// | of an absent key in a standard filter | yes | 6.3 | 4.1 |
     ///
     /// T0 is not used, since a kernel that works on many keys at a time fetches more cache lines than a core can have
-    /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, lookups with T1 take 0.95
-    /// of the time with T0 in a cache-line quotient filter, 0.92 in a quotient filter, and in a standard filter 0.9 for
-    /// present keys and 1.04 for absent ones. Rejected: no prefetch up to 1.5 MB. In a loop over one filter, lookups
-    /// without prefetch took 0.95 of the time with T1 in a cache-line quotient filter and 0.8 in a quotient filter. But
-    /// in the harness (`perf`), which measures several filters in alternation, the cache-line quotient filter without
+    /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, the time of a lookup with
+    /// T1 is this share of its time with T0: 0.95 in a cache-line quotient filter, 0.92 in a quotient filter, and in a
+    /// standard filter 0.9 for present keys and 1.04 for absent keys.
+    ///
+    /// Rejected: no prefetch up to 1.5 MB. In a loop that looks keys up in only one filter, lookups without prefetch
+    /// took 0.95 of the time with T1 in a cache-line quotient filter and 0.8 in a quotient filter. But the harness
+    /// (`perf`) measures several filters in alternation. There, a cache-line quotient filter with AVX-512 and without
     /// prefetch was slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
@@ -120,9 +124,9 @@ pub trait Fetch {
 
     /// Prefetches into L1 the hashes that come 1 KiB after `keys` in the same batch.
     ///
-    /// The hashes of a batch are read in order, but the processor does not fetch them in time if each key accesses a
-    /// different page of the table in between. Times in ns per key, without and with this prefetch, for a million keys
-    /// (8 MB of hashes) and tables of 1.5 MB on a Cascade Lake core:
+    /// The hashes of a batch are read in order. But if each key accesses a different page of the table, the processor
+    /// does not fetch the next hashes in time by itself. Times in ns per key, without and with this prefetch, for a
+    /// million keys (8 MB of hashes) and tables of 1.5 MB on a Cascade Lake core:
     ///
     /// | blocks | lookup, without | lookup, with | insert, without | insert, with |
     /// |---|---|---|---|---|
@@ -130,8 +134,8 @@ pub trait Fetch {
     /// | split | 4.9 | 2.7 | 5.8 | 3.1 |
     /// | cache line | 6.5 | 2.8 | 9.3 | 3.2 |
     ///
-    /// Rejected: the same prefetch in a partition, which then took 0.9 to 1.2 times as long (1.2 to 1.5 times for
-    /// batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
+    /// Rejected: the same prefetch while a batch is partitioned, which then took 0.9 to 1.2 times as long (1.2 to 1.5
+    /// times for batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {
@@ -209,12 +213,12 @@ macro_rules! with_fetch {
     };
 }
 
-/// A ring of [`RING_KEYS`] slots that holds the offset of each key's unit from locating to probing. A slot can be
-/// overwritten once its key has been probed. A kernel that does not call [`Ring::fetch`] can keep any other 32-bit
-/// number of each key in a ring.
+/// A ring of [`RING_KEYS`] slots. A slot holds the offset of a key's unit from the stage that locates the unit to the
+/// stage that probes it, and can then be overwritten. A kernel that does not call [`Ring::fetch`] can keep any other
+/// 32-bit number for each key in a ring.
 ///
-/// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load multiplies
-/// an index by 8 by itself, so a key takes two instructions fewer than if the ring held the numbers of units.
+/// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load can
+/// multiply an index by 8, so a key takes two instructions fewer than if the ring held the indices of units.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ring([u32; RING_KEYS]);
@@ -295,8 +299,8 @@ pub fn run_stages<const GROUP: usize, S>(
 
 /// The stages of a pipeline, for code that is compiled for several instruction sets.
 ///
-/// A closure in such code is compiled for the baseline unless it is inlined, and inlining a closure cannot be forced. A
-/// method can be `#[inline(always)]`.
+/// A closure in such code is compiled for the baseline instruction set unless it is inlined, and inlining a closure
+/// cannot be forced. A method can be `#[inline(always)]`.
 pub trait BatchPipeline {
     /// Computes where the group's cache lines are in the table.
     fn locate(&mut self, group: usize);

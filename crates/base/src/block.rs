@@ -21,7 +21,7 @@ use trommel_simd::Isa;
 
 /// The last byte of a block that holds no filter: every key may be there.
 pub const NO_FILTER: u8 = 0;
-/// The bit of the last byte that is set in a tag, and clear in the parameter of a standard filter.
+/// This bit of the last byte is set if the byte is a tag, and clear if it is the parameter of a standard filter.
 const TAG: u8 = 0x80;
 const HASH_SHIFT: u32 = 5;
 
@@ -71,8 +71,8 @@ impl Trailer {
     }
 
     /// Splits this trailer off a block. Returns the parameter and the table, or `None` if the block is too short, has
-    /// no filter or ends in another trailer. The parameter can be one that is reserved or that the kind does not have:
-    /// [`BlockTable`]'s methods check it.
+    /// no filter or ends in another trailer. The parameter is not checked: it can be a reserved one, or one that the
+    /// kind does not have. [`BlockTable`]'s methods check it.
     #[inline(always)]
     #[must_use]
     pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
@@ -109,8 +109,8 @@ impl BlockSpec {
     }
 }
 
-/// A kind whose table and one parameter are all that a lookup needs.
-// Families implement this for a filter policy; users call the policy.
+/// A kind whose lookups need only its table and one parameter.
+// The crate of each family of filters implements this for filter policies. Users call a policy instead.
 #[doc(hidden)]
 pub trait BlockTable {
     /// The parameter for a number of bits per key.
@@ -122,7 +122,7 @@ pub trait BlockTable {
     /// The exact size in bytes of the table for `keys` keys; `None` if it would be larger than the kind can address.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize>;
 
-    /// Builds the table of the keys with these hashes in `table`. The caller must ensure that `table` has the length
+    /// Writes the table of the keys with these hashes to `table`. The caller must ensure that `table` has the length
     /// [`BlockTable::table_len`]. The previous contents of `table` do not matter.
     ///
     /// # Errors
@@ -133,8 +133,8 @@ pub trait BlockTable {
     /// If the machine lacks the instruction set of `spec`, and the kind uses it.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
-    /// Returns whether a key may be in a table, and true for bytes that cannot be a table with this parameter. No bytes
-    /// make it panic, and its time is bounded by their number.
+    /// Returns whether a key may be in a table. Returns true if the bytes cannot be a table with this parameter. No
+    /// bytes make it panic, and its time is bounded by their number.
     ///
     /// # Panics
     /// If the machine lacks the instruction set, and the kind uses it.

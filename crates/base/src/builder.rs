@@ -114,8 +114,8 @@ impl<F: FingerprintOptions> Builder<F> {
 macro_rules! spec_setters {
     () => {
         /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if bytes
-        /// are given but no false-positive rate, the filter takes these bytes, unless it is a quotient filter with
-        /// `fingerprint_bits`.
+        /// are given but no false-positive rate, the filter takes these bytes. A quotient filter with
+        /// `fingerprint_bits` has the smallest size even then.
         ///
         /// ```
         /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -205,8 +205,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The instruction set to use, instead of the one that the environment variable `TROMMEL_ISA` names or, if it
-        /// is not set, the machine's best.
+        /// The instruction set to use. By default, it is the one that the environment variable `TROMMEL_ISA` names; if
+        /// the variable is not set, it is the machine's best.
         ///
         /// ```
         /// use trommel::{CacheLineBloom, Isa};
@@ -345,8 +345,8 @@ macro_rules! slot_setters {
 #[macro_export]
 macro_rules! remainder_setters {
     () => {
-        /// Bits of a remainder, instead of as many as the false-positive rate needs. Spare bits let the filter grow.
-        /// Only quotient filters have this option.
+        /// The number of bits of a remainder; by default, as many as the false-positive rate needs. Spare bits let the
+        /// filter grow. Only quotient filters have this option.
         ///
         /// ```
         /// use trommel::{CacheLineQuotient, QuotientFilter};
@@ -369,9 +369,9 @@ macro_rules! fingerprint_setters {
     () => {
         /// Bits of a whole fingerprint. Only the kinds `quotient` and `cuckoo` have this option.
         ///
-        /// In a quotient filter, the quotient and the remainder together: 1 to 62. Filters of different sizes merge if
-        /// they have the same number of fingerprint bits. In a cuckoo filter, the bits that a slot holds: 8, 12, 16 or
-        /// 32.
+        /// In a quotient filter, a fingerprint is the quotient and the remainder together, and has 1 to 62 bits.
+        /// Filters of different sizes merge if they have the same number of fingerprint bits. In a cuckoo filter, a
+        /// fingerprint is the content of a slot, and has 8, 12, 16 or 32 bits.
         ///
         /// ```
         /// use trommel::{CuckooFilter, QuotientFilter};

@@ -7,7 +7,7 @@
 //!   10     2  kind of filter                       72     8  XXH3-64 of the payload, seed 0
 //!   12     2  hash function                        80    40  reserved, zero
 //!   14     2  reserved, zero                      120     8  XXH3-64 of bytes 0..120, seed 0
-//!   16     8  hash seed, or check of the key      128        payload
+//!   16     8  hash seed, or key check             128        payload
 //!   24     8  number of keys, as `len` counts
 //! ```
 //! All fields are little-endian; docs/FORMAT.md gives each kind's parameters and payload. The header
@@ -187,7 +187,7 @@ impl Header {
 
     /// Header and payload in one vector.
     ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
     ///
     /// ```
     /// use trommel::{FilterKind, Hasher, container::{self, Header}};
@@ -305,7 +305,8 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 
 /// Does the same as [`parse_bytes`], for a filter whose keys were hashed by this hasher. This is the only way to read a
 /// filter whose keys were hashed with a secret key, which its bytes do not contain. A filter without a secret key can
-/// be read in this way too. Bytes that name another hash function, seed or check of the key are refused.
+/// be read in this way too. Bytes that name another hash function, seed or key check (see [`Hasher::seed`]) are
+/// refused.
 ///
 /// To get a filter over the parsed bytes, pass the result to the `from_container` of the filter's type.
 ///
@@ -327,8 +328,8 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 /// ```
 ///
 /// # Errors
-/// As [`parse`] or [`parse_trusted`], and [`FormatError::WrongHasher`] if the function, the seed or the check of the
-/// key differs.
+/// As [`parse`] or [`parse_trusted`], and [`FormatError::WrongHasher`] if the function, the seed or the key check
+/// differs.
 pub fn parse_with_hasher<B: FrozenBytes>(
     holder: &B,
     trust: Trust,
@@ -391,7 +392,7 @@ pub fn identity(bytes: &[u8]) -> Option<u64> {
     checked_head(bytes).ok().map(|head| u64_at(head, HEADER_CHECKSUM_AT))
 }
 
-/// The header, if magic, version and its checksum are right.
+/// The header, if its magic, version and checksum are right.
 fn checked_head(bytes: &[u8]) -> Result<&[u8], FormatError> {
     let Some((head, _)) = bytes.split_at_checked(HEADER_BYTES) else {
         return Err(FormatError::Truncated { need: HEADER_BYTES as u64, got: bytes.len() as u64 });

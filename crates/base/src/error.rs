@@ -62,8 +62,8 @@ pub enum SpecError {
         /// The load asked for.
         load: f64,
     },
-    /// A filter that grows at this load cannot hold the expected keys: before all are inserted, its fingerprints have
-    /// no bit left to double by, or it has its largest size.
+    /// A filter that grows at this load cannot hold the expected keys: before all of them are inserted, its
+    /// fingerprints have no bit left for another doubling, or the filter has its largest size.
     GrowAt {
         /// The load asked for.
         load: f64,
@@ -137,7 +137,7 @@ impl fmt::Display for SpecError {
             Self::BitsPerKeyOutOfRange { bits_per_key, min, max } => {
                 write!(
                     f,
-                    "bits per key must be above 0 and from {min} to {max}, got {bits_per_key}"
+                    "{bits_per_key} bits per key: the number must be above 0, at least {min}, and at most {max}"
                 )
             }
             Self::LoadOutOfRange { load } => {
@@ -145,7 +145,7 @@ impl fmt::Display for SpecError {
             }
             Self::GrowAt { load, keys, most_keys } => write!(
                 f,
-                "grow_at is {load:?}: the largest filter that this one doubles to has room for {most_keys} keys at that load, {keys} are expected"
+                "{keys} keys are expected, but a filter that grows at load {load:?} has room for at most {most_keys} keys"
             ),
             Self::Exclusive { options: [first, second] } => {
                 write!(f, "{first} and {second} exclude each other")
@@ -182,7 +182,8 @@ impl From<IsaError> for SpecError {
     }
 }
 
-/// A filter could not take a key, for lack of room or of memory. The filter holds what it held before that key.
+/// A filter could not take a key, for lack of room or of memory. The filter holds what it held before it was given that
+/// key.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert};
@@ -219,8 +220,8 @@ pub struct Full {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyFull {
-    /// No slot that the key could use is free or can be made free, or the filter had to grow and its table cannot
-    /// become larger.
+    /// All slots that the key could use are taken, and none of them can be made free. Or the filter had to grow, and
+    /// its table cannot become larger.
     Slots,
     /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255. In a
     /// cuckoo filter it is 8, plus as many as fit into the overflow area, which the filter's keys share.
@@ -228,7 +229,7 @@ pub enum WhyFull {
         /// How many copies of the key the filter holds.
         max: u32,
     },
-    /// The filter had to grow, but its fingerprints have no bit left to number more slots.
+    /// The filter had to grow, but its fingerprints have no bit left for another doubling.
     Fingerprint,
     /// The insert needed memory, to grow the filter or to search for room, but the system refused it.
     Memory {
@@ -261,13 +262,18 @@ impl Full {
 impl fmt::Display for Full {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { inserted, len, capacity, why } = self;
-        write!(f, "the filter is full: {len} keys of {capacity}, this call inserted {inserted}")?;
+        write!(
+            f,
+            "the filter is full: it holds {len} keys, has a capacity of {capacity}, and this call inserted {inserted}"
+        )?;
         match why {
             WhyFull::Slots => Ok(()),
             WhyFull::Copies { max } => {
                 write!(f, "; it holds {max} copies of this key, and has no room for more")
             }
-            WhyFull::Fingerprint => f.write_str("; its fingerprints leave no bit to grow by"),
+            WhyFull::Fingerprint => {
+                f.write_str("; it cannot grow, since its fingerprints have no bit to spare")
+            }
             WhyFull::Memory { bytes } => {
                 write!(f, "; the system refused {bytes} bytes of memory for the insert")
             }
@@ -386,7 +392,7 @@ impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kinds { left, right } => {
-                write!(f, "a {left} filter cannot take in a {right} filter")
+                write!(f, "a {right} filter cannot be merged into a {left} filter")
             }
             Self::Incompatible(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),

@@ -1,4 +1,4 @@
-//! The capabilities of filters. A capability that a filter lacks is a trait that it does not implement.
+//! The capabilities of filters. Each capability is a trait, which a filter implements only if it has the capability.
 
 use crate::{Bitmap, Full, Hasher, Key, KeyHash, MergeError};
 use alloc::boxed::Box;
@@ -69,9 +69,9 @@ pub trait Filter {
         let _ = hash;
     }
 
-    /// Looks up one hash in each filter of a list: bit `i` of `found` becomes the answer of `probes[i].0` for
-    /// `probes[i].1`. A point read can thus ask the filters of all tables that may have its key. `found` gets the
-    /// length of the list; its allocation is reused, and nothing else is allocated.
+    /// Looks up one hash in each filter of a list: bit `i` of `found` becomes the answer of the filter `probes[i].0`
+    /// for the hash `probes[i].1`. A point read can thus ask the filters of all tables that may have its key. `found`
+    /// gets the length of the list; its allocation is reused, and nothing else is allocated.
     ///
     /// Cost: the cache lines of each lookup. They are prefetched by [`Filter::prefetch_hash`], so that the latencies of
     /// some sixteen filters overlap, unless the type of the filters ignores that hint.
@@ -141,12 +141,11 @@ pub trait Filter {
         self.contains_hash(self.hash(key))
     }
 
-    /// The number of keys held, where a multiset counts every copy; or the number of inserts minus removals, if the
-    /// filter cannot tell repeated keys from new ones.
+    /// The number of keys held; a multiset counts every copy. A filter that cannot tell repeated keys from new ones
+    /// returns the number of inserts minus the number of removals instead.
     ///
-    /// In the second case, the count can fall below the number of keys held, down to 0: if a key is removed that was
-    /// never inserted, or a key is removed more often than it was inserted. So [`Filter::is_empty`] can be false
-    /// although the count is 0.
+    /// This difference can fall below the number of keys held, down to 0, if a key is removed that was never inserted,
+    /// or more often than it was inserted. So [`Filter::is_empty`] can be false although the difference is 0.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert, QuotientFilter};
@@ -162,8 +161,8 @@ pub trait Filter {
     /// ```
     fn len(&self) -> usize;
 
-    /// Whether every lookup is answered "no". Never true while a bit of the table is set, whatever [`Filter::len`] is,
-    /// except in a trusted view of damaged bytes.
+    /// Whether every lookup is answered "no". While a bit of the table is set, this is false even if [`Filter::len`] is
+    /// 0. Only a trusted view of damaged bytes can return true then.
     ///
     /// Cost: up to one pass over the table for a Bloom filter whose `len` is 0. A `trommel::engine::ShardedFilter` asks
     /// its shards, one after the other. Other filters do not read their tables.
@@ -219,7 +218,7 @@ pub trait Filter {
         false
     }
 
-    /// The probability that a lookup of a key that is not in the filter is answered "perhaps". It is computed from the
+    /// The probability that the filter answers "perhaps" for a key that it does not hold. It is computed from the
     /// filter's parameters and its current fill.
     ///
     /// ```
@@ -376,8 +375,8 @@ pub trait Insert: Filter {
 /// A filter that takes keys from several threads at once, through `&self`.
 ///
 /// No filter implements both this trait and [`Insert`]: their methods have the same names, so a call would be
-/// ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup that is
-/// ordered after the insert sees the key, whatever orders the two: the same thread, a join, a lock or a channel.
+/// ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup sees the key if the
+/// same thread, a join, a lock or a channel orders it after the insert.
 pub trait InsertShared: Filter {
     /// Inserts the key of this hash; true if that changed a bit, a counter or the stored fingerprints.
     ///
@@ -442,8 +441,9 @@ pub trait Remove: Filter {
     /// returns false.
     ///
     /// Remove only keys that were inserted. Removing a false positive decrements counters of inserted keys or takes the
-    /// fingerprint of one, and lookups can then miss these keys. In a set with slots, two inserted keys that have the
-    /// same fingerprint can share one slot, and removing either then removes both. A multiset keeps a copy for each.
+    /// fingerprint of one, and lookups can then miss these keys. In a quotient or cuckoo filter that is not a multiset,
+    /// two inserted keys that have the same fingerprint can share one slot, and removing either then removes both. A
+    /// multiset keeps a copy for each.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -517,8 +517,8 @@ pub trait Count: Filter {
 /// A frozen filter can be merged without an owned copy of it: every kind's `union` takes a view of that kind, and
 /// `merge_view` of `AnyFilter` takes a view of any kind.
 pub trait Merge: Sized {
-    /// Why a merge is refused. For Bloom filters without counters it is [`Incompatible`](crate::Incompatible), since
-    /// they merge unless their parameters differ. For every other kind it is [`MergeError`].
+    /// Why a merge is refused. Bloom filters without counters merge unless their parameters differ, so their error is
+    /// [`Incompatible`](crate::Incompatible). The error of every other kind is [`MergeError`].
     type Error: core::error::Error + Into<MergeError>;
 
     /// Makes this the filter of the union of both sets of keys.
@@ -536,8 +536,8 @@ pub trait Merge: Sized {
     ///
     /// # Errors
     /// [`Merge::Error`] if the filters differ in size, parameters or hasher, if a filter with slots has no room, or if
-    /// memory is refused. After an error, this filter is unchanged. A counting filter with compact counters ends the
-    /// program if memory is refused. Quotient filters are allowed to differ in size if they have the same
-    /// `fingerprint_bits`.
+    /// memory is refused. After an error, this filter is unchanged. There are two exceptions: a counting filter with
+    /// compact counters ends the program if memory is refused, and quotient filters are allowed to differ in size if
+    /// they have the same `fingerprint_bits`.
     fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

@@ -1,9 +1,9 @@
 //! Hash functions that are part of the frozen format.
 //!
-//! XXH3-64 with a seed is the default; XXH64 with seed 0 is what Parquet prescribes. For strings of bytes, both come
-//! from the `xxhash-rust` crate. Integers are hashed by code of this crate (`kernel/hash.rs`), which the compiler can
-//! vectorise; tests check that it gives the same hashes. SipHash-1-3 has a secret key, and is code of this crate for
-//! strings too (`kernel/siphash.rs`).
+//! XXH3-64 with a seed is the default; Parquet prescribes XXH64 with seed 0. For strings of bytes, the crate
+//! `xxhash-rust` computes both. For integers, `kernel/hash.rs` computes them, in a form that the compiler can
+//! vectorise; tests check that it gives the same hashes as `xxhash-rust`. SipHash-1-3 has a secret key.
+//! `kernel/siphash.rs` computes it, for strings too.
 
 use crate::kernel::hash::Word;
 use crate::kernel::siphash::{Sip13, SipKey};
@@ -13,7 +13,7 @@ use core::fmt;
 use core::hash::Hash;
 use trommel_simd::{Isa, IsaError};
 
-/// A hash function; its number is what the container stores.
+/// A hash function. A container stores its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u16)]
@@ -79,13 +79,13 @@ impl fmt::Display for HashId {
 
 /// A hash function, and its seed or secret key: how keys become [`KeyHash`]es.
 ///
-/// The bytes of a filter contain the function and the seed, so a filter that is read back hashes as the one that was
-/// written, on any machine and in any version. The seed is a parameter and not a secret. Filters with different seeds
-/// are independent, but a seed does not protect from an adversary who can see it.
+/// The bytes of a filter contain the function and the seed. So a filter hashes keys alike before it is written and
+/// after it is read, on any machine and in any version. The seed is a parameter and not a secret. Filters with
+/// different seeds are independent, but a seed does not protect from an adversary who can see it.
 ///
-/// If an adversary chooses keys, use [`Hasher::siphash13`] with a secret key. The bytes of a filter contain only a
-/// [check](Hasher::seed) of that key; functions such as `FilterView::parse_with_hasher` take the key, and read such
-/// bytes. `docs/security.md` says what this protects from.
+/// If an adversary chooses keys, use [`Hasher::siphash13`] with a secret key. Then the bytes of a filter contain only a
+/// [check](Hasher::seed) of the secret key. To read such bytes, pass the hasher with the secret key to a function such
+/// as `FilterView::parse_with_hasher`. `docs/security.md` says what a secret key protects from.
 ///
 /// ```
 /// use trommel::Hasher;
@@ -94,9 +94,10 @@ impl fmt::Display for HashId {
 /// assert_ne!(hasher.hash("key"), Hasher::xxh3(43).hash("key"));
 /// ```
 ///
-/// A hasher also has an instruction set, on which it hashes batches: that of the filter if the hasher is from
-/// `filter.hasher()`, the one given to [`Hasher::with_isa`], else [`Isa::active_or_best`]. All sets give the same
-/// hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not contain the set.
+/// A hasher also has an instruction set, on which it hashes batches. A hasher from `filter.hasher()` has the set of the
+/// filter. Any other hasher has the set that was given to [`Hasher::with_isa`], or else [`Isa::active_or_best`]. All
+/// sets give the same hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not
+/// contain the set.
 #[derive(Clone, Copy)]
 pub struct Hasher {
     id: HashId,
@@ -173,9 +174,9 @@ impl Hasher {
     /// SipHash-1-3 with a secret key: a pseudo-random function, so an adversary without the secret key cannot compute
     /// which keys collide. It takes longer than XXH3: `docs/decisions/0074-siphash-1-3.md` has the figures.
     ///
-    /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not. The library
-    /// never prints them or writes them into frozen bytes. A frozen filter has only their [check](Hasher::seed), so
-    /// keep the secret key yourself: without it, nobody can look keys up.
+    /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not random enough.
+    /// The library never prints the secret key or writes it into frozen bytes. A frozen filter has only a
+    /// [check](Hasher::seed) of it, so keep the secret key yourself: without it, nobody can look keys up.
     ///
     /// ```
     /// use trommel::{Filter, FilterView, FormatError, Hasher, SplitBlockBloom};
@@ -229,9 +230,9 @@ impl Hasher {
         self.id
     }
 
-    /// The seed. If the function has a secret key, this is the *key check* instead: the hash of a fixed message under
-    /// the secret key. Its 64 bits tell secret keys apart. The check is public. It is stored with filters, and does not
-    /// help to find the key, unless by trying all keys.
+    /// The seed. If the function has a secret key, returns the *key check* instead: the hash of a fixed message under
+    /// the secret key. The 64 bits of the check tell secret keys apart. The check is public: it is stored with filters.
+    /// It helps an adversary to find the secret key only by trying all keys.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -243,8 +244,8 @@ impl Hasher {
         self.seed
     }
 
-    /// The same function with another seed. A function with a secret key gets another secret key, which is derived from
-    /// its own key and the seed. So one secret is enough for independent filters, such as those of many files.
+    /// The same function with another seed. A function with a secret key gets a new secret key, which is derived from
+    /// the old one and the seed. So one secret is enough for independent filters, such as those of many files.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -347,10 +348,10 @@ impl Hasher {
     /// Hashes a column of keys, each exactly as [`Hasher::hash`] does. `hashes` gets the length of `keys`; its
     /// allocation is reused.
     ///
-    /// Integers are hashed by a loop that is compiled for the instruction set of [`Hasher::isa`], in vectors if it has
-    /// the instructions. Keys of up to 64 bits take 0.14 to 0.2 ns each with AVX-512 and XXH3, but 1.1 to 1.5 ns one by
-    /// one (AMD EPYC, in L2). Keys of any other [`Key`] type are accepted too: `&str`, `String`, `&[u8]`, `[u8; 16]`.
-    /// [`Hasher::hash_column`] takes strings as columnar formats store them.
+    /// Integers are hashed by a loop that is compiled for the instruction set of [`Hasher::isa`], in vectors if the set
+    /// has instructions for them. With AVX-512 and XXH3, an integer of up to 64 bits takes 0.14 to 0.2 ns in a batch,
+    /// but 1.1 to 1.5 ns if it is hashed alone (AMD EPYC, in L2). Keys of any other [`Key`] type are accepted too:
+    /// `&str`, `String`, `&[u8]`, `[u8; 16]`. [`Hasher::hash_column`] takes strings as columnar formats store them.
     ///
     /// As with [`Hasher::hash`], an integer is hashed by the bytes of its own width: `1u32` and `1u64` have different
     /// hashes. A literal without a type is an `i32` unless the context gives it another type.
@@ -374,7 +375,7 @@ impl Hasher {
     }
 }
 
-/// Not inlined, so that code that hashes strings by XXH3 does not contain SipHash.
+/// Not inlined, to keep SipHash out of code that hashes strings by XXH3.
 #[inline(never)]
 fn siphash13(key: SipKey, bytes: &[u8]) -> u64 {
     Sip13::of_bytes(key, bytes)

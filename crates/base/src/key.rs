@@ -72,8 +72,8 @@ impl KeyHash {
 
     /// Hashes a value of any type that implements [`Hash`], with any [`BuildHasher`].
     ///
-    /// After that, this method mixes the bits of the result, since filters use all 64 bits of a hash: in a function
-    /// made for hash tables, the high bits can depend on only a part of the value.
+    /// Then mixes the bits of the result. Filters use all 64 bits of a hash, but a function made for hash tables can
+    /// return hashes whose high bits depend on only a part of the value.
     ///
     /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function can differ between
     /// versions of Rust and between machines, and each new `RandomState` hashes differently. For stored filters use

@@ -6,7 +6,7 @@ use core::str::FromStr;
 /// Declares [`FilterKind`] from two values of each kind: the number that a container stores, and the name.
 macro_rules! filter_kinds {
     ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal;)*) => {
-        /// A kind of filter; the number is what the container stores.
+        /// A kind of filter. A container stores its number.
         ///
         /// ```
         /// use trommel::FilterKind;
@@ -57,7 +57,7 @@ macro_rules! filter_kinds {
     };
 }
 
-// A number never changes, and is never given to another kind: frozen filters hold it.
+// Frozen filters contain these numbers. So a number never changes, and is never given to another kind.
 filter_kinds! {
     /// The standard Bloom filter: a key sets `k` bits anywhere in the table.
     Bloom = 1, "bloom";
@@ -78,7 +78,7 @@ filter_kinds! {
     Cuckoo = 8, "cuckoo";
 }
 
-/// The error of a name that no kind of filter has.
+/// The error of parsing a kind: no kind of filter has this name.
 ///
 /// ```
 /// use trommel::{FilterKind, error::UnknownKind};

@@ -1,15 +1,15 @@
 //! Groups keys by the part of a table that they belong to, so that each part is processed in cache.
 //!
 //! In a table larger than the caches, each cache line that a key reads or writes costs a cache miss, even if it is
-//! prefetched: on Sapphire Rapids, up to 11 ns at 128 MB, and up to 19 ns at 1 GB. A radix partition into up to 4096
-//! parts costs about 2 to 3 ns per key there, reads and writes sequentially, and leaves parts of the table that fit
-//! into L2. [`Partitioner::partition`] is that pass, for every family of filters.
+//! prefetched: on Sapphire Rapids, up to 11 ns at 128 MB, and up to 19 ns at 1 GB. On the same machine, a radix
+//! partition of the keys into up to 4096 parts costs about 2 to 3 ns per key. It reads and writes memory sequentially,
+//! and the parts of the table then fit into L2. [`Partitioner::partition`] is this pass, for every family of filters.
 //!
 //! # Method
 //!
-//! A closure `split` maps a hash to the number of its part and to the record to keep of it (or to several such pairs).
-//! Every part has a *region* of the scratch memory. Records are appended to the region of their part, so each part
-//! keeps the order of the input.
+//! A closure `split` maps a hash to the number of its part and to the *record* that is stored for the hash in this
+//! part. (`split` can also return several such pairs.) Every part has a *region* of the scratch memory. Records are
+//! appended to the region of their part, so each part keeps the order of the input.
 //!
 //! **Regions with slack.** The exact length of a region is known only after a pass over the hashes. But
 //! hashes are uniform, so the length is guessed: the mean plus six standard deviations. If the guess is
@@ -31,10 +31,11 @@
 //!
 //! # Measurements
 //!
-//! On one Sapphire Rapids core, with 16 M uniform hashes, scratch in huge pages, and a multiplication and a shift as
-//! `split`: ns per key with records of four and of eight bytes, medians of interleaved repetitions. *Histogram*: a
-//! first pass counts the records of each part, so that regions have exact lengths. *Slack*: the lengths of regions are
-//! guessed, as above. *Stored*: full runs are copied by ordinary stores.
+//! The table has ns per key on one Sapphire Rapids core: first for records of four bytes, then for records of eight.
+//! The input is 16 M uniform hashes, scratch is in huge pages, and `split` is a multiplication and a shift. All figures
+//! are medians of interleaved repetitions. *Histogram*: a first pass counts the records of each part, so that regions
+//! have exact lengths. *Slack*: the lengths of regions are guessed, as above. *Stored*: full runs are copied by
+//! ordinary stores.
 //!
 //! | parts | 64 | 256 | 1024 | 2048 | 4096 | 8192 |
 //! |---|---|---|---|---|---|---|
@@ -61,10 +62,11 @@
 //!
 //! Reading combined records takes longer, since streamed records are not in the caches.
 //!
-//! At 4 MiB of records, both ways to append are equally fast. At 8 MiB in 256 parts, combining is faster: 2.1 against
-//! 2.5 ns. On Cascade Lake, whose L2 is half as large, with scratch in fresh memory, they are equally fast at 1 MiB.
-//! There, combining is faster at 2 MiB in 256 parts (3.5 against 4.3 ns; with the read, 4.0 against 4.8) and at 4 MiB
-//! in 128 parts (3.9 against 5.6). Therefore batches of up to 1 MiB of records are scattered.
+//! On Sapphire Rapids, scattering and combining are equally fast at 4 MiB of records. At 8 MiB in 256 parts, combining
+//! is faster: 2.1 against 2.5 ns. On Cascade Lake, whose L2 is half as large, with scratch in fresh memory, they are
+//! equally fast at 1 MiB. There, combining is faster at 2 MiB in 256 parts (3.5 against 4.3 ns; including one read of
+//! all parts, 4.0 against 4.8) and at 4 MiB in 128 parts (3.9 against 5.6). Therefore batches of up to 1 MiB of records
+//! are scattered.
 //!
 //! Batches of 4 M hashes that are not random, in 64 to 4096 parts, take 4.3 to 4.6 ns per key if all keys are equal,
 //! 2.2 to 2.6 if the hashes are sorted, and 3.0 to 4.0 if the keys follow Zipf's law. With a `split` that takes 2.2 ns
@@ -100,8 +102,8 @@ pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partiti
 /// The largest number of parts in one pass. The runs of 8192 parts take 1 MiB, as much as the L2 of many processors.
 pub const MAX_PARTS: usize = 8192;
 /// The largest number of records that a partitioner groups in one pass; with one record per hash, also the largest
-/// number of hashes. It is this low because positions in the scratch memory have 32 bits, and the regions of two parts
-/// have room for more than twice the records of the batch.
+/// number of hashes. It is this low because positions in the scratch memory have 32 bits, and if there are two parts,
+/// their regions together have room for more than twice the records of the batch.
 pub const MAX_HASHES: usize = 1 << 30;
 
 /// Batches of up to this number of bytes of records are scattered; larger ones are combined.
@@ -508,8 +510,8 @@ fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
 }
 
 /// Stores each record in the run of its part, and copies full runs to their regions. A record's index in its run
-/// follows from the cursor, since regions begin and end at multiples of a run. Returns false if a record does not fit
-/// into its region: at once if a full run does not fit, and at the end if the rest of a run does not.
+/// follows from the cursor, since regions begin and end at multiples of a run's length. Returns false if a record does
+/// not fit into its region: at once if a full run does not fit, and at the end if a run that is not full does not.
 fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
     hashes: &[u64],
     split: &impl Fn(u64) -> I,
@@ -535,7 +537,7 @@ fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
         }
     }
     drop(streamer);
-    // Copies the records that are left in runs that are not full.
+    // Copies the records of the runs that are not full.
     for (part, run) in runs.iter().enumerate() {
         let at = cursors[part];
         if at > ends[part] {

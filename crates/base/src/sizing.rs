@@ -1,10 +1,10 @@
 //! Equations of false-positive rates, and their inverses.
 //!
 //! `λ` is the expected number of keys per block, and `Pois(λ, i)` the Poisson probability that a block has `i` keys.
-//! The usual textbook approximation of a blocked filter (the standard formula, applied to each block) is too low: at 12
-//! bits per key and with eight hashes, by 2 % in blocks of 512 bits, and by 12 % in blocks of 64 bits. The equations
-//! here agree with measurements to within 0.1 % of the rate. All mathematical functions are `libm`'s, so that a filter
-//! has the same size on every machine.
+//! The usual textbook approximation of a blocked filter's rate (the standard formula, applied to each block) is too
+//! low: at 12 bits per key and with eight hashes, by 2 % in blocks of 512 bits, and by 12 % in blocks of 64 bits. The
+//! equations here agree with measurements to within 0.1 % of the rate. All mathematical functions are `libm`'s, so that
+//! a filter has the same size on every machine.
 //!
 //! | layout | equation |
 //! |---|---|
@@ -26,9 +26,9 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// The most bits per key that a Bloom filter is given to reach a false-positive rate, counters not included: with more
-/// bits, an exact set of the 64-bit hashes would be smaller. It is also the most bits per key of a filter block of any
-/// kind. A filter that is sized by bytes can have more, and so can one with slots at a low load.
+/// The most bits per key of a Bloom filter that is sized by a false-positive rate, counters not included. An exact set
+/// of the 64-bit hashes would be smaller than a filter with more bits. This is also the most bits per key of a filter
+/// block of any kind. A filter that is sized by bytes can have more, and so can a filter with slots at a low load.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
 /// The most bits that a key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;
@@ -45,7 +45,7 @@ pub fn hash_floor(keys: usize, hash_bits: u32) -> f64 {
     -expm1(-(keys as f64) * power_of_half(hash_bits))
 }
 
-/// False-positive rate of a standard filter of `bits_per_key = m / n` and `k` hashes:
+/// False-positive rate of a standard filter of `m` bits for `n` keys, `bits_per_key = m / n`, with `k` hashes:
 /// `(1 − e^(−kn/m))^k`.
 ///
 /// Valid for filters of more than about a thousand bits. Smaller filters have a higher rate.
@@ -76,13 +76,13 @@ pub fn standard_hashes(bits_per_key: f64) -> u32 {
     }
 }
 
-/// False-positive rate of a filter whose keys set `k ≤ 32` bits, drawn with repetition, in one block
-/// of `block_bits`: the register-blocked filter with 64, the classic blocked filter with 512.
+/// False-positive rate of a filter whose keys set `k ≤ 32` bits, drawn with repetition, in one block of
+/// `B = block_bits`. With blocks of 64 bits, this is the register-blocked filter; with 512, the classic blocked filter.
 ///
 /// Computed by inclusion and exclusion instead of the occupancy recurrence, so that it takes only `k + 1`
-/// exponentials: after `t` draws, the `d` distinct bits of a probe are all set with probability
-/// `Σ_r (−1)^r C(d, r) (1 − r/B)^t`, and the mean of `(1 − r/B)^(k·i)` over a Poisson number
-/// `i` of keys is `exp(−λ (1 − (1 − r/B)^k))`.
+/// exponentials. After `t` draws in a block, the `d` distinct bits of a probe are all set with probability
+/// `Σ_r (−1)^r C(d, r) (1 − r/B)^t`. A block has `i` keys, which make `t = k·i` draws. Since `i` has a Poisson
+/// distribution with mean `λ`, the mean of `(1 − r/B)^(k·i)` is `exp(−λ (1 − (1 − r/B)^k))`.
 ///
 /// Valid for rates above about 1e-9 if `k ≤ 12`. At lower rates, or at higher rates if `k` is larger, rounding errors
 /// show, since terms of both signs nearly cancel.
@@ -257,8 +257,9 @@ pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
 /// False-positive rate at load `α` of a cuckoo filter whose lookups read two buckets of four slots:
 /// `1 − (1 − q)^(8α)`, where `q` is the probability that two fingerprints of a bucket are equal.
 ///
-/// Fingerprint 0 is stored as 1, so `q = 2^−e (1 + 2^(1−f))` for fingerprints of `f` bits, of which `e = f − doublings`
-/// tell the keys of a bucket apart: each doubling of the filter's size uses up one bit of every fingerprint.
+/// A fingerprint has `f` bits. Each doubling of the filter's size uses up one of them, so `e = f − doublings` bits tell
+/// the keys of a bucket apart. Fingerprint 0 is stored as 1, which makes 1 twice as likely as any other value. So
+/// `q = 2^−e (1 + 2^(1−f))`.
 ///
 /// ```
 /// use trommel_base::sizing::cuckoo_fpr;
@@ -291,8 +292,8 @@ mod tests {
 
     #[test]
     fn the_floor_of_a_hash_is_the_chance_of_a_collision() {
-        // With 2^31 keys and 2^32 hashes, the floor is 1 − e^(−1/2). With few keys, it is their number divided by the
-        // number of hashes.
+        // With 2^31 keys and 2^32 possible hashes, the floor is 1 − e^(−1/2). With few keys, the floor is the number of
+        // keys divided by the number of possible hashes.
         assert_close(hash_floor(1 << 31, 32), 0.393_469_340_287_366_6, 1e-14);
         assert_close(hash_floor(1_000, 64), 1_000.0 / 18_446_744_073_709_551_616.0, 1e-12);
         assert_eq!(hash_floor(0, 32), 0.0);

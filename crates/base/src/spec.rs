@@ -11,7 +11,7 @@ pub enum Size {
     Fpr(f64),
     /// The lowest false-positive rate within this number of bytes.
     Bytes(usize),
-    /// The fewest bytes that reach the false-positive rate, and at most the given number.
+    /// The fewest bytes that reach the false-positive rate, or an error if they are more than the given number.
     FprWithin(f64, usize),
 }
 
@@ -19,9 +19,9 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if bytes are
-    /// given but no false-positive rate, the filter takes these bytes, unless it is a quotient filter with
-    /// [`Spec::fingerprint_bits`].
+    /// The number of expected keys. For 0 keys, the filter has the smallest size. But if bytes are given and no
+    /// false-positive rate, it takes these bytes. (A quotient filter with [`Spec::fingerprint_bits`] has the smallest
+    /// size for 0 keys even then.)
     pub keys: usize,
     /// The target false-positive rate. If neither a rate, nor a size, nor the bits of a remainder or fingerprint are
     /// given, it is [`Spec::DEFAULT_FPR`].
@@ -84,8 +84,8 @@ impl Spec {
 
     /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
     /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
-    /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0. If no keys are expected, the
-    /// result for such a kind has neither bits nor bytes, so the kind makes its smallest filter.
+    /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0 as `unit_bytes`. If no keys are
+    /// expected, the spec that it gets has neither bits per key nor bytes, so the kind makes its smallest filter.
     ///
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] unless the bits per key are above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
@@ -143,8 +143,8 @@ impl Spec {
         }
     }
 
-    /// Refuses a `grow_at` load at which even the largest filter that doublings can make, with `most_slots` slots, has
-    /// no room for the expected keys, or for one key if none are expected.
+    /// Refuses a `grow_at` load that is too low for the expected keys, or for one key if none are expected: doublings
+    /// make a filter of at most `most_slots` slots, and it would have no room for the keys at this load.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] if `grow_at` is not strictly between 0 and 1, [`SpecError::GrowAt`] if it is too
@@ -187,8 +187,8 @@ impl Spec {
     /// The instruction set to use.
     ///
     /// # Errors
-    /// [`SpecError::Isa`] if the set cannot be used. The spec names the set; if it names none, the environment variable
-    /// `TROMMEL_ISA` can.
+    /// [`SpecError::Isa`] if the set cannot be used. If the spec names no set, this can happen only to the set that the
+    /// environment variable `TROMMEL_ISA` names.
     pub fn usable_isa(&self) -> Result<Isa, SpecError> {
         Ok(match self.isa {
             Some(isa) => isa.require()?,
@@ -206,7 +206,7 @@ pub fn check_fpr(fpr: f64) -> Result<(), SpecError> {
     if fpr > 0.0 && fpr < 1.0 { Ok(()) } else { Err(SpecError::FprOutOfRange { fpr }) }
 }
 
-/// Refuses a number of bits per key that is outside the range or not above 0.
+/// Refuses a number of bits per key that is below `min`, above `max`, or not above 0.
 ///
 /// # Errors
 /// [`SpecError::BitsPerKeyOutOfRange`].

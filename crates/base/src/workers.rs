@@ -23,7 +23,7 @@ pub trait Workers: Sync {
     fn threads(&self) -> usize;
 
     /// Calls every task once, in any order, on any threads, and returns when all calls have returned. If a call panics,
-    /// the tasks that are left need not be called. Most callers use `for_each` of `dyn Workers` instead.
+    /// the tasks that are left need not be called. Most code calls `for_each` of `dyn Workers` instead of this method.
     ///
     /// A thread that is free takes the next task, so the tasks need not take equally long.
     ///
@@ -31,9 +31,9 @@ pub trait Workers: Sync {
     /// If a task panics. The panic reaches the caller only when no other task is running.
     fn run<'t>(&self, tasks: &mut Tasks<'_, 't>);
 
-    /// Returns pieces of scratch memory that were kept from earlier calls, and whose pages are therefore resident
-    /// already: at most as many as `request` asks for, and none smaller than it asks for. Their contents are arbitrary.
-    /// By default, no memory is kept.
+    /// Returns pieces of scratch memory that were kept from earlier calls, so their pages are resident already. There
+    /// are at most as many pieces as `request` asks for, and none is smaller than it asks for. Their contents are
+    /// arbitrary. By default, no memory is kept.
     ///
     /// Frees kept memory until the returned pieces, the pieces that the caller still has to allocate, and the memory
     /// that stays kept take at most [`ScratchRequest::most_bytes`] together. If this cannot be reached, keeps no
@@ -134,8 +134,8 @@ impl Bulk<'static> {
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
     /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if
-    /// [`Insert::insert_batch`] groups large batches itself. Callers then need not choose between that method and
-    /// [`InsertBulk::insert_bulk`], and always call [`InsertBulk::insert_bulk`].
+    /// [`Insert::insert_batch`] groups large batches itself. Then callers have no choice to make between the two
+    /// methods: they always call [`InsertBulk::insert_bulk`].
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }
@@ -148,9 +148,9 @@ pub trait InsertBulk: Insert {
     }
 
     /// Inserts a batch in slices: one slice is inserted into the filter's table, and each other slice into a table of
-    /// its own; then the tables are united. The filter has the same bytes as after [`Insert::insert_batch`], which is
-    /// called if there is only one [slice](InsertBulk::slices). Every slice but one takes as much memory as the table;
-    /// if this memory is refused, one thread inserts all keys.
+    /// its own; then the tables are united. The filter has the same bytes as after [`Insert::insert_batch`]. If there
+    /// is only one [slice](InsertBulk::slices), this method calls [`Insert::insert_batch`]. Every slice but one takes
+    /// as much memory as the table; if this memory is refused, one thread inserts all keys.
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].

@@ -216,8 +216,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
     }
 
     /// Decrements the counter at a position; true if it becomes zero. A stuck counter does not change. Neither does a
-    /// counter at zero. A removal finds a counter at zero only if this removal or an earlier one was of a key that the
-    /// filter did not hold.
+    /// counter at zero. A removal finds a counter at zero only if this removal, or an earlier one, removed a key that
+    /// the filter did not hold.
     pub(crate) fn decrement(&mut self, position: u64) -> bool {
         let ceiling = self.width.ceiling();
         match (self.cell(position), self.width) {

@@ -19,15 +19,15 @@ use trommel_simd::Isa;
 /// lookups read only bits, and are as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the
 /// counters.
 ///
-/// Memory: 5 bits per position with [`CounterWidth::Four`]; 3 bits with [`CounterWidth::Two`], and 16 frozen bytes
-/// (somewhat more in memory) for each counter above 2. If as many distinct keys are inserted as planned, at a
-/// false-positive rate of at most 3 %, then 2.6 to 4.2 % of the counters are above 2, and the frozen overflow table
-/// takes another 3.4 to 5.3 bits per position.
+/// Memory: 5 bits per position with [`CounterWidth::Four`]. With [`CounterWidth::Two`], it is 3 bits per position, and
+/// an entry of the overflow table for each counter above 2. An entry takes 16 bytes in the frozen filter, and somewhat
+/// more in memory. If as many distinct keys are inserted as planned, at a false-positive rate of at most 3 %, then 2.6
+/// to 4.2 % of the counters are above 2, and the frozen overflow table takes another 3.4 to 5.3 bits per position.
 ///
 /// - Counters of four bits, the default, stick at 15: a counter that has reached 15 is never decremented again, so that
-///   a count above 15 causes no false negative. In a filter of `m` counters for a false-positive rate of at most 30 %,
-///   with as many distinct keys as planned, the probability that any counter sticks is below `m · (e ln 2 / 15)^15`,
-///   which is 3.1e-14 `m`, unless one key is inserted often.
+///   a count above 15 causes no false negative. The probability that any of `m` counters sticks is below
+///   `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`. This holds for filters with a planned false-positive rate of at most
+///   30 %, if as many distinct keys are inserted as planned, and no key is inserted often.
 /// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. Inserts
 ///   allocate the nodes of this table, of less than 300 bytes each. In a filter that was read from bytes, the first
 ///   change of the table allocates all its nodes. If the system refuses this memory, the program ends.
@@ -173,8 +173,8 @@ impl Plan {
     }
 }
 
-/// Converts an error with the size of the bits to one with the size of bits and counters, which is `multiple` times as
-/// large. In [`SpecError::TooLarge`], `max_bytes` stays the limit for the bits.
+/// Converts an error that states sizes of the bits alone. The new error states sizes of bits and counters together,
+/// which are `multiple` times as large. In [`SpecError::TooLarge`], `max_bytes` stays the limit for the bits.
 fn scaled_error(error: SpecError, spec: &Spec, multiple: u64) -> SpecError {
     match error {
         SpecError::TooSmall { min_bytes, bytes } => SpecError::TooSmall {
@@ -209,7 +209,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.geometry()
     }
 
-    /// The number of increments per key. Two increments of one key can be of the same counter.
+    /// The number of increments per key. Two increments for one key can change the same counter.
     #[must_use]
     pub fn hash_count(&self) -> u32 {
         self.bits.hash_count()
@@ -252,8 +252,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.estimate_len()
     }
 
-    /// Checks that counters agree with bits and with the overflow table, which [`CountingBloomFilter::parse_trusted`]
-    /// does not check. Computes no checksum.
+    /// Checks that counters agree with bits and with the overflow table. [`CountingBloomFilter::parse_trusted`] skips
+    /// this check. Computes no checksum.
     ///
     /// # Errors
     /// [`FormatError`] if counters disagree with bits or with the overflow table.
@@ -321,8 +321,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 
 impl<'a> CountingBloomFilter<&'a [u8]> {
     /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the checksum,
-    /// and one that compares bits and counters. With four-bit counters, both together take 0.8 ms per million keys at
-    /// 1 % on a Zen 4 core.
+    /// and one that compares bits and counters. With four-bit counters and a false-positive rate of 1 %, both together
+    /// take 0.8 ms per million keys on a Zen 4 core.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};
@@ -464,11 +464,11 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.hasher()
     }
 
-    /// Inserts minus removals, but never below 0: the number of copies held if only inserted copies were removed. A
-    /// merge adds the `len` of the other filter.
+    /// The number of inserts minus the number of removals, but never below 0. If only inserted copies of keys were
+    /// removed, this is the number of copies held. A merge adds the `len` of the other filter.
     ///
-    /// A removal is refused if a lookup does not find the key. All other removals are counted: also the removal of a
-    /// false positive, and that of a key whose four-bit counters are all stuck. Lookups find a key with stuck counters
+    /// A removal is refused if a lookup does not find the key. All other removals are counted, even those of false
+    /// positives and those of keys whose four-bit counters are all stuck. Lookups find a key with stuck counters
     /// however often it is removed. So after such removals, `len` can be less than the number of copies held.
     fn len(&self) -> usize {
         self.bits.len()

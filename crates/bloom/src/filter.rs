@@ -269,10 +269,12 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         usize::try_from(self.len).unwrap_or(usize::MAX)
     }
 
-    /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0: in the bits of a counting
-    /// filter whose counters stuck or from which false positives were removed, in frozen bytes whose header states a
-    /// `len` of 0, in a filter from a Parquet bitset, and in the results of operations on such filters, for example
-    /// [`Bloom::union`] and [`Bloom::intersect`].
+    /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0:
+    ///
+    /// - in the bits of a counting filter whose counters stuck, or from which false positives were removed;
+    /// - in frozen bytes whose header states a `len` of 0;
+    /// - in a filter from a Parquet bitset;
+    /// - in the results of operations on such filters, for example [`Bloom::union`] and [`Bloom::intersect`].
     ///
     /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
     fn is_empty(&self) -> bool {
@@ -346,8 +348,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
     }
 }
 
-/// Two filters are equal if their frozen bytes are: layout, shape, hasher, number of inserts and table. The instruction
-/// set does not matter.
+/// Two filters are equal if their frozen bytes are equal, that is, if they have the same layout, shape, hasher, number
+/// of inserts and table. The instruction set does not matter.
 impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Bloom<L, T>> for Bloom<L, S> {
     fn eq(&self, other: &Bloom<L, T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

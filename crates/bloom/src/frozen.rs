@@ -236,8 +236,8 @@ impl Bloom<SplitBlock> {
 impl<B: FrozenBytes> Bloom<SplitBlock, B> {
     /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), with
     /// Parquet's hash, at any alignment. Cost: O(1); the bytes are not read. Parquet stores neither a checksum nor the
-    /// number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates that number from the set
-    /// bits.
+    /// number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates the number of keys from
+    /// the set bits.
     ///
     /// [`Filter::len`]: trommel_base::Filter::len
     ///

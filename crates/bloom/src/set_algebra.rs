@@ -52,8 +52,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// Keeps the bits that are set in both filters, by a bitwise and. Every key that is in both filters is still found.
     /// The false-positive rate is at least that of a filter built from the intersection, and at most that of each of
     /// the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of its values in both filters.
-    /// As long as neither value is lower than the number of keys in its filter, the smaller one is an upper bound for
-    /// the number of keys that are in both.
+    /// If each value is at least the number of keys in its filter, the smaller value is an upper bound for the number
+    /// of keys that are in both filters.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -171,9 +171,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if `other` is a view
-    /// of bytes that were not verified, and its counters disagree with its bits or its overflow table. This filter is
-    /// then unchanged.
+    /// [`MergeError`] if the filters differ in size, number of hashes, hasher or counter width, or if the counters of
+    /// `other` disagree with its bits or its overflow table. Only a view of bytes that were not verified can have such
+    /// counters. After an error, this filter is unchanged.
     pub fn union<T: AsRef<[u8]>>(
         &mut self,
         other: &CountingBloomFilter<T>,

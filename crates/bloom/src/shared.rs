@@ -181,7 +181,8 @@ impl<L: Layout> SharedBloom<L> {
     /// the caller's hashes.
     ///
     /// Times in ns per key for inserts into a filter for a million keys at a false-positive rate of 1 %, on two cores
-    /// of Zen 4. The first figure of a cell is for inserts made directly, the second for inserts made in this way:
+    /// of Zen 4. In each cell, the first figure is for inserts made directly, the second for inserts made through a new
+    /// filter:
     ///
     /// | batches | threads | standard | register | split blocks | cache lines |
     /// | --- | --- | --- | --- | --- | --- |
@@ -262,8 +263,8 @@ impl<L: Layout> SharedBloom<L> {
     /// Inserts the key of a hash; returns true if this call set a bit. If several threads set the same bit at once,
     /// only one of them is told that it set the bit. Never fails, like [`SharedBloom::add`].
     ///
-    /// Cost: the cache lines of the key's bits, and the cache line of the number of inserts. Threads that insert key by
-    /// key take that line away from each other; a batch writes it once.
+    /// Cost: the cache lines of the key's bits, and the cache line of the insert counter. Threads that insert key by
+    /// key take the counter's cache line away from each other; a batch writes it once.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -283,9 +284,9 @@ impl<L: Layout> SharedBloom<L> {
     ///
     /// Cost: a batch with at least as many keys as the table has words goes into a second table first, without atomic
     /// operations; then each word of the filter takes at most one atomic OR. The second table is as large as the
-    /// filter's, no larger than the hashes, and freed when the call ends. In a smaller batch, each key takes one atomic
-    /// OR for each of its words that lacks a bit, or in the standard layout for each of its bits that is clear. A large
-    /// batch takes the same atomic operations if the memory is refused.
+    /// filter's, no larger than the hashes, and freed when the call ends. In a smaller batch, or if the memory for the
+    /// second table is refused, each key takes one atomic OR for each of its words that lacks a bit, or in the standard
+    /// layout for each of its bits that is clear.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

@@ -73,8 +73,8 @@ fn check<L: Layout>() {
                 assert_eq!(filter.len(), expected.len(), "{what}: len");
             }
             // Checks that memory was given back, and that missing memory was allocated only once. At first three pieces
-            // are kept, one of them too small for a table. Seven threads take six tables, so they allocate four, and
-            // seven pieces are kept at the end.
+            // are kept, one of them too small for a table. Seven threads need six tables: they take the two large
+            // pieces and allocate four. So seven pieces are kept at the end.
             let kept = workers.memory.into_inner().unwrap().len();
             assert!(
                 (2..=threads.max(3)).contains(&kept),

@@ -19,8 +19,8 @@ fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
     found.count_ones() as u64
 }
 
-/// Measures a table of false-positive rates that textbooks print: with `m/n` bits per key and `k` hashes, the rate is
-/// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
+/// Measures the false-positive rates of a table that textbooks print. With `m/n` bits per key and `k` hashes, the rate
+/// must be `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
 ///
 /// All probes of one filter share the chance deviation of its fill. So there are many filters, each probed with fewer
 /// keys than it holds, and these deviations average out.
@@ -52,10 +52,11 @@ fn the_textbook_table_is_reproduced() {
     }
 }
 
-/// The fraction of clear bits concentrates around `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction
-/// differs from `p0` by less than four standard deviations of a fraction, and that the mean over all filters differs
-/// from `p0` by less than four standard deviations of that mean. The standard deviation is computed for independent
-/// bits, which gives an upper bound, since the bits are negatively correlated.
+/// If `n` keys set `k` bits each in a table of `m` bits, the fraction of clear bits concentrates around
+/// `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction differs from `p0` by less than four standard
+/// deviations of a fraction, and that the mean over all filters differs from `p0` by less than four standard deviations
+/// of that mean. The standard deviation is computed for independent bits, which gives an upper bound, since the bits
+/// are negatively correlated.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;

@@ -15,8 +15,8 @@ pub struct Cache {
 impl Cache {
     /// A cache that can be simulated in place of a cache of `bytes` bytes with `ways` lines per set. The number of sets
     /// is rounded down to a power of two, and the lines per set are increased to make up for it. If `bytes` is a whole
-    /// number of lines, from one line to 256 GiB, the sizes of the two caches differ by at most half a line per set of
-    /// the simulated one.
+    /// number of lines, from one line to 256 GiB, the sizes of the two caches differ by at most half a line for each
+    /// set of the simulated cache.
     ///
     /// ```
     /// use trommel_callgrind::Cache;

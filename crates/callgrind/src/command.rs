@@ -31,7 +31,7 @@ pub fn command(program: &OsStr, out: &Path, simulated: &Simulated) -> Command {
     command.arg(to_file);
     if let Simulated::Caches(Caches { d1, ll }) = simulated {
         command.args(["--cache-sim=yes", "--branch-sim=yes"]);
-        // The cache for instructions gets the size of the one for data. Its size hardly matters, since the few loops of
+        // The instruction cache gets the size of the data cache. The exact size hardly matters, since the few loops of
         // a counted section fit into a much smaller cache.
         command.args([format!("--I1={d1}"), format!("--D1={d1}"), format!("--LL={ll}")]);
     }

@@ -44,7 +44,7 @@ typedef enum {
   TROMMEL_OVERLAP = 4,
   // No kind of filter has this name.
   TROMMEL_UNKNOWN_KIND = 5,
-  // The kind of filter cannot have this false-positive rate, number of keys or bits per key, or has no block form.
+  // The kind of filter has no block form, or cannot have this false-positive rate, number of keys or bits per key.
   TROMMEL_SPEC = 6,
   // The environment variable TROMMEL_ISA names an instruction set that does not exist or that the machine lacks.
   TROMMEL_INSTRUCTION_SET = 7,
@@ -159,10 +159,10 @@ size_t trommel_policy_size(const trommel_policy *policy,
 // `trommel_policy_size(policy, n)` bytes are written. `keys` may be NULL if `n` is 0. A key may occur more than once,
 // but each occurrence makes the block larger, so pass each key once.
 //
-// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs,
-// after any other failure 0. `written` may be NULL.
+// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs;
+// after any other failure it is 0. `written` may be NULL.
 //
-// After a failure, a part of `dst` can be overwritten. An engine can then store an empty block (0 bytes), for which
+// A failed call can leave a part of `dst` overwritten. An engine can then store an empty block (0 bytes), for which
 // every lookup returns true.
 //
 // Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
@@ -173,7 +173,7 @@ size_t trommel_policy_size(const trommel_policy *policy,
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
 // TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a quotient or cuckoo filter has no room for a key. An
-// adversary can choose such keys.
+// adversary can choose keys that cause this.
 trommel_status trommel_policy_build(const trommel_policy *policy,
                                     const trommel_slice *keys,
                                     size_t n,
@@ -205,13 +205,13 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
                              size_t len);
 
 // Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-// if `policy` is NULL or misaligned, if `key` or `block` is NULL and its length is not 0, if no memory can have one of
-// the lengths, or if the end or the length of the bytes shows that they are not a block of this policy (no bytes,
-// bytes of another kind). A block that is damaged, or that was built with another seed, can give a false negative:
-// keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The block may
-// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
-// depends on how many keys of the block have nearly the same hash; if the block is damaged, a lookup can take as long
-// as reading the whole block. Allocates nothing.
+// if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length is not 0, or no
+// memory can have one of the lengths. Also returns true if the last bytes or the length of the block show that it is
+// not a block of this policy, for example if it is empty or of another kind. A block with other damage, or a block
+// that was built with another seed, can give a false negative: keep a checksum over the block, and compare the
+// policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends on the length
+// of the key. For "quotient" and "cache-line-quotient" it also depends on how many keys of the block have nearly the
+// same hash; if the block is damaged, a lookup can take as long as reading the whole block. Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -308,7 +308,7 @@ trommel_status trommel_insert_hashes(trommel_filter *filter,
 // `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 // (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 //
-// On failure, the words are unchanged; only after TROMMEL_PANIC, some of them can be written.
+// On failure, the words are unchanged. Only TROMMEL_PANIC can leave some of them changed.
 //
 // Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 //
@@ -330,8 +330,8 @@ trommel_status trommel_insert_bytes(trommel_filter *filter,
                                     const void *key,
                                     size_t len);
 
-// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
-// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
+// Looks up a key: `*found` becomes false if the key is certainly not in the filter, and true if it may be. `key` may
+// be NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 //
 // Thread safety: any number of threads at once.
 //
@@ -409,7 +409,7 @@ trommel_status trommel_freeze(const trommel_filter *filter,
 // Thread safety: any thread, any time.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY. For a
-// cuckoo filter, at most 512 bytes are copied, so the call can also return TROMMEL_MEMORY.
+// cuckoo filter, the call allocates a copy of at most 512 bytes, so it can also return TROMMEL_MEMORY.
 trommel_status trommel_view_open(const void *frozen,
                                  size_t len,
                                  trommel_view **view);
@@ -419,8 +419,8 @@ trommel_status trommel_view_open(const void *frozen,
 // Thread safety: no other thread may use the view during this call, and no thread after it.
 void trommel_view_free(trommel_view *view);
 
-// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
-// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
+// Looks up a key: `*found` becomes false if the key is certainly not in the filter, and true if it may be. `key` may
+// be NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 //
 // Thread safety: any number of threads at once.
 //

@@ -138,8 +138,8 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 /// Returns the kind of filter that a NUL-terminated text names.
 ///
 /// # Safety
-/// The caller must ensure that, if the pointer is not NULL, the bytes up to the first NUL can be read, or 64 bytes if
-/// none of them is a NUL.
+/// The caller must ensure that, if the pointer is not NULL, the bytes up to and including the first NUL can be read,
+/// or the first 64 bytes if they contain no NUL.
 pub(crate) unsafe fn kind(name: &'static str, text: *const c_char) -> Result<FilterKind, Failure> {
     /// At most this number of bytes is read, the NUL included. The names of all kinds are shorter.
     const MOST_BYTES: usize = 64;

@@ -158,7 +158,7 @@ pub unsafe extern "C" fn trommel_insert_hashes(
 /// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
 /// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
 ///
-/// On failure, the words are unchanged; only after TROMMEL_PANIC, some of them can be written.
+/// On failure, the words are unchanged. Only TROMMEL_PANIC can leave some of them changed.
 ///
 /// Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 ///
@@ -231,8 +231,8 @@ pub unsafe extern "C" fn trommel_insert_bytes(
     })
 }
 
-/// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
-/// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
+/// Looks up a key: `*found` becomes false if the key is certainly not in the filter, and true if it may be. `key` may
+/// be NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 ///
 /// Thread safety: any number of threads at once.
 ///
@@ -367,7 +367,7 @@ pub unsafe extern "C" fn trommel_freeze(
         }
         // SAFETY: `trommel.h` requires room for `capacity` bytes that nobody else uses during the call.
         let buffer = unsafe { border::buffer::<u8, u8>("dst", dst.cast(), capacity, &[]) }?;
-        // The slice is long enough, so the only error is that of a compact counting filter: there is no memory for the
+        // The slice is long enough, so only one error is possible: a compact counting filter gets no memory for the
         // bytes of its overflow table.
         filter.write_to(&mut buffer[..need]).map_err(|_| Failure::OverflowTable)?;
         written.put(need);

@@ -101,10 +101,10 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// `trommel_policy_size(policy, n)` bytes are written. `keys` may be NULL if `n` is 0. A key may occur more than once,
 /// but each occurrence makes the block larger, so pass each key once.
 ///
-/// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs,
-/// after any other failure 0. `written` may be NULL.
+/// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs;
+/// after any other failure it is 0. `written` may be NULL.
 ///
-/// After a failure, a part of `dst` can be overwritten. An engine can then store an empty block (0 bytes), for which
+/// A failed call can leave a part of `dst` overwritten. An engine can then store an empty block (0 bytes), for which
 /// every lookup returns true.
 ///
 /// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_BUFFER_TOO_SMALL,
 /// TROMMEL_TOO_MANY_KEYS, TROMMEL_MEMORY; TROMMEL_FULL if a quotient or cuckoo filter has no room for a key. An
-/// adversary can choose such keys.
+/// adversary can choose keys that cause this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_policy_build(
     policy: *const Policy,
@@ -197,13 +197,13 @@ pub unsafe extern "C" fn trommel_policy_hash(
 }
 
 /// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-/// if `policy` is NULL or misaligned, if `key` or `block` is NULL and its length is not 0, if no memory can have one of
-/// the lengths, or if the end or the length of the bytes shows that they are not a block of this policy (no bytes,
-/// bytes of another kind). A block that is damaged, or that was built with another seed, can give a false negative:
-/// keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0. The block may
-/// have any alignment. The time depends on the length of the key. For "quotient" and "cache-line-quotient" it also
-/// depends on how many keys of the block have nearly the same hash; if the block is damaged, a lookup can take as long
-/// as reading the whole block. Allocates nothing.
+/// if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length is not 0, or no
+/// memory can have one of the lengths. Also returns true if the last bytes or the length of the block show that it is
+/// not a block of this policy, for example if it is empty or of another kind. A block with other damage, or a block
+/// that was built with another seed, can give a false negative: keep a checksum over the block, and compare the
+/// policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends on the length
+/// of the key. For "quotient" and "cache-line-quotient" it also depends on how many keys of the block have nearly the
+/// same hash; if the block is damaged, a lookup can take as long as reading the whole block. Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! The statuses that calls return, and the errors that they stand for, with their messages.
+//! The statuses that calls return, and the reasons why calls fail, with their messages.
 
 use std::fmt;
 use trommel::error::UnknownKind;
@@ -24,7 +24,7 @@ pub enum Status {
     TROMMEL_OVERLAP = 4,
     /// No kind of filter has this name.
     TROMMEL_UNKNOWN_KIND = 5,
-    /// The kind of filter cannot have this false-positive rate, number of keys or bits per key, or has no block form.
+    /// The kind of filter has no block form, or cannot have this false-positive rate, number of keys or bits per key.
     TROMMEL_SPEC = 6,
     /// The environment variable TROMMEL_ISA names an instruction set that does not exist or that the machine lacks.
     TROMMEL_INSTRUCTION_SET = 7,

@@ -24,7 +24,7 @@ pub struct View {
 /// Thread safety: any thread, any time.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY. For a
-/// cuckoo filter, at most 512 bytes are copied, so the call can also return TROMMEL_MEMORY.
+/// cuckoo filter, the call allocates a copy of at most 512 bytes, so it can also return TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_open(
     frozen: *const c_void,
@@ -55,8 +55,8 @@ pub unsafe extern "C" fn trommel_view_free(view: *mut View) {
     });
 }
 
-/// Looks up a key: `*found` becomes false if it is certainly not in the filter, and true if it may be. `key` may be
-/// NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
+/// Looks up a key: `*found` becomes false if the key is certainly not in the filter, and true if it may be. `key` may
+/// be NULL if `len` is 0. On failure `*found` is true, so a caller that ignores the status gets no false negative.
 ///
 /// Thread safety: any number of threads at once.
 ///

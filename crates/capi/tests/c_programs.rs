@@ -1,7 +1,8 @@
 //! The programs in `examples/` compile without a warning, with gcc, clang, g++ and clang++ if the machine has
 //! them, and run.
 //!
-//! They are linked with the libraries that cargo built for the tests, which are in the same folder as this test.
+//! They are linked with the libraries that cargo built for the tests. The libraries are in the same folder as this
+//! test.
 
 #![cfg(target_os = "linux")]
 
@@ -93,7 +94,7 @@ fn the_wrapper_for_cpp_has_every_function() {
     let wrapper = include_str!("../include/trommel.hpp");
     for name in header.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
         // Not wrapped: the two functions that return a version, and `trommel_policy_build`, whose keys are slices. The
-        // wrapper's `build` has keys as `string_view`, and passes their hashes.
+        // wrapper's `build` takes keys as `string_view`, and passes their hashes to `trommel_policy_build_hashes`.
         let not_wrapped = ["trommel_abi_version", "trommel_version", "trommel_policy_build"];
         let is_function =
             header.contains(&format!(" {name}(")) || header.contains(&format!("*{name}("));

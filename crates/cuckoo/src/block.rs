@@ -1,5 +1,5 @@
-//! Cuckoo filters as filter blocks ([`BlockTable`]): the table, without a header, of a set whose keys were inserted as
-//! one batch.
+//! Cuckoo filters as filter blocks ([`BlockTable`]). A block is the table of a filter, without a header. The filter is
+//! a set, and its keys were inserted as one batch.
 
 use crate::bucket::EmptyPair;
 use crate::filter::{CuckooFilter, prefetch_buckets};
@@ -22,9 +22,9 @@ impl BlockTable for CuckooFilter {
         Ok(fitting.max().unwrap_or(WIDTHS[0]) as u8)
     }
 
-    /// The number of bytes of the table that is planned for `keys` keys. If `bits_per_key` is more than this table
-    /// takes, the rest is not used; a small table, which is planned for a lower load, can take more than
-    /// `bits_per_key`.
+    /// The number of bytes of the table that is planned for `keys` keys. If the table takes fewer than `bits_per_key`
+    /// bits per key, the difference is not used. A small table is planned for a lower load, so it can take more than
+    /// `bits_per_key` bits per key.
     fn table_len(spec: &BlockSpec, keys: usize) -> Option<usize> {
         let geometry = shape(buckets_for(keys, None), spec.parameter.into());
         geometry.is_possible().then(|| geometry.table_bytes() as usize)

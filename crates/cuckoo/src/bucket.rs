@@ -132,9 +132,9 @@ pub(crate) fn set_flag(slots: Slots, class: usize, empty: EmptyPair) -> (Slots, 
     arrange(slots, flags, empty)
 }
 
-/// Removes one copy of a fingerprint that the bucket holds, if its pair can still encode its flag. Then the other pair
-/// stays as it is. The exception, for which the result is `None`, is a pair that would become empty, and whose flag is
-/// not that of empty pairs: see [`remove_and_arrange`].
+/// Removes one copy of a fingerprint that the bucket holds. Changes neither the flags nor the other pair. Returns
+/// `None` if the fingerprint's pair would become empty, and would then not encode its flag: see
+/// [`remove_and_arrange`].
 #[inline(always)]
 pub(crate) fn remove<W: Width>(
     word: W::Word,

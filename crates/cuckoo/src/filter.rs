@@ -160,7 +160,7 @@ impl CuckooFilter {
         self.scratch = None;
     }
 
-    /// The parts that inserts, and draining the overflow area, change.
+    /// The parts that are read or changed by inserts, and by draining the overflow area.
     pub(crate) fn parts(&mut self) -> Parts<'_> {
         Parts {
             geometry: &self.geometry,
@@ -185,7 +185,7 @@ impl CuckooFilter {
         WhyFull::Slots
     }
 
-    /// The error of a batch of which `inserted` keys went in.
+    /// The error of a batch of which only `inserted` keys were inserted.
     pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
         let capacity = self.geometry.slots() + overflow::capacity(&self.geometry) as u64;
         Full::new(inserted, self.len(), usize::try_from(capacity).unwrap_or(usize::MAX))
@@ -332,12 +332,12 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// sixth lower if keys were inserted in batches, and a fifth lower if they were inserted one by one.
     ///
     /// A removal clears no overflow flag. So if keys are removed and others inserted again and again, the
-    /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even those for which a
-    /// set stores no fingerprint of their own, since it finds them already. When all flags are set, a set stores no
-    /// fingerprint twice in the two buckets of a lookup. So the probabilities that a lookup finds one of these
-    /// fingerprints add up, and the false-positive rate of a set rises to `8 α q`: `α` is the number of stored
-    /// fingerprints divided by the number of slots, and `q` is the probability that two fingerprints of a bucket are
-    /// equal (see [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
+    /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even keys for which a set
+    /// stored no fingerprint because it found them already. When all flags are set, a set never stores a fingerprint
+    /// twice in the two buckets that a lookup of the fingerprint searches. So at most one of the eight slots matches,
+    /// the probabilities of a match in each slot add up, and the false-positive rate of a set rises to `8 α q`: `α` is
+    /// the number of stored fingerprints divided by the number of slots, and `q` is the probability that two
+    /// fingerprints of a bucket are equal (see [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -423,10 +423,10 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
         true
     }
 
-    /// The share of all pairs of a bucket and a fingerprint that a lookup would find, counted from the table.
-    /// Exact up to 2^20 slots. In a larger table only every n-th bucket is counted. From half load on, the relative
-    /// standard deviation is then at most about 0.2 %; at lower loads it is higher. Fingerprints in the overflow area
-    /// are not counted.
+    /// The probability that a lookup with a random primary bucket and a random fingerprint finds the fingerprint,
+    /// counted from the table. Exact up to 2^20 slots. In a larger table only every n-th bucket is counted. From half
+    /// load on, the relative standard deviation is then at most about 0.2 %; at lower loads it is higher. Fingerprints
+    /// in the overflow area are not counted.
     ///
     /// Cost: one pass over the buckets that are counted, and a read of the other bucket of each fingerprint.
     fn expected_fpr(&self) -> f64 {
@@ -508,7 +508,8 @@ impl CuckooFilter {
         is_removed
     }
 
-    /// Moves a fingerprint from the overflow area into a bucket that has room, if one belongs there.
+    /// If the overflow area has a fingerprint that can be in `bucket`, moves it there. The caller must ensure that the
+    /// bucket has room.
     #[cold]
     #[inline(never)]
     fn drain(&mut self, bucket: u32) {

@@ -25,9 +25,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Does the checks that a trusted view left out, except for the checksum: that every fingerprint of a doubled
-    /// filter is in a bucket where it belongs, that the header states the number of fingerprints, and that padding is
-    /// zero. In a filter that was not doubled, any fingerprint can be in any bucket.
+    /// Does the checks that a trusted view left out, but does not compute the checksum. Checks that every fingerprint
+    /// of a doubled filter is in a bucket where it belongs, that the header states the number of fingerprints, and that
+    /// padding is zero. In a filter that was not doubled, any fingerprint can be in any bucket.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -47,8 +47,8 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         with_width!(self.geometry, W => self.check::<W>())
     }
 
-    /// Accepts any buckets that hold, together with the overflow area, as many fingerprints as the header states, if
-    /// each fingerprint of a grown filter is in the right table and the padding is zero.
+    /// The checks of [`Self::check_structure`]. The header must state the number of fingerprints in the buckets and in
+    /// the overflow area together.
     fn check<W: Width>(&self) -> Result<(), FormatError> {
         let table = self.table_of::<W>();
         let mut held = self.overflow.len() as u64;
@@ -183,8 +183,8 @@ impl<B: FrozenBytes> CuckooFilter<B> {
     /// # Errors
     /// [`FormatError`] if the container has another kind of filter, invalid parameters, an invalid overflow area or
     /// more keys than fit, if the system refuses the memory for the overflow area, or if
-    /// [`check_structure`](Self::check_structure) fails. A container that was parsed as trusted skips this last
-    /// check.
+    /// [`check_structure`](Self::check_structure) fails. This last check is left out if the container was parsed as
+    /// trusted.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != FilterKind::Cuckoo {

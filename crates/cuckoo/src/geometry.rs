@@ -56,7 +56,8 @@ pub struct Geometry {
     pub buckets: u64,
     /// The number of bits of a stored fingerprint: 8, 12, 16 or 32.
     pub fingerprint_bits: u32,
-    /// How often the filter was doubled. This many first bits of a fingerprint are the same for all keys of a bucket.
+    /// How often the filter was doubled. The first `doublings` bits of a fingerprint are the same for all keys of a
+    /// bucket.
     pub doublings: u32,
 }
 
@@ -305,7 +306,8 @@ mod tests {
         assert_eq!(mixed, [35_505, 39_016, 3614, 28_158, 35_505, 699, 0]);
     }
 
-    /// Offsets are odd, below half of a small table and below 2^16 in a larger one, and nearly reach this bound.
+    /// Before doublings, offsets are odd, below the number of buckets of a small table and below 2^16 in a larger one,
+    /// and the largest offset is just below this bound.
     #[test]
     fn offsets_reach_to_half_of_a_table_or_to_the_span() {
         for (buckets, doublings, bound) in [

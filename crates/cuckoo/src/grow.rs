@@ -79,10 +79,10 @@ impl From<GrowError> for WhyFull {
 
 impl CuckooFilter {
     /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
-    /// inserted. Once the load is as high as before, the rate is about twice the rate before, since lookups compare one
-    /// bit less, and since both halves of a bucket keep its overflow flags, which make lookups search the second
-    /// bucket. [`fpr_with`](CuckooFilter::fpr_with) returns an upper bound on the rate. Both tables are in memory until
-    /// this returns.
+    /// inserted. Once the load is as high as before, the rate is about twice as high as before: lookups compare one bit
+    /// less, and both halves of a bucket keep its overflow flags, which make lookups search the second bucket.
+    /// [`fpr_with`](CuckooFilter::fpr_with) returns an upper bound on the rate. Both tables are in memory until this
+    /// returns.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -132,8 +132,9 @@ impl CuckooFilter {
         to.empty
     }
 
-    /// The number of keys that a batch inserts before it checks again whether the filter has to grow: those that do not
-    /// exceed `grow_at`, but at least 1, the key for which the filter grows. `usize::MAX` if it never grows by itself.
+    /// The number of keys that a batch inserts before it checks again whether the filter has to grow: as many as the
+    /// load `grow_at` still allows. If it allows none, 1: the filter grows for this key. `usize::MAX` if the filter
+    /// never grows by itself.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;

@@ -1,11 +1,12 @@
 //! The union of two filters.
 //!
 //! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know. If the
-//! other filter stores a fingerprint in its alternate bucket, the overflow flag of its primary bucket is set there (see
-//! `bucket`). The union takes over all flags, so lookups find a fingerprint that stays in its bucket. If a fingerprint
-//! goes to its other bucket instead, the union sets the flag of the first bucket, so that lookups from there read the
-//! other one too. Lookups search the overflow area whatever the flags say, so the other filter may have no flag for a
-//! fingerprint there. The union can put such a fingerprint into its table, so it sets a flag in both of its buckets.
+//! other filter stores a fingerprint in its alternate bucket, that filter has set the overflow flag of the primary
+//! bucket (see `bucket`). The union takes over all flags, so lookups find a fingerprint that stays in its bucket. If
+//! the union stores a fingerprint in the other of its two buckets, it sets the flag of the bucket that the other filter
+//! used, so that lookups from that bucket read both. Lookups search the overflow area whatever the flags encode, so the
+//! other filter may have set no flag for a fingerprint in its overflow area. The union can put such a fingerprint into
+//! the table, so it sets a flag in both of the fingerprint's buckets.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -128,8 +129,8 @@ impl Parts<'_> {
     }
 
     /// Adds a fingerprint that another filter holds in `entry.bucket` or in its overflow area. If this filter is a set
-    /// that already holds the fingerprint, nothing is added. If the fingerprint is in the table, the flag of its other
-    /// bucket is set then, so that lookups from both buckets find it.
+    /// that already holds the fingerprint, nothing is added. But if the set holds it in the table, the flag in the
+    /// other of the fingerprint's buckets is set, so that lookups from both buckets find it.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {

@@ -70,8 +70,8 @@ impl Overflow {
         capacity(geometry) - self.len()
     }
 
-    /// Tries to allocate memory for all free entries. Returns how many of them can be filled without allocating. If at
-    /// most as many eviction chains are active, storing their fingerprints cannot fail.
+    /// Tries to allocate memory for all free entries. Returns how many of them can be filled without allocating. If no
+    /// more eviction chains than this number are active, storing their fingerprints cannot fail.
     pub(crate) fn ready_room(&mut self, geometry: &Geometry) -> usize {
         let room = self.room(geometry);
         match self.entries.try_reserve_exact(room) {
@@ -148,8 +148,8 @@ impl Overflow {
         Ok(Self { entries: collected(self.len(), self.entries.iter().copied())? })
     }
 
-    /// Reads the entries of a frozen filter. `None` unless they are sorted and fit into the overflow area, and
-    /// each has the lower bucket of a fingerprint that can be in that bucket. Allocates at most 64 entries.
+    /// Reads the entries of a frozen filter. `None` unless they are sorted, fit into the overflow area, and each have a
+    /// possible fingerprint and the lower of that fingerprint's buckets. Allocates at most 64 entries.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the system refuses the memory.

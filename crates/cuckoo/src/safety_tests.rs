@@ -3,7 +3,7 @@
 //!
 //! Most tests use hash 0, whose primary bucket is the first. Its alternate bucket lies within a table that is a byte
 //! too short, but not within one of half the length. So the tables in the tests of lookups are only a byte too short or
-//! too long: after the script has removed a check, lookups still read only bytes of the table.
+//! too long. Then, even when the script has removed a check, lookups read only bytes of the table.
 
 use crate::bucket::EmptyPair;
 use crate::evict::full_buckets::FullBuckets;
@@ -164,7 +164,7 @@ fn vector_inserts_refuse_a_table_of_another_length_or_width() {
             });
             assert_eq!(refusal.is_some(), geometry != made, "{isa}: {geometry:?}");
         }
-        // A table of its geometry's length, but of another width than the kernels'.
+        // The length of this table is right for its geometry, but the kernels are for another width.
         let other = shape(1_000, 16);
         let mut filter = filter(other, isa, 0);
         let refusal = panic_of(|| {

@@ -8,9 +8,9 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{FilterKind, Spec, SpecError};
 
-/// The loads that small tables are planned for. In each pair, the load is for tables of up to the given number of
-/// buckets. In a table of few buckets, chance fills a key's two buckets and the overflow area long before the last slot
-/// is taken.
+/// The loads that small tables are planned for. Each pair is a number of buckets, and the load for tables of up to this
+/// number of buckets. In a table of few buckets, chance fills a key's two buckets and the overflow area long before the
+/// last slot is taken.
 ///
 /// How many filters failed to take all keys up to a load, as sums over fingerprints of 8, 12 and 16 bits:
 ///

@@ -113,8 +113,8 @@ fn skewed_batches_are_inserted() {
             assert!(filter.to_bytes() == expected);
         }
         let mut filter = words::filter_of_buckets(buckets, bits, true);
-        // Pairs of copies are as hard to place as single keys in buckets of two slots, which reach 89.7 % load. So they
-        // are inserted up to a load of 80 %, 8/9 of the 90 % of the other batches.
+        // Pairs of copies are as hard to place as single keys in buckets of two slots, which reach 89.7 % load. So the
+        // batch of pairs fills the filter only to 80 %, which is 8/9 of the 90 % that the sorted batch fills.
         for hashes in [&sorted[..], &twice[..keys * 8 / 9]] {
             filter.clear();
             filter.insert_batch(hashes).unwrap();

@@ -1,5 +1,5 @@
-//! Runs the contract tests of all filters, and those of filters that can be full, on cuckoo filters with every
-//! instruction set.
+//! Runs two suites on cuckoo filters, with every instruction set: the contract tests that all filters share, and those
+//! for filters that can be full.
 
 mod words;
 

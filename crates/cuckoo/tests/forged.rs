@@ -35,7 +35,8 @@ fn assert_structure(bytes: &[u8], expected: &str) {
 }
 
 /// Looks keys up in a filter of accepted bytes, merges it with a clone, removes and inserts keys, doubles it, and reads
-/// its bytes again. It can answer anything about old keys, but nothing panics, and keys inserted now are found.
+/// its bytes again. The filter can answer anything about keys from before, but nothing panics, and the keys that are
+/// inserted here are found.
 fn exercise(bytes: &[u8], random: &mut Splitmix) {
     let view = CuckooFilter::parse(bytes).unwrap();
     let mut filter = CuckooFilter::from_bytes(bytes).unwrap();
@@ -124,7 +125,7 @@ fn any_table_with_the_right_count_is_accepted() {
         if filter.geometry().fingerprint_bits == 12 {
             payload[table - 2..table].fill(0);
         }
-        // The header has the count of the forged slots or, one time in eight, another one.
+        // The header has the count of the forged slots or, in every eighth round, a wrong count.
         header.parameters[3] = random.below(4);
         let bits = filter.geometry().fingerprint_bits as usize;
         let slot = |s: usize| {
@@ -180,8 +181,8 @@ fn noise_with_the_right_count_is_accepted() {
 }
 
 /// These are refused: entries out of order; an entry with the upper bucket, with fingerprint 0, with a fingerprint that
-/// is too wide, with a bucket beyond the table, or in the wrong half; too many entries; half an entry; and padding that
-/// is not zero.
+/// is too wide, with a bucket beyond the table, or, in a doubled filter, with a bucket and a fingerprint of different
+/// tables; too many entries; half an entry; and padding that is not zero.
 #[test]
 fn overflow_and_padding_that_no_writer_writes_are_refused() {
     for bits in WIDTHS {

@@ -238,8 +238,8 @@ fn a_filter_grows_for_the_first_key_that_would_exceed_its_load() {
     }
 }
 
-/// The first table is too small to be mapped from the system, so the choice does not affect it. But the filter keeps
-/// the choice for its larger tables.
+/// The first table is so small that it is on the heap, so the choice about huge pages does not affect it. But the
+/// filter keeps the choice for its larger tables.
 #[cfg(target_os = "linux")]
 #[test]
 fn doubled_and_merged_filters_keep_the_choice_about_huge_pages() {
@@ -254,7 +254,7 @@ fn doubled_and_merged_filters_keep_the_choice_about_huge_pages() {
         let is_as_chosen = |filter: &CuckooFilter| match filter.backing() {
             Backing::Heap => false,
             Backing::Pages => true,
-            // The system can refuse the advice, but nobody gives it unasked.
+            // Huge pages were advised. (The system can refuse that advice, but no filter gives it unasked.)
             _ => huge_pages,
         };
         assert!(is_as_chosen(&filter), "{:?}", filter.backing());

@@ -92,7 +92,7 @@ impl Model {
         Ok(())
     }
 
-    /// Inserts a batch: all of the keys but those for which the outcome would depend on the order of inserts.
+    /// Inserts a batch of these keys, without those for which the outcome would depend on the order of inserts.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut batch: Vec<(KeyHash, bool)> = Vec::new();
         let mut coming: HashMap<Pair, Place> = HashMap::new();
@@ -225,7 +225,7 @@ impl Model {
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
 /// Keeps a filter at about the given load: inserts fresh and held keys, removes held ones, and looks up both kinds.
-/// Some inserts are batches, the filter is read back from bytes a few times, and a small one is doubled. Returns the
+/// Some inserts are batches, the filter is read back from bytes a few times, and a small filter is doubled. Returns the
 /// number of operations.
 fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
     let mut random = Splitmix::new(seed);
@@ -238,7 +238,7 @@ fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
             |random: &mut Splitmix, model: &Model| random.below(model.held.len() as u64) as usize;
         if random.below(100) < if room > 0 { 65 } else { 0 } {
             let hash = match random.below(16) {
-                // Without this limit, there would soon be more copies of a key than fit.
+                // Without the limit of four copies, there would soon be more copies of a key than fit.
                 0 if !model.held.is_empty() => {
                     let hash = model.held[any(&mut random, &model)];
                     if model.filter.count_hash(hash) < 4 { hash } else { continue }
@@ -315,8 +315,8 @@ fn random_operations_agree_with_an_exact_oracle() {
     assert!(operations > 5_000_000, "only {operations} operations");
 }
 
-/// At 95 % load, a key is removed for every key that is inserted, for twelve times as many keys as the filter holds. If
-/// removals left anything behind, it would add up.
+/// At 95 % load, removes a key and inserts another, twelve times as often as the filter holds keys. If removals left
+/// anything behind, it would add up.
 #[test]
 fn all_keys_can_be_replaced_many_times_at_95_percent() {
     let mut operations = 0;

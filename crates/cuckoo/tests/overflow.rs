@@ -1,5 +1,5 @@
-//! Copies of a key, hot keys (with many copies, among other keys), and the overflow area for fingerprints for which the
-//! table has no room.
+//! Copies of a key, hot keys (with many copies, among other keys), and the overflow area, which takes the fingerprints
+//! that find no room in the table.
 
 mod words;
 
@@ -246,7 +246,7 @@ fn freeing_scratch_does_not_change_later_inserts() {
     }
 }
 
-/// How many copies of a key fit depends on the other keys, so the error says how many copies there are.
+/// The error says how many copies of the key there are, since the number that fit depends on the other keys.
 ///
 /// The first key gets 8 copies in its two buckets, and 64 that fill the overflow area. The second key gets only the 8
 /// in its buckets. The removal of a copy of the first key frees an entry of the overflow area, so the third key gets 9.

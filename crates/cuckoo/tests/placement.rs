@@ -1,7 +1,7 @@
-//! Which slot of a nearly full table each key gets. All instruction sets and numbers of threads choose the same slots,
-//! as other tests show; this one notices if a change of the code makes all of them choose others. Such a change breaks
-//! no reader of frozen filters. But if it is not intended, a part of the eviction probably no longer works: filters
-//! stay correct without it, and only need more time.
+//! Which slot of a nearly full table each key gets. Other tests show that all instruction sets and numbers of threads
+//! choose the same slots. The tests here notice if a change of the code makes all of them choose other slots. Such a
+//! change breaks no reader of frozen filters. But if it is not intended, a part of the eviction probably no longer
+//! works: filters stay correct without that part, and only need more time.
 
 mod words;
 

@@ -46,7 +46,8 @@ fn absent_keys_are_found_at_the_counted_rate() {
     }
 }
 
-/// A filter that is doubled and filled again has about twice the false-positive rate, which is still counted right.
+/// A filter that is doubled and filled again has about twice the false-positive rate, and the counted rate is still
+/// right.
 #[test]
 fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
     for bits in [8, 12] {
@@ -100,8 +101,8 @@ fn counting_a_part_of_a_large_table_is_enough() {
         filter.contains_batch(&hashes.absent, &mut found);
         let measured = found.count_ones() as f64 / PROBES as f64;
         let expected = filter.expected_fpr();
-        // The tolerance is three standard deviations. The counted rate has one of 0.2 %, since only a part is counted,
-        // and the measured rate, of a million probes, one of 0.6 %; together they make about 0.65 %.
+        // The tolerance is three standard deviations of about 0.65 %. That combines 0.2 % for the counted rate, since
+        // only a part of the buckets is counted, and 0.6 % for the rate that is measured with a million probes.
         assert!(
             (measured / expected - 1.0).abs() < 0.02,
             "{measured} where {expected} was expected"

@@ -52,8 +52,8 @@ struct SlotWindow {
     ends_before: Vec<u8>,
 }
 
-/// The window of quotients. It is separate from the window of slots, because a quotient can be many slots below the
-/// slots of its run, so the two windows move at different times.
+/// The window of quotients. It is separate from the window of slots, because a run can be many slots after its home, so
+/// the two windows move at different times.
 struct HomeWindow {
     begin: u64,
     end: u64,

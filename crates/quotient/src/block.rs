@@ -146,7 +146,7 @@ mod tests {
         for slots in (1..4_000).filter(|slots| slots % L::SLOTS_STEP == 0) {
             most_slots.insert(table_bytes::<L>(slots, bits), slots);
         }
-        // Longer tables can have more slots than those above.
+        // Stops at the length of 3,500 slots, since longer tables can have 4,000 slots or more, which the map lacks.
         for bytes in 0..table_bytes::<L>(3_500, bits) {
             let slots = geometry_of::<L>(bits as u8, bytes).map(|geometry| geometry.slots);
             assert_eq!(slots, most_slots.get(&bytes).copied(), "{bytes} bytes, {bits} bits");

@@ -40,7 +40,7 @@ const FEWEST_BUILT_KEYS: usize = 1024;
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
-/// The part of the table to which the keys of a group belong has at least this number of bytes. A part of this size
+/// The keys of a group belong to one part of the table, which has at least this number of bytes. A part of this size
 /// fits into the nearest cache.
 const GROUPED_BYTES: usize = 32 << 10;
 /// The fewest keys that a group has on average. This limits the number of groups.
@@ -65,7 +65,8 @@ impl<L: Layout> InsertBulk for Quotient<L> {
     /// less, keys are inserted one by one.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let mut done = 0;
-        // All chunks use the same piece of memory, unless one needs more, so that its pages fault only once.
+        // All chunks use the same piece of memory, so that its pages fault only once. Only a chunk that needs more
+        // memory takes another piece.
         let mut memory = None;
         while done < hashes.len() {
             let rest = &hashes[done..];
@@ -186,7 +187,7 @@ impl<L: Layout> Quotient<L> {
         !is_stopped
     }
 
-    /// Removes those hashes of a group whose bit in `new` is set, which `insert_grouped` has inserted.
+    /// Removes the hashes that `insert_grouped` has inserted: those of a group whose bit in `new` is set.
     fn take_back(&mut self, group: &[u64], new: &[u64]) {
         for (i, hash) in group.iter().enumerate() {
             if new[i / 64] >> (i % 64) & 1 == 1 {

@@ -180,8 +180,8 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         if self.copies == 1 {
             return equal != 0;
         }
-        // At most 64 copies can begin and end within a block, which is fewer than a multiset keeps. So only copies that
-        // go on from the block before are counted.
+        // A block has room for at most 64 copies, and a multiset keeps more. So only copies that go on from the block
+        // before are counted.
         let begun = self.repeated + equal.trailing_ones();
         let goes_on = equal.trailing_ones() >= L::SLOTS;
         self.repeated = if goes_on { begun } else { (equal << (64 - L::SLOTS)).leading_ones() };

@@ -116,7 +116,8 @@ pub(crate) fn remainder_bits_for(slots: u64, fingerprints: u64) -> Option<u32> {
         .filter(|_| slots < fingerprints)
 }
 
-/// The fingerprint that is stored in place of a given one: the next one if the layout reserves the given one.
+/// The fingerprint that is stored for a given one: the next fingerprint if the layout reserves the given one, else the
+/// given one.
 #[inline(always)]
 fn avoid_reserved<L: Layout>(fingerprint: u64) -> u64 {
     let reserved = L::RESERVES_ZERO && fingerprint.trailing_zeros() >= RESERVED_BITS;

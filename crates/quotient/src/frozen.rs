@@ -19,9 +19,9 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Makes the check that [`parse_trusted`](Quotient::parse_trusted) skips in part: whether inserts can make the
-    /// table. Does not verify the checksum. A filter that is not a trusted view was made by inserts or checked before,
-    /// and passes at no cost.
+    /// Checks whether inserts can make the table, which [`parse_trusted`](Quotient::parse_trusted) checks only in part.
+    /// Does not verify the checksum. A filter that is not a trusted view was made by inserts or checked before, and
+    /// passes at no cost.
     ///
     /// ```
     /// use trommel::{FormatError, QuotientFilter};

@@ -17,7 +17,8 @@ pub struct Geometry {
     /// The most copies of one fingerprint: 1 in a set, [`MAX_COPIES`] in a multiset.
     pub copies: u32,
     /// The number of possible fingerprints. It is `slots · 2^remainder_bits` in a new filter, or `2^fingerprint_bits`
-    /// if that option was given. A resize does not change it, since there are no keys to take more bits from.
+    /// if that option was given. A resize does not change it: the filter does not store the keys, so it cannot take
+    /// more bits from their hashes.
     pub fingerprints: u64,
 }
 
@@ -36,9 +37,9 @@ pub const GUARANTEED_LOAD: f64 = 0.95;
 impl Geometry {
     /// The number of slots after the last quotient's slot, called the overhang. At 95 % load, runs extend `x` slots or
     /// more beyond the last quotient with a probability of about `e^(−0.102 x)`, so 320 slots are too few in less than
-    /// one of 10^14 filters. In a small filter, runs extend less far, since the filter has fewer keys: the standard
-    /// deviation of the number of keys that hash to a range of slots is at most `√slots`. An overhang of 32 slots and
-    /// four times this bound is enough.
+    /// one of 10^14 filters. Runs extend `x` slots beyond the last quotient only if some range of slots gets `x` keys
+    /// more than it has slots. The number of keys that hash to a range has a standard deviation of at most `√slots`, so
+    /// runs extend less far in a small filter. There, an overhang of 32 slots plus four times this bound is enough.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }
@@ -51,8 +52,8 @@ impl Geometry {
             return Some(with_overhang - 320);
         }
         // With `root = ⌊√slots⌋`, the sum of slots and overhang is `slots + 32 + 4 · root`. If `slots` is a square,
-        // that is `(root + 2)² + 28`. So `root` below is that of the largest square that fits with its overhang, and
-        // `root · (root + 2)` is the largest number of slots with this root.
+        // this sum is `(root + 2)² + 28`. So `root` below is the root of the largest square that fits with its
+        // overhang. The largest number of slots with this root is `root · (root + 2)`, one less than the next square.
         let root = with_overhang.checked_sub(28)?.isqrt().checked_sub(2)?;
         let slots = (with_overhang - 32 - 4 * root).min(root * (root + 2));
         (slots > 0).then_some(slots)

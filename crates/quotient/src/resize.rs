@@ -61,7 +61,7 @@ impl fmt::Display for ResizeError {
             Self::Fingerprint { slots, fingerprints } => {
                 write!(
                     f,
-                    "{slots} slots cannot store fingerprints of {fingerprints} possible values"
+                    "with {slots} slots, remainders would have too few or too many bits: fingerprints have {fingerprints} possible values"
                 )
             }
             Self::TooSmall { slots, len } => {
@@ -120,7 +120,8 @@ impl<L: Layout> Quotient<L> {
     /// costs two multiplications more: the filter keeps fingerprints and not hashes, so it first rounds a key's hash to
     /// its fingerprint. A filter that was built with `fingerprint_bits` does this at nearly every size. In a
     /// [`CacheLineQuotient`](crate::CacheLineQuotient), the fingerprints whose lowest eight bits are zero are reserved.
-    /// If it was only doubled, each hash is tested for them, which costs one multiplication.
+    /// If such a filter was only doubled, each of these operations tests whether the key's fingerprint is reserved,
+    /// which costs one multiplication.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -150,8 +151,8 @@ impl<L: Layout> Quotient<L> {
             return slots;
         }
         // Remainder 0 of eight bits is reserved, since its stored form is that of remainder 1. At the original number
-        // of slots, no fingerprint has this remainder. At any other number, one could have it, so remainders must have
-        // at most seven bits there, which needs at least twice the original number.
+        // of slots, no fingerprint has this remainder. At any other number of slots, a fingerprint could have it. So
+        // remainders must have at most seven bits there, which needs at least twice the original number of slots.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
         if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
@@ -360,11 +361,11 @@ impl<I: Iterator<Item = u64>> Merged<I> {
 
 impl<L: Layout> Quotient<L> {
     /// Adds the fingerprints of another filter, owned or viewed. The filters can have any sizes, and can have been
-    /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). They do if they
-    /// were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or with the same numbers
-    /// of slots and of remainder bits. Filters that were built with a false-positive rate for different numbers of keys
-    /// generally have different numbers of possible fingerprints. If both filters hold a fingerprint, a set stores it
-    /// once.
+    /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). Filters have the
+    /// same number if they were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or
+    /// with the same numbers of slots and of remainder bits. Filters that were built with a false-positive rate for
+    /// different numbers of keys generally have different numbers of possible fingerprints. If both filters hold a
+    /// fingerprint, a set stores it once.
     ///
     /// If the merged filter will hold `n` keys, and its false-positive rate is to be at most `fpr`, build each filter
     /// with fingerprints of `⌈log2(n / fpr)⌉` bits:

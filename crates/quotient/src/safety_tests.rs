@@ -1,5 +1,5 @@
-//! Claims about the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one
-//! at a time, and a test must then fail.
+//! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
+//! a time, and a test must then fail.
 //!
 //! The *home* of a hash is the slot whose number is the hash's quotient; `table.rs` also defines runs. The tests that
 //! pass kernels arguments of a wrong length use hash 0, whose home is the first slot. So even after a check was
@@ -191,8 +191,8 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     for isa in Isa::available() {
         let kernels = Kernels::of::<LineBlock>(isa);
         for hash in [0, u64::MAX] {
-            // After the table is a line that ends the run, with the same remainder in all slots. In one of the 255
-            // iterations, this is the key's remainder.
+            // The memory after the table looks like a line that ends the run and has the same remainder in all slots.
+            // In one of the 255 iterations, this is the key's remainder.
             let mut answers = (1..=u8::MAX).map(|remainder| {
                 memory[len..len + 50].fill(remainder);
                 let table = &memory[..len];

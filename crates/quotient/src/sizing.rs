@@ -8,8 +8,8 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Spec, SpecError};
 
-/// A layout whose new filters have only one width of remainders reaches lower false-positive rates by leaving slots
-/// free, down to this load. A rate that needs a lower load is refused.
+/// If new filters of a layout have only one width of remainders, they reach lower false-positive rates by leaving more
+/// slots free, down to this load. A rate that needs a lower load is refused.
 const LOWEST_LOAD: f64 = 1.0 / 16.0;
 
 /// The false-positive rate of a layout at a load, with the effect of a reserved remainder 0.
@@ -17,9 +17,9 @@ pub(crate) fn fpr_at<L: Layout>(load: f64, remainder_bits: u32) -> f64 {
     quotient_fpr(load * reserved_factor::<L>(), remainder_bits)
 }
 
-/// The false-positive rate of a layout, divided by the rate if it did not reserve remainder 0. Remainder 0 becomes 1,
-/// so the stored byte 1 is twice as likely as each of the 254 others. With the probability `p` of each stored byte, the
-/// factor is `256 · Σ p² = (254 + 4) / 256`.
+/// The false-positive rate of a layout, divided by the rate that it would have if it did not reserve remainder 0.
+/// Remainder 0 becomes 1, so the stored byte 1 is twice as likely as each of the 254 others. The factor is
+/// `256 · Σ p² = (254 + 4) / 256`, where `p` is the probability of a stored byte, and the sum is over all stored bytes.
 pub(crate) fn reserved_factor<L: Layout>() -> f64 {
     if L::RESERVES_ZERO { 258.0 / 256.0 } else { 1.0 }
 }
@@ -40,7 +40,8 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
         check_bits("fingerprint_bits", bits, 1, MAX_FINGERPRINT_BITS)?;
     }
     spec.grow_at.map(checked_load).transpose()?;
-    // A growing filter is sized for one key at least: a filter for no keys would have no remainder bit to spare.
+    // A growing filter is sized for one key at least. For no keys, remainders of one bit would be enough for any
+    // false-positive rate, but a filter with such remainders cannot grow.
     let mut spec = *spec;
     spec.keys = spec.keys.max(usize::from(spec.grow_at.is_some()));
     let geometry = sized::<L>(&spec)?;

@@ -6,20 +6,21 @@ use wide::u8x16;
 /// Operations on a 64-bit word, or on 32 or 64 bytes. A value of an implementing type proves that the machine has the
 /// instructions that the methods of this type use.
 pub(crate) trait Words: Copy {
-    /// The number of ones of `word` below bit `index`; of all its ones if `index` is 64 or more. The caller must ensure
-    /// that `index` is at most 255.
+    /// The number of set bits of `word` below bit `index`; of all its set bits if `index` is 64 or more. The caller
+    /// must ensure that `index` is at most 255.
     fn rank(self, word: u64, index: u32) -> u32;
-    /// The index of the one that has `skip` ones below it. The caller must ensure that `word` has more than `skip`
-    /// ones.
+    /// The index of the set bit of `word` that has `skip` set bits below it. The caller must ensure that `word` has
+    /// more than `skip` set bits.
     fn select(self, word: u64, skip: u32) -> u32;
     /// `word` without the bits from `index` on; all of `word` if `index` is 64 or more. The caller must ensure that
     /// `index` is at most 255.
     fn below(self, word: u64, index: u32) -> u64;
-    /// The one of `word` that has `skip` ones below it, as a word with this single bit; 0 if `word` has no more than
-    /// `skip` ones. The caller must ensure that `skip` is below 64.
+    /// A word with a single bit: the set bit of `word` that has `skip` set bits below it. Returns 0 if `word` has no
+    /// more than `skip` set bits. The caller must ensure that `skip` is below 64.
     fn one(self, word: u64, skip: u32) -> u64;
-    /// The one of `word` that has `skip` ones below it, and the next one above it, as a word with these two bits. The
-    /// result has one bit or none if `word` has no more ones. The caller must ensure that `skip` is below 64.
+    /// A word with two bits: the set bit of `word` that has `skip` set bits below it, and the next set bit above it.
+    /// The result has only the first of them, or none, if `word` has too few set bits. The caller must ensure that
+    /// `skip` is below 64.
     #[inline(always)]
     fn two_ones(self, word: u64, skip: u32) -> u64 {
         let first = self.one(word, skip);
@@ -116,7 +117,7 @@ impl Words for Plain {
     }
 }
 
-/// A bit for each byte: whether `of`, which maps 16 bytes to bytes that are 0 or 0xFF, maps this byte to 0xFF.
+/// `of` maps each of 16 bytes to 0 or 0xFF. Returns a bit for each byte of `bytes`: whether `of` maps it to 0xFF.
 #[inline(always)]
 fn of_halves(bytes: &[u8; 32], of: impl Fn(u8x16) -> u8x16) -> u32 {
     let (halves, _) = bytes.as_chunks::<16>();

@@ -186,8 +186,8 @@ fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     dropped::<LineBlock>(8);
 }
 
-/// A batch has more keys than a chunk, whose keys are grouped together. The error says how many keys of the whole batch
-/// were inserted, whichever chunk had the key that failed.
+/// A batch has more keys than one chunk, and the keys of each chunk are grouped together. The error says how many keys
+/// of the whole batch were inserted, whichever chunk had the key that failed.
 #[test]
 fn a_batch_of_several_chunks_ends_at_the_right_key() {
     let maker = Maker::<WideBlock>::new(140_000, Some(6), false);

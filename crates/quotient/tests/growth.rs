@@ -220,7 +220,7 @@ fn shrinking_frees_memory() {
         );
         assert_eq!(filter.fpr_with(1000), fpr, "shrinking changed the false-positive rate");
     }
-    // 995 keys need fewer slots than 1000, but the table has as many blocks. So it is not made anew.
+    // 995 keys need fewer slots than 1000 keys, but a table with as many blocks. So shrinking keeps the old table.
     let spec = |keys| QuotientFilter::builder().keys(keys).fingerprint_bits(17).build().unwrap();
     let mut nearly = spec(1000);
     nearly.insert_batch(&hashes[..995]).unwrap();
@@ -488,8 +488,8 @@ fn resizing_changes_no_answer() {
     }
 }
 
-/// The first table of each filter is too small to be mapped from the system, so the choice has no effect yet. The
-/// filter must still keep the choice for its larger tables.
+/// The first table of each filter is too small to be mapped from the system, so the choice about huge pages has no
+/// effect yet. The filter must still keep the choice for its larger tables.
 #[cfg(target_os = "linux")]
 #[test]
 fn larger_and_merged_filters_keep_the_choice_about_huge_pages() {

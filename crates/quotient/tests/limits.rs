@@ -92,9 +92,10 @@ fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     let builder = QuotientFilter::builder().keys(1000).remainder_bits(4).grow_at(0.2);
     let mut filter = builder.build().unwrap();
     let hashes = hashes(4, 6000);
-    // When remainders have one bit left, the filter cannot double, and is full. Shrinking gives it fewer slots, from
-    // which it can double again. After the second shrink, it would have to double several times to get below the load
-    // at which it grows, but the last of these doublings would leave no remainder bit.
+    // Each doubling takes one bit from the remainders. With one bit left, the filter cannot double again, so the first
+    // batch fails. Shrinking gives the filter fewer slots, from which it can double again. After the second shrink, an
+    // insert would need several doublings to get below the load at which the filter grows, but the last of these
+    // doublings would leave no remainder bit.
     filter.insert_batch(&hashes).unwrap_err();
     filter.shrink_to_fit().unwrap();
     let held = filter.insert_batch(&hashes).unwrap_err().inserted;
@@ -107,7 +108,8 @@ fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     assert!(filter.to_bytes() == before);
 }
 
-/// With sizes that neither the builder nor a resize gives, kernels would disagree about the cache line of a key.
+/// Neither the builder nor a resize gives the forged numbers of slots and fingerprints. With such numbers, kernels
+/// would disagree about the cache line of a key.
 #[test]
 fn a_forged_size_of_a_cache_line_filter_is_refused() {
     for (keys, slots, fingerprints) in [(140, 150, 150 << 7), (90, 100, 256 * 49 + 1)] {
@@ -168,8 +170,8 @@ fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
 }
 
 /// The run of the last quotient takes all slots up to the end of the table. Then no further remainder fits, whether it
-/// belongs after the run or into it. (The table ends with a byte for the offset of each block. After 64 such bytes
-/// there is no padding, so a write to the offset of a further block would be outside the table.)
+/// belongs after the run or into it. (The table ends with one offset byte per block, padded to a multiple of 64 bytes.
+/// With 64 blocks there is no padding, so a write to the offset of a further block would be outside the table.)
 #[test]
 fn a_run_that_ends_with_the_table_refuses_further_remainders() {
     for (keys, blocks) in [(1, 1), (100, 3), (3787, 64)] {

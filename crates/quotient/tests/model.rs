@@ -120,9 +120,10 @@ impl<L: Layout> Pair<L> {
 /// The mix of operations.
 #[derive(Clone, Copy)]
 struct Mix {
-    /// The load that the operations bring the filter to, and then keep it near.
+    /// The load that the operations first reach and then stay near.
     load: f64,
-    /// The percentage of operations that are inserts: first below that load, then from that load on.
+    /// The percentage of operations that are inserts: `inserts[0]` while the load is below `load`, otherwise
+    /// `inserts[1]`.
     inserts: [u64; 2],
     operations: usize,
     seed: u64,
@@ -229,8 +230,8 @@ fn random_operations_agree_with_a_sorted_multiset_in_lines() {
     );
 }
 
-/// At 90 % load, keys are replaced one by one, 20 times as many as the filter holds. Anything that removals leave
-/// behind would add up.
+/// Replaces keys one by one at 90 % load. There are 20 times as many replacements as keys in the filter, so anything
+/// that removals leave behind would add up.
 #[test]
 fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent() {
     fn replace<L: Layout>(spec: &Spec, seed: u64) -> u64 {
@@ -316,9 +317,9 @@ fn batches_agree_with_a_sorted_multiset() {
     }
 }
 
-/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
-/// that were only doubled use the hashes themselves. In resized filters, there can be more
-/// pairs of quotient and remainder than fingerprints.
+/// A resized filter does not split a key's hash into quotient and remainder. It splits a number that the hash's
+/// fingerprint determines, and there can be more pairs of quotient and remainder than fingerprints. (A filter with
+/// blocks of 64 slots that was only doubled still splits the hash.)
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

@@ -69,7 +69,7 @@ impl Cluster {
     }
 }
 
-/// Fails if the filter does not hold exactly the fingerprints of these hashes, a copy for each hash.
+/// Fails unless the filter holds exactly the fingerprints of these hashes, one copy for each hash.
 fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str) {
     assert_eq!(filter.len(), hashes.len(), "{what}: wrong number of fingerprints");
     let fingerprints = u128::from(filter.geometry().fingerprints);
@@ -86,8 +86,8 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
 
 /// Inserts a cluster in random order, one by one and in batches, and removes it in another order, on every instruction
 /// set. At every step, the filter must have the bytes that portable single inserts make, must hold the keys inserted so
-/// far, and must not hold absent keys before and in the cluster. `most_offset` is the largest offset that the layout
-/// stores; the cluster must have more keys than this.
+/// far, and must not hold absent keys whose quotients are before or in the cluster. `most_offset` is the largest offset
+/// that the layout stores; the cluster must have more keys than this.
 fn assert_inserts_and_removes<L: Layout>(
     keys: usize,
     bits: Option<u32>,
@@ -274,8 +274,8 @@ fn a_cluster_can_reach_the_end_of_the_table() {
         let slots = empty.geometry().slots;
         let room = (all_slots(&empty) - (slots - 1)) as usize;
         let remainders = (1u64 << empty.geometry().remainder_bits).min(2 * room as u64 + 9) - 1;
-        // The smallest number of last quotients that have more keys than the `room` slots from the last quotient's slot
-        // on.
+        // There are `room` slots from the last quotient's slot on. The keys belong to the last `quotients` quotients:
+        // the fewest that have at least `room + 20` keys.
         let quotients = (room as u64 + 20).div_ceil(remainders).min(slots);
         let mut hashes: Vec<KeyHash> = (slots - quotients..slots)
             .flat_map(|quotient| (1..=remainders).map(move |remainder| (quotient, remainder)))

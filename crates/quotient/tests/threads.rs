@@ -1,4 +1,5 @@
-//! Large batches on several threads make the same bytes as on one thread, for any keys, memory and number of threads.
+//! Large batches on several threads make the same bytes as on one thread, for any keys, any amount of scratch memory
+//! and any number of threads.
 
 use trommel_base::{Bulk, Filter, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};

@@ -37,8 +37,8 @@ fn detect() -> Option<usize> {
     const MOST_CACHES: u32 = 8;
     const UNIFIED: u32 = 3;
     for leaf in LEAVES {
-        // The first leaf of a range (0 or 0x8000_0000) gives the number of the last leaf of that range. If asked for a
-        // leaf beyond the last, some processors return the values of a different leaf.
+        // The first leaf of a range (0 or 0x8000_0000) gives the number of the last leaf of that range. For a leaf
+        // beyond the last, some processors return the values of a different leaf.
         if cpuid(leaf & 0x8000_0000, 0).eax < leaf {
             continue;
         }

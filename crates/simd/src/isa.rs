@@ -33,8 +33,8 @@ pub enum Isa {
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
     /// The instructions of [`Isa::Avx512`], with gathers in some kernels of Bloom and cuckoo filters. This set is
-    /// [`Isa::best`] on Sapphire Rapids and other processors that have it and AVX512-FP16. On Zen 4 a gather takes
-    /// longer than one load per lane. Earlier Intel cores can slow a gather down to prevent data leaks.
+    /// [`Isa::best`] on processors that have its instructions and AVX512-FP16, such as Sapphire Rapids. On Zen 4 a
+    /// gather takes longer than one load per lane. Earlier Intel cores can slow a gather down to prevent data leaks.
     Avx512Gather = 6,
 }
 
@@ -130,8 +130,8 @@ impl Isa {
             .unwrap_or(Isa::Portable)
     }
 
-    /// Whether this machine has the set. On x86-64 without the feature `std`, and on aarch64, whether the target that
-    /// the program is compiled for guarantees the set. Detected once; later calls cost one load.
+    /// Whether this machine has the set. On x86-64 without the feature `std`, and on aarch64, this is true only if the
+    /// target that the program is compiled for guarantees the set. Detected once; later calls cost one load.
     ///
     /// ```
     /// use trommel::Isa;
@@ -178,8 +178,8 @@ impl Isa {
     /// ```
     ///
     /// # Errors
-    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks. A test run that was
-    /// asked to force a set must not silently build filters with another.
+    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks. It is an error because a
+    /// test run that asks for one set must not silently build filters with another.
     pub fn active() -> Result<Isa, IsaError> {
         #[cfg(feature = "std")]
         {

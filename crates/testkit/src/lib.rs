@@ -11,9 +11,9 @@
 //! | [`threads`] | threads that work on the pieces of a large batch |
 //! | [`contract`] | the claims, and the macros that make tests of them: [`contract_suite!`] for the claims about every filter, and further macros for the claims about capabilities |
 //!
-//! A family's test names its filters once, each as a [`subject::Subject`], and gets the tests of the
-//! suites that it declares: for every instruction set if a claim depends on the set, otherwise once. A
-//! claim is a plain generic function that panics if the claim does not hold.
+//! The test of a family describes each of the family's filters once, as a [`subject::Subject`], and lists
+//! suites of claims for it. Each claim becomes a test, or one test per instruction set if the claim depends
+//! on the set. A claim is a plain generic function that panics if the claim does not hold.
 
 pub mod contract;
 pub mod oracle;

@@ -103,11 +103,12 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     observed.iter().zip(expected).map(|(o, e)| (*o as f64 - e).powi(2) / e).sum()
 }
 
-/// The value that Pearson's statistic exceeds with the probability with which a normal variable exceeds `sigmas`.
+/// A critical value of Pearson's statistic: the statistic exceeds it as often as a standard normal variable exceeds
+/// `sigmas`.
 ///
-/// Source: Wilson and Hilferty, PNAS 17 (1931): the cube root of a chi-square variable over its degrees of freedom is
-/// nearly normal. From three degrees of freedom on, the error is at most 1 % at two standard deviations, 2 % at three
-/// and 5 % at four.
+/// Source: Wilson and Hilferty, PNAS 17 (1931): if a chi-square variable is divided by its degrees of freedom, the cube
+/// root of the quotient is nearly normal. From three degrees of freedom on, the error is at most 1 % at two standard
+/// deviations, 2 % at three and 5 % at four.
 #[must_use]
 pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
     let df = degrees_of_freedom as f64;
@@ -190,8 +191,8 @@ mod tests {
 
     #[test]
     fn critical_values_are_the_tabulated_ones() {
-        // Degrees of freedom, and the value that the statistic exceeds with a probability of 5 %, as a normal variable
-        // exceeds 1.6449 standard deviations.
+        // Degrees of freedom, and the value that the statistic exceeds with a probability of 5 %. A normal variable
+        // exceeds 1.6449 standard deviations with the same probability.
         for (df, value) in [(3, 7.815), (10, 18.307), (100, 124.342)] {
             let got = chi_square_critical(df, 1.644_853_6);
             assert!((got / value - 1.0).abs() < 0.01, "{df} degrees of freedom: {got} for {value}");

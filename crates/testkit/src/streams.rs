@@ -149,8 +149,8 @@ impl fmt::Display for Stream {
     }
 }
 
-/// A random rank from 1 to about `ranks`, with a density proportional to 1/rank. The distribution function of
-/// that density is a logarithm, so a rank is a power with a uniform exponent.
+/// A random rank from 1 to about `ranks`, with a density proportional to 1/rank. The distribution function of this
+/// density is `ln(rank) / ln(ranks)`. Its inverse turns a uniform number `u` into the rank `ranks^u`.
 fn zipf_rank(random: &mut Splitmix, ranks: usize) -> u64 {
     libm::pow(ranks as f64, random.unit()) as u64
 }

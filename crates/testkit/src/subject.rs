@@ -43,7 +43,7 @@ pub trait Subject {
 
     /// The number of lookups in each filter, per key that it holds, when a false-positive rate is measured.
     /// The total number of lookups is fixed. So a small value makes many filters, and random differences
-    /// between their blocks even out. It is larger for a filter whose inserts are slow and whose fill
+    /// between their blocks even out. The value is larger for a filter whose inserts are slow and whose fill
     /// varies little.
     const PROBES_PER_KEY: f64 = 0.25;
 
@@ -70,8 +70,8 @@ pub trait Subject {
     }
 
     /// The possible values of `len` after these hashes are inserted into the empty filter, in any order and
-    /// by any calls. A set inserts a key only if it does not find it. In a set that is not canonical, the
-    /// slot of a fingerprint decides for which other keys it is found, so `len` can vary.
+    /// by any calls. A set does not insert a key that it already finds. In a set that is not canonical, the
+    /// slot of a fingerprint decides which other keys are found because of it, so `len` can vary.
     fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
         assert!(Self::CANONICAL);
         let len = Self::len_after(empty, hashes);
@@ -162,8 +162,7 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
         }
     }
 
-    /// The fingerprints, each with its number of copies, that an empty filter of this shape holds after these hashes
-    /// are inserted into it.
+    /// Each fingerprint with its number of copies, after these hashes are inserted into an empty filter of this shape.
     #[must_use]
     fn held(filter: &Self::Filter, hashes: &[KeyHash]) -> BTreeMap<u64, u64> {
         let mut held = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! Threads for tests of work that several threads can share.
+//! Threads for tests of calls that split their work between several threads.
 
 use std::sync::{Mutex, PoisonError};
 use trommel_base::{Tasks, Workers};
 
-/// Workers that start this number of threads for each list of pieces. A free thread takes the next piece.
+/// Workers that start this number of threads for each list of tasks. A free thread takes the next task.
 #[derive(Clone, Copy, Debug)]
 pub struct ScopedThreads(pub usize);
 

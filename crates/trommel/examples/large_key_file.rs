@@ -1,5 +1,5 @@
-//! Builds a filter of a file of keys that can be larger than memory. Takes memory for the filter and for a few million
-//! keys at most, whatever the length of the file.
+//! Builds a filter of the keys in a file, which can be larger than memory. Takes memory for the filter and for a few
+//! million keys at most, whatever the length of the file.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]

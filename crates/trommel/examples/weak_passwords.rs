@@ -62,7 +62,7 @@ fn words(list: &[u8]) -> Vec<&[u8]> {
     list.split(|byte| *byte == b'\n').map(trimmed).filter(|word| !word.is_empty()).collect()
 }
 
-/// A line without the carriage return at its end, which files from Windows have.
+/// A line without the carriage return at its end. In files from Windows, each line has one.
 fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }

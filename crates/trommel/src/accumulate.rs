@@ -55,8 +55,8 @@ enum Held {
     Filter(AnyFilter),
 }
 
-/// The reason why two accumulators were not merged. The accumulator that was to be changed has the same keys as before,
-/// plus those that the error reports as inserted.
+/// The reason why two accumulators were not merged. The accumulator that should have received the keys of the other has
+/// the same keys as before, plus those that the error reports as inserted.
 ///
 /// ```
 /// use trommel::error::AccumulateError;
@@ -72,7 +72,7 @@ enum Held {
 pub enum AccumulateError {
     /// The accumulators have different specs.
     Specs,
-    /// The filter could not be made or has no room for the keys, or memory for hashes or inserts was refused.
+    /// The filter could not be made, it has no room for the keys, or memory for hashes or inserts was refused.
     Build(BuildError),
     /// The filters did not merge.
     Merge(MergeError),
@@ -314,7 +314,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, for example because memory is refused, or has no room.
+    /// [`BuildError`] if the filter cannot be made (for example because memory is refused), or if it has no room.
     pub fn finish(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(hashes) => filter_of(&self.spec, &hashes),
@@ -322,12 +322,12 @@ impl FilterAccumulator {
         }
     }
 
-    /// Returns a filter of all keys. If the accumulator has made a filter, returns that filter, like
-    /// [`FilterAccumulator::finish`]. If it keeps hashes, makes a filter that is sized by these hashes instead of by
-    /// the spec's number of keys. That filter is no larger than the spec requires for these keys. If the spec sets a
-    /// size in bytes and no false-positive rate, that size decides, however few the keys are. A multiset or a counting
-    /// filter, which counts the copies of a key, gets every copy, and is made for the number of all hashes. Any other
-    /// filter is made for the number of distinct hashes.
+    /// Returns a filter of all keys. If the accumulator has made a filter, returns it, like
+    /// [`FilterAccumulator::finish`]. If the accumulator keeps hashes, makes a filter that is sized by these hashes
+    /// instead of by the spec's number of keys. The new filter is no larger than the spec requires for its keys. But if
+    /// the spec sets a size in bytes and no false-positive rate, the size in bytes decides, however few the keys are.
+    /// Multisets and counting filters count the copies of a key: they get every copy, and are made for the number of
+    /// all hashes. Any other filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -340,7 +340,7 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if the filter cannot be made, for example because memory is refused, or has no room.
+    /// [`BuildError`] if the filter cannot be made (for example because memory is refused), or if it has no room.
     pub fn finish_compact(self) -> Result<AnyFilter, BuildError> {
         match self.held {
             Held::Hashes(mut hashes) => {
@@ -367,8 +367,8 @@ impl fmt::Debug for FilterAccumulator {
     }
 }
 
-/// Converts the error of a failed insert of keys that the accumulator got in earlier calls into the error of the
-/// present call. The number of inserted keys becomes 0, since the error must count only keys of the present call.
+/// Sets the number of inserted keys in an error to 0. The insert that failed was of keys that the accumulator got in
+/// earlier calls, but the error that a call returns must count only keys of that call.
 fn none_of_this_call(full: Full) -> BuildError {
     BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
 }

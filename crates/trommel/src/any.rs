@@ -276,8 +276,9 @@ impl AnyFilter {
         each_kind_that!(removes: Self in self, filter => Ok(filter.remove_hash(hash)), else Err(refused))
     }
 
-    /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
-    /// returns at most 15, even for more copies. See [`Count::count_hash`].
+    /// The number of copies of a key in the filter, or a larger number if other keys share its counters or its
+    /// fingerprint. A counting filter with four-bit counters returns at most 15, even for more copies. See
+    /// [`Count::count_hash`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -366,8 +367,8 @@ impl AnyFilter {
         each_kind_that!(folds: Self in self, filter => Ok(filter.fold(factor)?.into()), else Err(refused))
     }
 
-    /// Returns the filter halved as often as is possible with a false-positive rate of at most `fpr`. Returns
-    /// `None` if the false-positive rate of this filter is already higher. See
+    /// Returns a copy of the filter, folded to half its size as often as its size permits and the expected
+    /// false-positive rate stays at most `fpr`. Returns `None` if this filter's rate is higher. See
     /// [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
     /// ```

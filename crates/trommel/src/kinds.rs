@@ -1,9 +1,9 @@
 //! The table of kinds: the only list of the kinds with their types and capabilities.
 //!
-//! [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView), `OwnedView`, and the methods of
-//! [`FilterSpec`](crate::FilterSpec) that depend on the kind's type are generated from it. A new kind needs a number in
-//! [`FilterKind`], a type in the crate of its family, and a row here. A row that lacks a column, or a kind that lacks a
-//! row, does not compile.
+//! Macros generate these from the table: [`AnyFilter`](crate::AnyFilter), [`FilterView`](crate::FilterView),
+//! `OwnedView`, and those methods of [`FilterSpec`](crate::FilterSpec) that depend on the kind's type. A new kind needs
+//! a number in [`FilterKind`], a type in the crate of its family, and a row here. A row that lacks a column, or a kind
+//! that lacks a row, does not compile.
 
 use trommel_base::FilterKind;
 
@@ -16,7 +16,7 @@ pub(crate) mod types {
     pub(crate) use trommel_quotient::{CacheLineQuotient, QuotientFilter};
 }
 
-/// Calls the macro `$then` with the arguments in brackets and the rows.
+/// Calls the macro `$then` with the given arguments, in brackets, followed by all rows.
 ///
 /// | column | `yes` if the kind's type has |
 /// |---|---|
@@ -97,8 +97,8 @@ macro_rules! each_kind_that_arms {
     };
 }
 
-/// Evaluates an expression with `$type` as the kind's type, if the kind has a block form, and another expression
-/// otherwise.
+/// If the kind has a block form, evaluates an expression in which `$type` is the kind's type. Otherwise evaluates the
+/// expression after `else`.
 macro_rules! each_block_kind {
     ($kind:expr, $type:ident => $body:expr, else $refusal:expr) => {
         kinds!(each_block_kind_arms [$kind, $type, $body, $refusal])

@@ -102,8 +102,8 @@
 //! that do not fit into memory.
 //!
 //! If your own threads insert into one filter at the same time ([`InsertShared`]), turn a Bloom filter without counters
-//! into a [`SharedBloom`](bloom::SharedBloom), which has no locks. Turn it back into the Bloom filter when they are
-//! done. For the other kinds, use a [`ShardedFilter`](engine::ShardedFilter).
+//! into a [`SharedBloom`](bloom::SharedBloom), which has no locks. Turn it back into the Bloom filter when the threads
+//! are done. For the other kinds, use a [`ShardedFilter`](engine::ShardedFilter).
 //!
 //! ```
 //! use trommel::{Filter, SplitBlockBloom};
@@ -120,11 +120,11 @@
 //!
 //! # Merging
 //!
-//! Filters that were built with the same parameters [merge](Merge) into the filter of both sets of keys. A filter with
-//! slots must have room for all keys, and two cuckoo filters must have doubled equally often. Each type's `union`
-//! merges a view of frozen bytes of the same type, and [`AnyFilter::merge_view`] a [`FilterView`] of the same kind. If
-//! a parameter that must be equal differs, the error names it with both its values. After an error, the filter is
-//! unchanged.
+//! Filters that were built with the same parameters can be [merged](Merge) into one filter that holds the keys of both.
+//! A filter with slots must have room for all keys, and two cuckoo filters must have doubled their tables equally
+//! often. To merge frozen bytes without an owned copy, view them: each type's `union` takes a view of the same type,
+//! and [`AnyFilter::merge_view`] takes a [`FilterView`] of the same kind. If a parameter that must be equal differs,
+//! the error names it with both its values. After an error, the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};
@@ -140,14 +140,21 @@
 //!
 //! # If the system refuses memory
 //!
-//! A call that returns a `Result` then does without the memory and takes longer, or it returns an error. The error has
-//! the number of bytes, unless it is an error of `std::io`. After the error, the filter holds the same keys as before,
-//! except that a batch of inserts keeps the keys that its error reports as inserted. (A filter that grows by itself can
-//! have doubled.) A call that can neither return an error nor do without the memory ends the program, like those of the
-//! standard library's collections. Most such calls are `to_bytes`, for which `write_to` is the alternative; `clone`;
-//! and calls that extend a [`Bitmap`] or a vector of hashes, for which [`Bitmap::try_reserve`] and `Vec::try_reserve`
-//! are the alternatives. Some calls can end the program although they return a `Result`: the start of an engine's
-//! threads and the calls that hand work to them, streams, [`LineBatches`](engine::LineBatches), the making of an
+//! If the system refuses memory, a call that returns a `Result` either does without the memory and takes longer, or
+//! returns an error. The error has the number of bytes, unless it is an error of `std::io`. After the error, the filter
+//! holds the same keys as before, except that a batch of inserts keeps the keys that its error reports as inserted.
+//! (A filter that grows by itself can have doubled.)
+//!
+//! A call that can neither return an error nor do without the memory ends the program, as the standard library's
+//! collections do. Most such calls are these:
+//!
+//! - `to_bytes`; the alternative is `write_to`;
+//! - `clone`;
+//! - calls that extend a [`Bitmap`] or a vector of hashes; the alternatives are [`Bitmap::try_reserve`] and
+//!   `Vec::try_reserve`.
+//!
+//! Some calls can end the program although they return a `Result`: the start of an engine's threads and the calls that
+//! hand work to them, streams, [`LineBatches`](engine::LineBatches), the making of an
 //! [`OwnedView`](container::OwnedView), and changes of a counting filter with [compact](FilterSpec::compact) counters.
 #![no_std]
 extern crate alloc;

@@ -60,8 +60,8 @@ macro_rules! declare_owned_view {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Verify)?)
             }
 
-            /// Views bytes that were verified before, as
-            /// [`FilterView::parse_trusted`](crate::FilterView::parse_trusted) does.
+            /// Does the same as [`FilterView::parse_trusted`](crate::FilterView::parse_trusted): views bytes that were
+            /// verified before.
             ///
             /// Moves the value `bytes` to the heap, as [`SharedBytes::new`] does. Bytes to which it points, such as
             /// those of a vector, stay where they are.
@@ -81,8 +81,8 @@ macro_rules! declare_owned_view {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
             }
 
-            /// Does the same as [`OwnedView::parse`], for a filter whose keys were hashed by this hasher, as
-            /// [`FilterView::parse_with_hasher`](crate::FilterView::parse_with_hasher) does.
+            /// Does the same as [`OwnedView::parse`], for a filter whose keys were hashed by this hasher. See
+            /// [`FilterView::parse_with_hasher`](crate::FilterView::parse_with_hasher).
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, Hasher, container::OwnedView};
@@ -95,8 +95,8 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher. For a cuckoo
-            /// filter also if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or the filter has another hasher. For a
+            /// cuckoo filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_with_hasher(
                 bytes: impl StableBytes,
                 hasher: &Hasher,

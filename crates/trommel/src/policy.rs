@@ -15,8 +15,9 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// and no seed: the engine's own checksum guards it, and the engine stores the policy's [name](FilterPolicy::name)
 /// beside it. A lookup reads the bytes in place, at any alignment, with O(1) checks and no allocation.
 ///
-/// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. The blocks do not
-/// tell with which secret key they were built: read them with a policy of the same name.
+/// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. A block does not
+/// record which secret key it was built with, but the policy's name contains a check of that key: read the block only
+/// with a policy of the same name.
 ///
 /// A policy is immutable and cheap to clone, so threads can share one or have a clone each.
 ///
@@ -47,11 +48,12 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// | `CacheLineQuotient` | remainders of 8 bits at up to 95 % load, and at least 192 bytes | 1 to 2 |
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
-/// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. A lookup
-/// takes more cache lines than the last column says in two cases: if a bucket of a cuckoo filter lies in two cache
-/// lines, and if, in a quotient kind, the fingerprints of one quotient go on in the next block of the table. Kinds with
-/// slots are for large filter blocks: with fewer than some hundred keys, such a filter block takes more than
-/// `bits_per_key`. In larger ones, bits that do not suffice for a wider fingerprint stay unused. A counting filter has
+/// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. In two
+/// cases, a lookup takes more cache lines than the last column says: if a bucket of a cuckoo filter lies in two cache
+/// lines, and if the fingerprints of one quotient, in a quotient kind, go on in the next block of the table.
+///
+/// Kinds with slots are for large filter blocks: a filter block of fewer than some hundred keys can take more than
+/// `bits_per_key`. In a larger one, bits that do not suffice for a wider fingerprint stay unused. A counting filter has
 /// no block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
@@ -221,8 +223,8 @@ impl FilterPolicy {
     /// Returns true for bytes that are not a block of this policy: no bytes, another kind or hash function, or a length
     /// or parameter that no build makes. But a block does not contain the seed of its hashes: for a block that was
     /// built with another seed, or whose table is damaged, the answer can be a false negative. So compare the policy's
-    /// [name](FilterPolicy::name), and keep a checksum over the block. Whatever the bytes are, this does not panic,
-    /// allocate or read outside the block.
+    /// [name](FilterPolicy::name) with the stored one, and keep a checksum over the block. Whatever the bytes are, this
+    /// does not panic, allocate or read outside the block.
     ///
     /// Cost: the cache lines of one lookup, and the last cache line of the block, without prefetching.
     ///
@@ -246,8 +248,8 @@ impl FilterPolicy {
     }
 
     /// Looks up one hash in each block of a list: bit `i` of `found` becomes the answer of [`FilterPolicy::may_match`]
-    /// for `probes[i]`. So one call looks up the key of a point read in all blocks that may hold it. `found` gets the
-    /// length of the list; its allocation is reused, and nothing else is allocated.
+    /// for `probes[i]`. So for a point read, one call looks the key up in all blocks that may hold it. `found` gets the
+    /// length of `probes`; its allocation is reused, and nothing else is allocated.
     ///
     /// Cost: the cache lines of each lookup, and the last cache line of each block. They are prefetched, so that the
     /// latencies of some sixteen blocks overlap.
@@ -307,8 +309,8 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. The exception is an
-    /// empty slice, which [`FilterPolicy::build`] returns if the system refuses all memory.
+    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. An empty slice
+    /// fails too, although [`FilterPolicy::build`] returns one if the system refuses all memory.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());

@@ -35,8 +35,8 @@ use trommel_base::{
 ///
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
 /// evenly. With `m` keys per shard, this takes up to `6 / √m` more memory: 0.6 % with a million keys per shard, 6 %
-/// with ten thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more, fewer than one in 10^8
-/// get more keys than they are made for. If the spec sets a size in bytes, each shard gets an equal part of it.
+/// with ten thousand, 19 % with a thousand. Fewer than one in 10^8 shards get more keys than they are made for, if they
+/// are made for a thousand keys or more. If the spec sets a size in bytes, each shard gets an equal part of it.
 ///
 /// **Batches** are cut into chunks of 2^20 keys. The keys of a chunk are grouped by shard, so each lock is taken at
 /// most once per chunk. The grouping allocates a [`Partitioner`], which takes at least eight bytes per key of a chunk;
@@ -415,8 +415,8 @@ impl Filter for ShardedFilter {
     }
 }
 
-/// Every method panics if a thread panicked while it changed a shard that the method needs. A batch of inserts can
-/// already have inserted its keys of other shards.
+/// Every method panics if a thread panicked while it changed a shard that the method needs. By then, a batch of inserts
+/// can have inserted its keys for other shards.
 impl InsertShared for ShardedFilter {
     /// # Errors
     /// [`Full`] if the key's shard has no room, or if the system refuses memory for the insert. The numbers in the
@@ -493,7 +493,7 @@ mod tests {
     fn a_shard_is_made_for_its_share_and_six_standard_deviations() {
         assert_eq!(keys_of_shard(0, 16), 0);
         assert_eq!(keys_of_shard(1000, 1), 1000);
-        // The share of 10,000, and 6 · √(10000 · 3/4) = 519.6, rounded up.
+        // The share is 10,000, and six standard deviations are 6 · √(10000 · 3/4) = 519.6, rounded up to 520.
         assert_eq!(keys_of_shard(40_000, 4), 10_520);
         assert!(keys_of_shard(usize::MAX, 4096) >= usize::MAX / 4096);
     }

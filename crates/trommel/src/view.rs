@@ -12,10 +12,11 @@ use trommel_simd::Isa;
 macro_rules! declare_filter_view {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         /// A view of a frozen filter. It reads the frozen bytes in place, at any alignment: in a mapped file, a network
-        /// buffer or a cached block. It gives the same answers as the filter that was frozen. Lookups are as fast as in
-        /// an owned filter if the bytes begin at a multiple of 64 (so that cache lines begin where those of an owned
-        /// table do) and, for a large filter, lie in huge pages, as a large owned table does. Otherwise lookups take up
-        /// to twice as long.
+        /// buffer or a cached block. It gives the same answers as the filter that was frozen.
+        ///
+        /// Lookups are as fast as in an owned filter if two conditions hold. The bytes begin at an address that is a
+        /// multiple of 64, so that the table is aligned to cache lines, as an owned table is. And the bytes of a large
+        /// filter lie in huge pages, as a large owned table does. Otherwise lookups take up to twice as long.
         ///
         /// ```
         /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
@@ -70,13 +71,19 @@ macro_rules! declare_filter_view {
             /// checksum of every block. For large filters, this takes at most a quarter of the time of
             /// [`FilterView::parse`]. For Bloom kinds without counters, it takes only tens of nanoseconds, at any size.
             ///
-            /// It checks header, parameters and length; for the quotient kinds also the metadata of the blocks
-            /// (occupieds, runends and offsets), on which the safety of lookups depends; for the counting kind also the
-            /// overflow table, and for the cuckoo kind also the overflow area. It does not check the checksum of the
-            /// table, nor anything that only affects whether answers are right. On damaged bytes, a lookup can give any
-            /// answer, including a false negative. But it reads only within the bytes, it ends, and it does not panic.
+            /// It checks:
             ///
-            /// Two calls take the contents of a view into a filter that can change:
+            /// - for every kind, header, parameters and length;
+            /// - for the quotient kinds, also the metadata of the blocks (occupieds, runends and offsets), on which the
+            ///   safety of lookups depends;
+            /// - for the counting kind, also the overflow table;
+            /// - for the cuckoo kind, also the overflow area.
+            ///
+            /// It does not check the checksum of the table, nor anything that only affects whether answers are right.
+            /// On damaged bytes, a lookup can give any answer, including a false negative. But it reads only within the
+            /// bytes, it ends, and it does not panic.
+            ///
+            /// Two calls bring the contents of a view into an owned filter:
             /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`]. They run
             /// [`check_structure`](Self::check_structure) first. [`to_bytes`](Self::to_bytes) does not: it writes the
             /// table as it is, under a new checksum.
@@ -100,9 +107,9 @@ macro_rules! declare_filter_view {
                 Self::from_container(container::parse_trusted(bytes)?)
             }
 
-            /// Does the same as [`FilterView::parse`], for a filter whose keys were hashed by this hasher. If they were
-            /// hashed with a secret key, the bytes do not contain that key, and the functions that take no hasher
-            /// refuse them.
+            /// Does the same as [`FilterView::parse`], for a filter whose keys were hashed by this hasher. Frozen bytes
+            /// never contain a secret key. If the keys were hashed with one, the functions that take no hasher refuse
+            /// the bytes.
             ///
             /// ```
             /// use trommel::{CuckooFilter, Filter, FilterView, FormatError, Hasher, Insert};
@@ -118,8 +125,8 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter, or one of another hasher. For a cuckoo
-            /// filter also if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or the filter has another hasher. For a
+            /// cuckoo filter also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_with_hasher(
                 bytes: &'a [u8],
                 hasher: &Hasher,
@@ -232,8 +239,8 @@ impl AnyFilter {
         FilterView::parse(bytes)?.to_owned_filter()
     }
 
-    /// Does the same as [`AnyFilter::from_bytes`], for a filter whose keys were hashed by this hasher. If they were
-    /// hashed with a secret key, the bytes do not contain that key, and [`AnyFilter::from_bytes`] refuses them.
+    /// Does the same as [`AnyFilter::from_bytes`], for a filter whose keys were hashed by this hasher. Frozen bytes
+    /// never contain a secret key. If the keys were hashed with one, [`AnyFilter::from_bytes`] refuses the bytes.
     ///
     /// ```
     /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert};

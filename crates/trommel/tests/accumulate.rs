@@ -1,5 +1,5 @@
-//! Accumulators of parts merge into the filter of the whole, whatever the parts and their order. `build_from` builds a
-//! filter on one thread, without an engine.
+//! Accumulators of the parts of a set of keys merge into the filter of all keys, however the keys are split, and in any
+//! order. `build_from` builds a filter on one thread, without an engine.
 
 use trommel::error::{AccumulateError, BuildError};
 use trommel::{
@@ -77,7 +77,7 @@ fn few_keys_take_the_memory_of_their_hashes() {
     accumulator.insert_hash(hashes(4, 1)[0]).unwrap();
     assert!(!accumulator.is_sparse() && accumulator.memory_bytes() >= 1_250_000);
     assert_eq!(accumulator.len(), KEPT + 1);
-    // No hashes are kept: the first key makes the filter.
+    // This accumulator keeps no hashes, so it makes its filter at the first key.
     let mut none = FilterAccumulator::new(spec, 0).unwrap();
     none.insert_hash(hashes(4, 1)[0]).unwrap();
     assert!(!none.is_sparse());
@@ -102,7 +102,8 @@ fn impossible_specs_and_merges_are_refused_and_change_nothing() {
     assert_eq!(left.merge(other), Err(AccumulateError::Specs));
     assert_eq!((left.len(), left.is_sparse()), (50, true));
 
-    // The filter is full before all keys are in, and the accumulator keeps its hashes.
+    // The merge would insert the kept hashes into the filter of the other accumulator, which is full before all are in.
+    // So the merge is refused, and the accumulator keeps its hashes.
     let tiny = FilterSpec::new(FilterKind::CacheLineQuotient).keys(10).fpr(0.01);
     let mut kept = FilterAccumulator::new(tiny, 1000).unwrap();
     kept.insert_batch(&hashes(6, 1000)).unwrap();
@@ -231,7 +232,7 @@ fn forged_fields_under_a_right_checksum_are_refused() {
             let checksum = trommel::Hasher::xxh3(0).hash_bytes(&forged[..end]).raw();
             forged[end..].copy_from_slice(&checksum.to_le_bytes());
             let error = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&forged);
-            // The changed code of the hash function can be that of another function, which belongs to another spec.
+            // If the changed code of the hash function is that of another function, the bytes belong to another spec.
             match error.unwrap_err() {
                 AccumulateError::Specs => assert_eq!(at, 10),
                 AccumulateError::Format(_) => {}

@@ -201,9 +201,9 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
         assert_eq!(error, SpecError::GrowAt { load: 1e-12, keys: 1000, most_keys: 0 });
         assert_eq!(
             error.to_string(),
-            "grow_at is 1e-12: the largest filter that this one doubles to has room for 0 keys at that load, 1000 are expected"
+            "1000 keys are expected, but a filter that grows at load 1e-12 has room for at most 0 keys"
         );
-        // A growing filter can be made for no expected keys, at the default false-positive rate.
+        // A growing filter can be made without a number of expected keys, at the default false-positive rate.
         let mut growing = FilterSpec::new(kind).grow_at(0.9).build().unwrap();
         assert_eq!(growing.insert_hash(distinct(9, 0..1)[0]), Ok(true));
     }

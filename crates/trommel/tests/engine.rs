@@ -1,6 +1,6 @@
-//! An engine gives the same filter and the same answers as one thread, for any number of threads, strategy, memory
-//! budget and keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints can be in other
-//! slots.
+//! An engine gives the same filter and the same answers as one thread, whatever its number of threads, its strategy,
+//! its memory budget and the keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints can
+//! be in other slots.
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -138,8 +138,8 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
     }
 }
 
-/// The tables are so small that they are one piece. A key has few positions in those with the high false-positive rate,
-/// and many in those with the low one. If there is too little memory to group the keys, they are inserted directly.
+/// The tables are so small that they are one piece. At the high false-positive rate, a key has few positions in a
+/// table; at the low rate, it has many. If there is too little memory to group the keys, they are inserted directly.
 #[test]
 fn small_filters_are_built_with_any_memory_budget() {
     let hashes = distinct(20, 0..10_000);

@@ -1,5 +1,5 @@
-//! Any thread can call an engine while it holds a lock that the engine's work does not take. A thread that waits in a
-//! call runs no other job of its pool, since that job could need the lock that the thread holds.
+//! Any thread that holds a lock can call an engine, if the engine's work does not take this lock. A thread that waits
+//! in a call runs no other job of its pool, since that job could need the lock that the thread holds.
 #![cfg(all(feature = "parallel", not(loom)))]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};

@@ -16,8 +16,8 @@ use trommel::{
     FormatError, Hasher, Isa, KeyHash,
 };
 
-/// Files that the present code reads and no longer makes, because it places their keys differently. docs/FORMAT.md says
-/// which kinds may be here.
+/// Files that the present code reads but no longer makes, because it now places their keys differently. docs/FORMAT.md
+/// says which kinds may be here.
 const READ_ONLY: &[&str] = &[
     "cuckoo-8-bit-removed.trommel",
     "cuckoo-12-bit-removed.trommel",
@@ -102,7 +102,7 @@ fn the_manifest_has_exactly_the_files_of_the_corpus() {
     assert!(entries.iter().map(|entry| entry.bytes).sum::<u64>() <= MOST_BYTES);
 }
 
-/// Asserts that a filter, however it was read, is the one of the manifest.
+/// Asserts that a filter that was read from the file of an entry, in whatever way, agrees with the entry.
 fn assert_filter(entry: &Entry, reader: &str, filter: &impl Filter) {
     assert_eq!(filter.len() as u64, entry.len, "{}: {reader}", entry.file);
     assert_eq!(filter.hasher(), entry.hasher, "{}: {reader}", entry.file);
@@ -346,7 +346,7 @@ fn files_with_a_secret_key_are_refused_without_that_key() {
                     );
                 }
             }
-            // A block does not contain the check. The name under which an engine stores it does.
+            // A block does not contain the check. The policy's name, under which an engine stores the block, does.
             Form::Block => {
                 let (policy, other) = (policy(&entry), policy_with(&entry, wrong));
                 let name = policy.name();

@@ -170,7 +170,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns the lookup that the document describes, as a function of a hash. A table of kind 6, 7 or 8 is read only
+    /// Returns a function that looks a hash up as the document describes it. A table of kind 6, 7 or 8 is read only
     /// once, by this call.
     fn lookup(&self) -> Box<dyn Fn(u64) -> bool + '_> {
         let [p0, p1, ..] = self.p;

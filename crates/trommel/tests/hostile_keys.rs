@@ -1,9 +1,9 @@
 //! Keys that an adversary has chosen, for every kind. Under a seed that the adversary knows, these keys raise the
 //! false-positive rate or fill slots early. Under a secret key, they do neither. docs/security.md states these claims.
 //!
-//! Hashes are chosen directly, as if the adversary could invert the hash function, or are those of keys that were found
-//! by trying or computed. Work is counted by the bytes of the table that an insert changes. No test fails because of a time. The
-//! ignored tests print times.
+//! Some tests choose hashes directly, as if the adversary could invert the hash function. Others use real keys, which
+//! are computed from chosen hashes or found by trying. Work is counted by the bytes of the table that an insert
+//! changes. No test fails because of a time. The ignored tests print times.
 
 mod hostile;
 
@@ -21,7 +21,7 @@ use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::distinct;
 
 const MILLION: usize = 1_000_000;
-/// The most slots that a table has after the home of its last quotient.
+/// The most slots that a table has after the slot whose number is its last quotient.
 const OVERHANG_SLOTS: u64 = 320;
 /// The hasher that the adversary knows.
 const PUBLIC: Hasher = Hasher::xxh3(0);
@@ -93,7 +93,7 @@ fn a_million_hashes_of_one_unit_lose_no_key_and_take_bounded_memory() {
     }
 }
 
-/// The keys that have the hashes of the test before.
+/// Inserts the keys that have, under the public hasher, the hashes of the test before.
 #[test]
 fn a_million_keys_of_one_unit_behave_as_random_under_a_secret_key() {
     let absent = keys_of(&of_one_unit(1_000, MILLION + 20_000)[MILLION..]);
@@ -227,8 +227,8 @@ fn hashes_of_few_buckets_fill_a_cuckoo_filter_early_and_lose_nothing() {
     }
 }
 
-/// Checks a filter in which the first `taken` hashes are, and which refuses the next one: the refused hash changes
-/// nothing, and keys elsewhere can still be inserted.
+/// Checks a filter that holds the first `taken` hashes and refuses the next one. The refused hash must change nothing,
+/// and keys elsewhere can still be inserted.
 #[track_caller]
 fn assert_refuses_and_goes_on(filter: &mut AnyFilter, hashes: &[KeyHash], taken: usize) {
     assert_all_found(filter, &hashes[..taken]);
@@ -322,7 +322,8 @@ fn real_keys_chosen_under_the_seed_make_a_bloom_filter_useless_and_under_a_secre
         let found = count_found(&filter, &absent);
         assert!(found * 100 >= absent.len() as u64 * 99, "{kind}: {found} false positives");
         if matches!(kind, FilterKind::Bloom | FilterKind::CountingBloom) {
-            // Of keys that the adversary has not chosen, over eight times as many are false positives as planned.
+            // Even for keys that the adversary has not chosen, the false-positive rate is over eight times the planned
+            // one.
             assert!(filter.expected_fpr() > 0.08, "{kind}: rate {}", filter.expected_fpr());
         }
 

@@ -37,7 +37,8 @@ fn refused_memory_is_named_with_its_bytes() {
 #[test]
 fn a_full_filter_says_how_full_and_why() {
     let full = Full::new(3, 95, 100);
-    let base = "the filter is full: 95 keys of 100, this call inserted 3";
+    let base =
+        "the filter is full: it holds 95 keys, has a capacity of 100, and this call inserted 3";
     says(&full, base);
     says(
         &full.because(WhyFull::Copies { max: 8 }),
@@ -45,7 +46,7 @@ fn a_full_filter_says_how_full_and_why() {
     );
     says(
         &full.because(WhyFull::Fingerprint),
-        &format!("{base}; its fingerprints leave no bit to grow by"),
+        &format!("{base}; it cannot grow, since its fingerprints have no bit to spare"),
     );
     says(
         &full.because(WhyFull::Memory { bytes: 64 }),
@@ -85,7 +86,10 @@ fn filters_that_do_not_go_together_say_how_they_differ() {
     says(&unlike, "the filters differ in hash seed: 1 and 2");
     says(&MergeError::Incompatible(unlike), "the filters differ in hash seed: 1 and 2");
     let (left, right) = (FilterKind::Bloom, FilterKind::Cuckoo);
-    says(&MergeError::Kinds { left, right }, "a bloom filter cannot take in a cuckoo filter");
+    says(
+        &MergeError::Kinds { left, right },
+        "a cuckoo filter cannot be merged into a bloom filter",
+    );
     let unsupported = Unsupported { kind: FilterKind::Bloom, operation: "remove" };
     says(&MergeError::Unsupported(unsupported), "a bloom filter cannot remove");
     let damaged = FormatError::Truncated { need: 128, got: 3 };
@@ -115,7 +119,7 @@ fn a_refused_change_of_size_names_both_sizes() {
     );
     says(
         &ResizeError::Fingerprint { slots: 2_000, fingerprints: 2_000 },
-        "2000 slots cannot store fingerprints of 2000 possible values",
+        "with 2000 slots, remainders would have too few or too many bits: fingerprints have 2000 possible values",
     );
     says(
         &ResizeError::TooSmall { slots: 64, len: 65 },

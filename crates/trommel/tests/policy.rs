@@ -92,7 +92,8 @@ fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
         let absent = hashes(2, 400_000);
         let reported = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
         // The number of set bits varies from table to table, with a standard deviation of at most the square root of
-        // its mean. So 4.5 standard deviations are allowed, not three.
+        // its mean, and the rate of a table varies with it. So 4.5 standard deviations of the number of false positives
+        // are allowed, not three.
         assert_binomial("standard block", reported as u64, absent.len() as u64, fpr, 4.5);
     }
 }
@@ -432,7 +433,7 @@ fn the_padding_of_a_cuckoo_block_must_be_zero() {
 }
 
 /// A policy takes the widest fingerprints or remainders with which a table at 95 % load stays within the bits per key.
-/// Padding, and the slots after the last quotient's, make a table a little longer.
+/// Padding, and in quotient tables the extra slots at the end, make a table a little longer.
 #[test]
 fn blocks_have_the_widest_fingerprints_that_the_bits_per_key_allow() {
     const KEYS: usize = 1_000_000;
@@ -463,7 +464,7 @@ fn blocks_have_the_widest_fingerprints_that_the_bits_per_key_allow() {
     }
 }
 
-/// The most keys whose table has no more than the maximum of slots, 2^42.
+/// `keys` is the largest number of keys for which the table has at most 2^42 slots, the maximum.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn the_largest_quotient_block_has_the_maximum_of_slots() {
@@ -500,7 +501,8 @@ fn keys_without_room_give_a_block_that_excludes_nothing() {
     }
 }
 
-/// The same chosen keys as above, a growing number of them: `build_into` fails as soon as one of them has no slot.
+/// Builds blocks of 1 to 300 keys, chosen as in the test above. `build_into` fails as soon as one of the keys has no
+/// slot.
 #[test]
 fn a_cuckoo_block_is_refused_as_soon_as_one_key_has_no_slot() {
     let policy = policy(FilterKind::Cuckoo, 17.0);

@@ -66,7 +66,7 @@ impl<F: FnMut(usize, usize) -> Act> Write for Scripted<F> {
     }
 }
 
-/// Most kinds of errors that the standard library names. `Interrupted` is not one of them, since the call is then
+/// Most kinds of errors that the standard library names. `Interrupted` is left out, since a call that fails with it is
 /// repeated.
 const ERRORS: &[ErrorKind] = &[
     ErrorKind::NotFound,
@@ -173,7 +173,7 @@ fn a_writer_that_takes_nothing_is_an_error() {
     }
 }
 
-/// A writer must not return more than it was given. The standard library panics if one does.
+/// A writer must not return a larger number of bytes than it was given. The standard library panics if one does.
 #[test]
 fn a_writer_that_breaks_its_contract_does_not_harm_the_filter() {
     struct TooMany;
@@ -382,7 +382,7 @@ mod keys {
         }
     }
 
-    /// A reader without an end is read batch by batch, and no further.
+    /// An endless reader is read only as far as the batches that were asked for.
     #[test]
     fn an_endless_reader_gives_batches_of_the_length_asked_for() {
         struct Endless {

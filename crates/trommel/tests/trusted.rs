@@ -30,7 +30,7 @@ fn filters(keys: usize) -> Vec<AnyFilter> {
     filters.collect()
 }
 
-/// Calls the queries of a view that read its table. On damaged bytes, the answers can be wrong.
+/// Calls the methods of a view that read its table. On damaged bytes, the answers can be wrong.
 fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     let mut found = Bitmap::new(0);
     for len in [1, 20, probes.len()] {

@@ -85,7 +85,7 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let agreed_bytes = agreed.encoded_len().expect("a spec that the executors used is valid");
     let parts = stages.parts as u64;
     // `agreed` is the planned filter, which is sized for the estimated number of keys. A part with few keys takes 40
-    // bytes and the keys' hashes, 8 bytes each; a part with many keys is a filter of the planned size. The merged
+    // bytes, plus 8 bytes for the hash of each key. A part with many keys is a filter of the planned size. The merged
     // filter is made for the actual number of keys if the hashes of all parts take no more bytes than the planned
     // filter.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);

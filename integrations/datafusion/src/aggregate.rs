@@ -23,12 +23,12 @@ use trommel_arrow::ColumnHasher;
 /// - `keys`: the expected number of distinct keys, by default 1,000,000. It determines the size of the *planned*
 ///   filter, and so the memory of a partition that has many keys.
 ///
-/// All arguments but the key must be literals. For each group, a partition keeps the hash, 8 bytes, of each row that
+/// All arguments but the key must be literals. For each group, a partition keeps a hash of 8 bytes for each row that
 /// has a key, until these hashes would take more bytes than the planned filter. Then the partition inserts them into
 /// the planned filter. The merge of the partitions does the same. So if the hashes of all partitions together take no
-/// more bytes than the planned filter, the result is a filter that is sized for the actual number of distinct keys, or,
-/// if the kind is `counting-bloom`, for the number of rows that have a key. Otherwise the result is the planned filter,
-/// whose false-positive rate is higher than `fpr` if there are more keys than `keys`.
+/// more bytes than the planned filter, the result is a filter that is sized for the actual number of distinct keys
+/// (with `counting-bloom`, for the number of rows that have a key). Otherwise the result is the planned filter, whose
+/// false-positive rate is higher than `fpr` if there are more keys than `keys`.
 ///
 /// The result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a single byte, if the false-positive rate would exceed one half,
 /// or if the keys do not fit into the filter. It is also `ALWAYS_TRUE` if both the planned filter and the hashes of the

@@ -51,7 +51,7 @@ impl KeySet {
             self.keys = None;
             return Ok(());
         }
-        // A state of hashes has at most one hash for every 8 bytes.
+        // A state that consists of hashes has at most one for every 8 bytes, so the sum is an upper bound.
         if self.agreed.is_too_large()
             && keys.len() + state.len() / size_of::<KeyHash>() > self.agreed.max_hashes()
         {

@@ -27,8 +27,8 @@ use trommel::FilterSpec;
 /// filter for this number of keys takes only 66 KB.
 const MIN_KEYS: usize = 50_000;
 
-/// The room for keys in a filter, as a multiple of the estimated number of keys, if the build side has runtime filters.
-/// A multiple is needed because the share of rows that these filters keep is a guess.
+/// If the build side has runtime filters, the number of rows that are estimated to pass them is multiplied by this
+/// margin, because the share of rows that runtime filters keep is a guess.
 const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:
@@ -99,8 +99,8 @@ fn worthwhile_keys(
     Ok(Some(keys))
 }
 
-/// The estimated number of keys: the rows before runtime filters or, if fewer, `KEYS_MARGIN` times the rows that are
-/// estimated to pass them. `None` without statistics.
+/// The estimated number of keys. If the build side has runtime filters, this is `KEYS_MARGIN` times the number of rows
+/// that are estimated to pass them, but at most the number of rows before them. `None` without statistics.
 fn estimated_keys(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let rows = estimated_rows(build.as_ref())?;
     let filtered = filtered_rows(build)?;

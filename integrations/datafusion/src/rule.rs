@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// can get filters.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// in which NULL equals nothing, and which have at least one pair of keys that are columns, perhaps with casts that
-/// keep their hashes. The rule filters an input only if the join has the same result without the unmatched rows of this
-/// input. The keys are read a second time, from the part of the other input in which the key column originates. This
-/// part must be a *chain* of a scan, predicates, projections, aliases and runtime filters, and must have at least one
-/// predicate or runtime filter, which can drop rows of its table.
+/// in which NULL equals nothing. At least one equality condition of the join must compare two columns, perhaps with
+/// casts that keep the hashes of the values. The rule filters an input only if the join has the same result without the
+/// unmatched rows of this input. The keys are read a second time, from the part of the other input in which the key
+/// column originates. This part must be a *chain* of a scan, predicates, projections, aliases and runtime filters. The
+/// chain must have at least one predicate or runtime filter, because only these can drop rows of the scanned table.
 ///
 /// Within one process, DataFusion's hash joins filter their probe side themselves. So the rule does nothing if
 /// DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on, unless `all_joins` is
@@ -72,7 +72,8 @@ fn applies(options: &ConfigOptions) -> bool {
 
 /// Whether the rule can change a plan: the plan must have neither runtime filters nor recursion. If a plan has runtime
 /// filters, the rule has already run. Another run would add more filters, since a table that has a runtime filter can
-/// provide the keys of another one. The working table of a recursive query can be read only once.
+/// provide the keys of another filter. Recursive queries are left alone because their working table can be read only
+/// once.
 fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
     let excludes = |plan: &LogicalPlan| {
         RuntimeFilterNode::of(plan).is_some() || matches!(plan, LogicalPlan::RecursiveQuery(_))
@@ -80,8 +81,8 @@ fn can_be_filtered(plan: &LogicalPlan) -> Result<bool> {
     Ok(!plan.exists(|plan| Ok(excludes(plan)))?)
 }
 
-/// For the left and for the right input: whether the join has the same result if the rows of this input that match no
-/// row of the other input are dropped.
+/// For the left and for the right input: whether its unmatched rows can be dropped without a change of the join's
+/// result. An unmatched row matches no row of the other input.
 fn drops_unmatched(join: &Join) -> (bool, bool) {
     match join.join_type {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
@@ -120,8 +121,8 @@ fn filter_inputs(join: Join) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::new(LogicalPlan::Join(join), true, TreeNodeRecursion::Continue))
 }
 
-/// The two columns of an equality condition. `None` unless both sides are columns whose values can be keys of a filter,
-/// perhaps with casts that keep the keys.
+/// The two columns of an equality condition. Each side must be a column whose values can be keys of a filter, perhaps
+/// with a cast that keeps the keys. Otherwise `None`.
 fn columns<'a>(
     join: &'a Join,
     (left, right): &'a (Expr, Expr),

@@ -42,9 +42,10 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
 
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
-    // A partition, and the merge of the partitions, keep hashes until these would take more bytes than the filter. With
-    // 8 partitions, no hashes outgrow the filter in the first case, so it is made at the end. In the second case, the
-    // hashes of each partition outgrow it, and in the last two cases only the merged hashes do.
+    // A partition keeps the hashes of its keys until they would take more bytes than the filter. The merge of the
+    // partitions does the same. With 8 partitions, no hashes outgrow the filter in the first case, so it is made at the
+    // end. In the second case, the hashes of each partition outgrow it, and in the last two cases only the merged
+    // hashes do.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
@@ -166,7 +167,8 @@ async fn nulls_are_not_inserted_and_any_filter_might_contain_them() {
 #[tokio::test]
 async fn a_filter_that_would_be_useless_is_one_byte() {
     let context = context(4).await;
-    // Far more keys than expected: a Bloom filter has too many false positives, and two filters with slots are full.
+    // With far more keys than expected, the Bloom filter has too many false positives, and the cuckoo and the quotient
+    // filter are full.
     for arguments in
         ["id, 0.01, 'bloom', 10", "id, 0.01, 'cuckoo', 100", "id, 0.01, 'quotient', 100"]
     {
@@ -208,8 +210,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "no {message:?} in: {error}");
     }
-    // `might_contain` recognizes a filter that it has verified before by its header and length alone, and the damage is
-    // in the table. So this filter must not have been used before, or the damage would not be noticed.
+    // `might_contain` recognizes a filter by its header and length alone, and then does not verify it again. The damage
+    // is in the table, so it would not be noticed if this filter had been used before.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;

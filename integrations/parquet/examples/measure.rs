@@ -71,8 +71,8 @@ fn interleaved<A, B>(
     })
 }
 
-/// Prints a row of a table. A printed time is the time in seconds divided by `unit_seconds`, and `unit` is the name of
-/// its unit. For the unit "ns per value", `unit_seconds` is the number of values times 1e-9.
+/// Prints a row of a table. Times are printed in a unit whose name is `unit` and whose length in seconds is
+/// `unit_seconds`. For the unit "ns per value", `unit_seconds` is the number of values times 1e-9.
 fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Duration); 2]) {
     let cell = |(median, lowest): (Duration, Duration)| {
         let number = |time: Duration| {
@@ -252,8 +252,8 @@ fn probe(rounds: usize, scale: usize) {
     let unit_seconds = (groups * literals) as f64 * 1e-9;
     row("each literal in each row group", "ns per literal and row group", unit_seconds, times);
 
-    // A row group has to be read if its filter reports any literal as present. The count 20 leaves 19 literals. With
-    // SCALE 1, none of them is present, so most row groups need not be read.
+    // A row group has to be read if its filter reports any literal as present. The first literal is left out, so the
+    // count 20 means 19 literals. With SCALE 1, none of the 19 is present, so most row groups need not be read.
     for count in [20, literals] {
         let asked = &asked[1..count];
         let prune_theirs = || -> Vec<bool> {
@@ -317,9 +317,8 @@ fn many_files(rounds: usize, scale: usize) {
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Each timed call of a subject looks up a key that no earlier timed call of this subject has looked up, so that few
-    // of the blocks that the call reads are in a near cache. The keys of calls 1 to 19 were also looked up in the
-    // checks before.
+    // Each timed call of a subject looks up a key that no earlier timed call of this subject used. So few of the blocks
+    // that the call reads are in a near cache. The checks have already looked up the keys of calls 1 to 19.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

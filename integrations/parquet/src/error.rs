@@ -231,8 +231,8 @@ pub enum ProbeError {
     },
     /// Literals for a column of half-precision floats must be made for such a column, by
     /// [`Literals::new`](crate::Literals::new) or [`Literals::parse`](crate::Literals::parse). As plain bytes, 0.0 and
-    /// −0.0 would be different literals, though they are equal as floats. The error is the same if literals that were
-    /// made for a column of half-precision floats are looked up in a column of other byte arrays.
+    /// −0.0 would be different literals, though they are equal as floats. The same error is returned for a lookup of
+    /// half-precision floats in a column of other byte arrays.
     NeedsColumn,
     /// A text is not a value of the column's type.
     Text {

@@ -29,8 +29,8 @@ pub enum Literal<'v> {
     Float(f32),
     /// `DOUBLE`.
     Double(f64),
-    /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`. Strings and UUIDs have these types. A decimal of a column of
-    /// `FIXED_LEN_BYTE_ARRAY` is given as big-endian two's complement of the column's length.
+    /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`. Strings and UUIDs have these types. A decimal for a column of
+    /// `FIXED_LEN_BYTE_ARRAY` is given in big-endian two's complement and has as many bytes as the column's values.
     Bytes(&'v [u8]),
 }
 
@@ -350,8 +350,8 @@ impl Literals {
         Ok(())
     }
 
-    /// The hash that alone determines whether any literal might be in a filter. `None` if there is not exactly one
-    /// hash, or if every filter is assumed to hold a literal.
+    /// The hash of the literals, if they have exactly one. A lookup of this hash then determines whether any literal
+    /// might be in a filter. `None` if a literal is assumed to be in every filter.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),

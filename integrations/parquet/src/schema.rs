@@ -62,9 +62,9 @@ struct Element<'a> {
 
 /// The maximum number of levels of nested groups, including the root. A deeper schema is refused.
 const MAX_DEPTH: usize = 256;
-/// The maximum number of bytes in the paths of columns per byte of the list of schema elements. It is checked after
-/// each column, for the paths and the part of the list that have been read so far; a schema that exceeds it is refused.
-/// Without this limit, a small footer with long group names could use much memory.
+/// All paths of columns together may have at most this number of bytes per byte of the list of schema elements. The
+/// limit is checked after each column, for the part of the list that has been read so far. A schema that exceeds it is
+/// refused. Without this limit, a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.

@@ -25,8 +25,8 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FilterSet<'a> {
-    /// The columns against whose types literals are checked: the column of the first file, and the column of every
-    /// other file in which the column has another type than in the file before.
+    /// Every lookup checks the literals against the types of these columns: the column of the first file, and the
+    /// column of every later file in which its type differs from the type in the file before.
     columns: Vec<Column>,
     /// The filters, each with the index of its file.
     filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,

@@ -11,7 +11,7 @@
 
 use trommel::{FilterPolicy, KeyHash};
 
-/// The block that stands for no filter and excludes no key.
+/// The block that is written if no filter can be built. It excludes no key.
 const NO_FILTER: [u8; 1] = [0];
 const CHECKSUM_BYTES: usize = 4;
 
@@ -55,8 +55,8 @@ pub(crate) fn block(bytes: &[u8]) -> Option<&[u8]> {
     bytes.split_last_chunk::<CHECKSUM_BYTES>().map(|(block, _)| block)
 }
 
-/// Whether the checksum is right and the block is well-formed, so that `policy` or another policy of the same name can
-/// have encoded the bytes. Reads all bytes.
+/// Whether the checksum is right and the block is well-formed. If not, neither `policy` nor another policy of the same
+/// name has encoded the bytes. Reads all bytes.
 pub(crate) fn is_valid(policy: &FilterPolicy, bytes: &[u8]) -> bool {
     bytes
         .split_last_chunk::<CHECKSUM_BYTES>()

@@ -38,8 +38,8 @@ impl Filter for BlockFilter {
     }
 }
 
-/// The filter that takes the place of bytes that are not a filter. It excludes no key and does not keep the bytes. Its
-/// encoding is empty, and empty bytes do not decode to a filter either.
+/// The result of decoding bytes that are not a filter of the policy. It excludes no key and does not keep the bytes. It
+/// is encoded as no bytes at all, which decode to a `CorruptFilter` again.
 pub(crate) struct CorruptFilter;
 
 impl Filter for CorruptFilter {

@@ -16,9 +16,10 @@ use std::rc::Rc;
 use std::time::Duration;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, KeyHash};
 
-/// The most keys with which a filter is measured. In place of a filter for more keys, one for this number of keys is
-/// measured, with the same number of bits per key. Its lookup time is then multiplied by a ratio: the time of a random
-/// cache-line read in a table of the full size over the time in a table of the measured size.
+/// The most keys with which a filter is measured. If a filter is meant for more keys, a smaller filter for this number
+/// of keys is measured in its place, with the same number of bits per key. The time of a lookup in the smaller filter
+/// is then multiplied by a ratio: the time of a random cache-line read in a table of the full size over the time in a
+/// table of the smaller size.
 const MOST_KEYS: usize = 20_000_000;
 /// The largest table in which cache-line reads are timed for this ratio. For larger tables, the time in this one is
 /// used.

@@ -32,7 +32,8 @@ impl Scenario {
         self.advised_ns / self.best_ns
     }
 
-    /// The same ratio, of the costs without the part that is due to hits. This part is the same for all filters.
+    /// Like [`Self::over_best`], but both costs are without the part that is due to hits. This part is the same for all
+    /// filters.
     fn own_over_best(&self) -> f64 {
         let own = |ns: f64| ns - self.asked.hits_ns();
         own(self.advised_ns) / own(self.best_ns)

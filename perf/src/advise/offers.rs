@@ -1,6 +1,6 @@
 //! Lists the filters that meet the constraints of a question, from a grid over kinds and parameters. The library sizes
-//! each filter. The cost of a probe has several local minima, at the sizes of the caches, so a descent could end at one
-//! that is not the best.
+//! each filter. A whole grid is searched because the cost of a probe has several local minima, at the sizes of the
+//! caches: a descent could end in a local minimum that is not the lowest.
 
 use super::{Need, Question};
 use crate::base::failure::bad_input;
@@ -152,8 +152,8 @@ pub(crate) fn offer(spec: FilterSpec, keys: usize) -> Result<Offer, SpecError> {
     Ok(Offer { kind, spec, shape, bytes, probed_bytes, fpr })
 }
 
-/// The expected false-positive rate of an empty filter once it holds `keys` keys; `None` if this function does not
-/// know the kind.
+/// The false-positive rate that is expected of `filter`, which is still empty, after `keys` keys are inserted. `None`
+/// if this function does not know the kind.
 fn fpr_with_keys(filter: &AnyFilter, keys: usize) -> Option<f64> {
     fn of_layout<L: Layout>(geometry: Geometry, keys: usize) -> f64 {
         L::fpr(geometry.hashes, keys as f64 / geometry.units as f64) + hash_floor(keys, HASH_BITS)
@@ -225,7 +225,7 @@ fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec>
     }
 }
 
-/// The load at which a filter that must be able to grow does so.
+/// The load at which a filter grows, if the question asks for a filter that can grow.
 const GROWN_AT: f64 = 0.96;
 
 /// The specs of Bloom filters: for each false-positive rate, for [`SHARE_OF_CACHE`] of each cache, and for the memory

@@ -38,8 +38,8 @@ fn timings_of(results: &Results) -> Timings {
     }
 }
 
-/// Turns a row into a sample. Returns `None` unless the row measures lookups in a filter of ours, in large batches of
-/// generated hashes and on one thread, with the usual kernels and pages. Probes that are skewed give no sample either.
+/// Turns a row into a sample if it measures lookups in a filter of ours, in large batches of generated hashes that are
+/// not skewed, on one thread, with the usual kernels and pages. Returns `None` for every other row.
 fn sample_of(row: &Row) -> Option<Sample> {
     let is_usual = row.case.rival.is_none()
         && (row.case.op, row.case.calls) == (Op::Contains, Calls::BATCH)

@@ -2,9 +2,9 @@
 //!
 //! From one cache level to the next, the time of a lookup grows about linearly with the logarithm of the filter's size.
 //! So between two measured sizes, the time is interpolated linearly in that logarithm. Below the smallest size, the
-//! time of the smallest is used. Beyond the largest size, memory limits lookups: the time is multiplied by the factor
-//! by which a random cache-line read is slower there, if that is known. Between two shares of keys among the probes,
-//! the time is interpolated linearly.
+//! time of the smallest is used. Beyond the largest size, memory limits lookups. There, the time of the largest size is
+//! multiplied by the factor by which a random cache-line read is slower than at the largest size, if this factor is
+//! known. The time is also interpolated linearly between two hit rates (shares of keys among the probes).
 
 use crate::base::format::human_bytes;
 use crate::measure::built::is_near;
@@ -206,7 +206,8 @@ mod tests {
         assert_eq!(lookup(1 << 10, 0.0), Estimate { ns: 1.0, basis: Basis::Below(1 << 20) });
         // At this size a cache-line read takes three times as long as at the largest size with a measured lookup.
         assert_eq!(lookup(1 << 28, 0.0), Estimate { ns: 15.0, basis: Basis::Beyond(1 << 24) });
-        // This size is halfway between the last two sizes of cache-line reads, in the logarithm: 8 ns instead of 4 ns.
+        // In the logarithm, this size is halfway between the last two sizes of cache-line reads. So a read takes 8 ns,
+        // twice as long as the 4 ns at the largest size with a measured lookup.
         assert!((lookup(1 << 26, 0.0).ns - 10.0).abs() < 1e-12);
         assert_eq!(lookup(1 << 40, 0.0).ns, 15.0);
     }

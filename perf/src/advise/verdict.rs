@@ -163,8 +163,8 @@ impl Advice {
         )
     }
 
-    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost. But the
-    /// filter to take precedes filters of about the same cost that are larger.
+    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost. There is
+    /// one exception: the filter to take comes before larger filters of about the same cost.
     pub(crate) fn table(&self) -> Table {
         let asked = &self.question;
         let least = self.kinds.iter().map(|one| one.overhead_ns).fold(self.without_ns, f64::min);

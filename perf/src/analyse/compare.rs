@@ -37,11 +37,12 @@ use speed::{Speed, Verdict};
 pub(crate) struct Comparison {
     /// The smallest change of speed that counts, as a share.
     pub(crate) min_effect: f64,
-    /// The reasons against the comparison, which `--force` overrode.
+    /// The differences between the runs that speak against a comparison. The option `--force` overrode them.
     pub(crate) forced: Vec<String>,
     /// Remarks about the runs that a reader of the comparison should know.
     pub(crate) notes: Vec<String>,
-    /// The names of the cases of rivals that are no controls ([`Speed::is_of_control`]).
+    /// The names of rivals' cases that are not used to measure the drift, since their times changed with the program
+    /// ([`Speed::is_of_control`]).
     pub(crate) moved_rivals: Vec<String>,
     /// The attempts that are not left out.
     pub(crate) attempts: Vec<Compared>,
@@ -200,7 +201,8 @@ impl Comparison {
     }
 }
 
-/// Splits the cases of rivals into controls and those whose times changed with the program ([`Speed::is_of_control`]).
+/// Splits the rivals' cases into two lists: controls, and cases whose times changed with the program
+/// ([`Speed::is_of_control`]).
 fn controls<'m, 'a>(
     matched: &'m [Matched<'a>],
     attempts: &[Attempt],

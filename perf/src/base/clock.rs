@@ -26,8 +26,9 @@ pub(crate) struct Lap {
 }
 
 impl Lap {
-    /// Returns the time of a part of the section. The wall-clock time of the part is `wall`. Its share of busy time is
-    /// that of the whole section; if the section took no time, all of the part counts as busy.
+    /// Returns the time of a part of the section, given the part's wall-clock time `wall`. The thread is assumed to be
+    /// busy for the same share of the part as of the whole section. If the section took no time, all of the part counts
+    /// as busy.
     pub(crate) fn part(self, wall: Duration) -> Self {
         let whole = (self.busy + self.waited).as_secs_f64();
         let share = if whole > 0.0 { self.busy.as_secs_f64() / whole } else { 1.0 };

@@ -19,8 +19,8 @@ pub(crate) fn per_cent(share: f64) -> String {
     }
 }
 
-/// Formats a count with an exponent: exactly if that takes at most five characters, such as `1e6`, else with
-/// two digits, such as `7.2e8`.
+/// Formats a count with an exponent. The count is exact if this takes at most five characters, such as `1e6`. Otherwise
+/// it is rounded to two digits, such as `7.2e8`.
 pub(crate) fn short_count(count: u64) -> String {
     let exact = format!("{count:e}");
     if exact.len() <= 5 { exact } else { format!("{:.1e}", count as f64) }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// A table with a name, a title and cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// The name of the region of a document whose contents the table replaces.
+    /// The table replaces the contents of a region of a document. This is the name of that region.
     pub(crate) name: &'static str,
     pub(crate) title: String,
     pub(crate) header: Vec<String>,

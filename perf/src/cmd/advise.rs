@@ -8,8 +8,8 @@ use crate::base::files::replace;
 use crate::store::results::Results;
 use anyhow::Result;
 
-/// Prints the answer as a table, notes and a sentence, and writes it to the file of `--json`. With `--check`, compares
-/// the answers to many questions with the best filters instead, and prints a table.
+/// Prints the answer as a table, notes and a sentence, and writes it to the file of `--json`. With `--check`, instead
+/// compares the answers to many questions with the filters that are really best, and prints a table.
 pub(crate) fn run(arguments: &AdviseArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let Some(asked) = arguments.question().filter(|_| !arguments.check) else {

@@ -16,13 +16,13 @@ use std::time::SystemTime;
 /// The exit code if there is a regression.
 const REGRESSION: u8 = 3;
 
-/// The exit code if there is no regression, but a case of ours could not be decided, or a case of ours that the old
-/// program has was not measured in every run.
+/// The exit code if there is no regression, but a case of ours could not be decided, or the old program has a case of
+/// ours that was not measured in every run.
 const UNDECIDED: u8 = 4;
 
 /// Prints the changes and notes, if there are any; with `--all`, prints all cases. Writes the files of `--json`,
 /// `--junit` and `--history`. The exit code is 3 if a case of ours is a regression. Else it is 4 if a case of ours
-/// could not be decided, or if a case of ours that the old program has was not measured in every run;
+/// could not be decided, or if the old program has a case of ours that was not measured in every run;
 /// `--allow-undecided` turns this 4 into 0.
 pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     let attempts = pairs(arguments)?
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line of the history of speeds for each case of ours that all runs have.
+/// Returns one line of the history of speeds for each case of ours that all runs have.
 ///
 /// # Errors
 ///

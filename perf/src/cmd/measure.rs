@@ -169,9 +169,9 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
     Ok(())
 }
 
-/// Returns a lower bound of the bytes of a filter for `keys` keys. If the size is given as a false-positive rate, this
-/// is one byte per key: at the rates of the harness's own cases, every kind takes more. A file of `--cases` can give a
-/// higher rate, at which a filter can take less than this; then a run that would fit can be refused.
+/// Returns a lower bound of the bytes of a filter for `keys` keys. If the size is given as a false-positive rate, the
+/// bound is one byte per key: at the rates of the harness's own cases, every kind takes more. A file of `--cases` can
+/// give a higher rate, at which a filter can take less than this; then a run that would fit can be refused.
 fn least_bytes(sizing: Sizing, keys: usize) -> u64 {
     let bytes_of = |count: usize, bits: usize| (count as u64).saturating_mul(bits as u64) / 8;
     match sizing {

@@ -40,8 +40,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks that this machine has the instruction set that was asked for, by the argument or else by the environment.
-/// Returns the argument.
+/// Checks that this machine has the instruction set `asked` or, if this is `None`, the one that the environment names.
+/// Returns `asked`.
 ///
 /// # Errors
 /// Bad input if this machine lacks the instruction set, or if the environment names a set that does not exist.

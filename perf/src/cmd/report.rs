@@ -13,9 +13,9 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// Reads `DIR/results.json`; writes `DIR/report.html` and the plots in the same directory. With `--publish` and
-/// `--splice`, it also writes the folder and the document. With several directories, the report of the first one begins
-/// with tables of all of them.
+/// Reads `DIR/results.json`; writes `DIR/report.html` and the plots in the same directory. `--publish` also writes the
+/// run to a folder, and `--splice` writes its tables into a document. With several directories, the report of the first
+/// one begins with tables of all of them.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
     let machines = machines::load(&arguments.dirs)?;

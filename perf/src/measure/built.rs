@@ -66,8 +66,8 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }
-    // The share of hits in an input from files or TPC-H is not known here, so only kinds of which every lookup counts
-    // as one cache line have a number.
+    // The share of hits in an input from files or TPC-H is not known here. So the number is known only for kinds whose
+    // lookups, hits and misses, all count as one cache line.
     if group.op == Op::Contains && group.input.is_some() {
         return lines_of(built.spec.kind?, group.op, None, None, None);
     }
@@ -94,7 +94,9 @@ pub(crate) fn lines_of(
     }
     let k = f64::from(hash_count?);
     let expected = |hit_share: f64| {
-        // All k bits of an absent key are set with probability fill^k, the false-positive rate.
+        // `fill` is the share of bits that are set. All k bits of an absent key are set with probability fill^k, the
+        // false-positive rate. A miss ends at its first zero bit, so on average it reads 1 + fill + … + fill^(k−1)
+        // lines.
         let fill = fpr_expected?.powf(1.0 / k);
         let miss = (1.0 - fill.powf(k)) / (1.0 - fill);
         Some(hit_share * k + (1.0 - hit_share) * miss)

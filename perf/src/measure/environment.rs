@@ -65,7 +65,7 @@ impl Caches {
 /// The name of the fact that says on which days a run was made.
 pub(crate) const MEASURED_ON: &str = "measured on";
 
-/// Facts that must be equal for rows of an earlier run to be kept in a resumed one.
+/// A run can resume an earlier one only if these facts are equal in both.
 const IDENTITY: [&str; 9] =
     ["cpu", "cores", "isa", "huge pages", "rustc", "flags", "commit", "profile", "rivals"];
 
@@ -163,7 +163,7 @@ fn cpuinfo() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The number of caches of the first core for which the kernel's files are read: those with index 0 to 7.
+/// The kernel numbers the caches of a core. The files about the first core's caches 0 to 7 are read.
 const CACHES_LISTED: usize = 8;
 
 /// Reads a file of the kernel about a cache of the first core.
@@ -231,8 +231,8 @@ fn describe_isa(asked: Option<Isa>) -> String {
     format!("{used} (of {})", available.join(", "))
 }
 
-/// The processor flags that are reported: `popcnt`, `bmi2`, and those of vector instructions, of which our kernels use
-/// some.
+/// The processor flags that are reported: `popcnt`, `bmi2`, and the flags of vector instructions. Our kernels use some
+/// of these instructions.
 fn isa_flags(flags: &str) -> String {
     let is_for_kernels = |flag: &&str| {
         ["sse4_2", "popcnt", "bmi2", "avx2", "asimd", "sve", "sve2"].contains(flag)
@@ -293,8 +293,9 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit that `scripts/build-static` has recorded in the program. In other programs, the commit that is checked
-/// out in the folder of the program's sources when it runs, with `+changes` if tracked files differ from it.
+/// The commit that `scripts/build-static` has recorded in the program. If the program was built in another way, it is
+/// the commit that is checked out in the folder of its sources while it runs, with `+changes` if tracked files differ
+/// from this commit.
 fn commit() -> Option<String> {
     option_env!("TROMMEL_COMMIT").map(Into::into).or_else(checked_out)
 }

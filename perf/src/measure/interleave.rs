@@ -183,8 +183,8 @@ pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 /// The conditions under which the rounds of a group end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No round begins after this time if there were at least `min_rounds`. After three times this time,
-    /// [`FEWEST_ROUNDS`] are enough, because such long rounds differ little.
+    /// No round begins after this time if there were at least `min_rounds`. If a group lacks rounds even after three
+    /// times this budget, its rounds are long. Long rounds differ little, so [`FEWEST_ROUNDS`] of them are enough.
     pub(crate) budget: Duration,
     pub(crate) min_rounds: usize,
     /// The most rounds, even if the budget is not spent.

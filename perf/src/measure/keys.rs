@@ -48,18 +48,18 @@ impl KeyStream {
     }
 
     /// Returns the `count` absent values from index `start` on. The absent probes of [`Workload::Zipf`] have indices up
-    /// to the number of keys. With a larger `start`, no returned value is among those probes.
+    /// to the number of keys. If `start` is above this number, no returned value is among those probes.
     pub(crate) fn absent_from(self, start: usize, count: usize) -> Vec<u64> {
         (start..start + count).map(|index| self.at(ABSENT_FROM + index as u64)).collect()
     }
 
-    /// Draws `count` probes by Zipf's law with exponent 1 from twice as many values as keys: the value of rank `r` is
-    /// drawn with a probability proportional to `1 / r`. The values of even rank are keys, and the values of odd rank
-    /// are absent.
+    /// Draws `count` probes by Zipf's law with exponent 1: the value of rank `r` is drawn with a probability
+    /// proportional to `1 / r`. There are twice as many values as keys. The values of even rank are keys, and the
+    /// values of odd rank are absent.
     ///
     /// A number with a density proportional to `1 / x` is drawn by inversion, and rounded down to rank `r`. This gives
-    /// `r` with a probability proportional to `ln(1 + 1/r)`. The rank is then kept with such a probability that the
-    /// product of the two is proportional to `1 / r`; otherwise another rank is drawn.
+    /// `r` with a probability proportional to `ln(1 + 1/r)`. The rank is then kept with a second probability, such that
+    /// the product of both probabilities is proportional to `1 / r`; otherwise another rank is drawn.
     fn zipf(self, keys: usize, count: usize) -> Probes {
         let draws = KeyStream::new(!self.seed);
         let ranks = 2.0 * keys.max(1) as f64;

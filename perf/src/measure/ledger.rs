@@ -1,4 +1,4 @@
-//! The record of a simulated run: which of the sections that were marked for Callgrind belong to which case.
+//! The record of a simulated run. It assigns the sections that were marked for Callgrind to their cases.
 
 use crate::measure::interleave::{Meter, Repetition};
 use crate::model::{Counts, Event};

@@ -88,8 +88,8 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // The library computes the number of slots from the keys and the load. With half as many keys as slots and a
-        // load of 0.5, this is the wanted number, except that some kinds round it to whole cache lines.
+        // The library computes the number of slots from the keys and the load. Half as many keys as slots, at a load of
+        // 0.5, give the wanted number of slots, except that some kinds round it to whole cache lines.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             set_width(&mut spec, filling.family, filling.bits);

@@ -69,7 +69,7 @@ impl SubjectSpec {
         self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
     }
 
-    /// Returns the part of a case that names the subject. The rest of the case is that of [`Case::of`].
+    /// Returns a case with the fields that describe the subject. Its other fields are those of [`Case::of`].
     pub(crate) fn case(&self) -> Case {
         Case {
             rival: self.rival.map(|rival| rival.to_string()),
@@ -88,10 +88,10 @@ const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 /// The number of keys for filters of 1 GiB: 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
-/// Returns the filters that are measured at each number of keys and on given keys; a quick run measures only a part of
-/// them with many keys ([`subject_specs_of`]). The matrix, the sweep over loads, the filters of 1 GiB, the engine and
-/// the user's file of cases have lists of their own. A kind without its own entry here is measured at a false-positive
-/// rate of 1 %, so that a new kind is never forgotten.
+/// Returns the filters that are measured at each number of generated keys, and on the keys of an input. With many keys,
+/// a quick run measures only a part of these filters ([`subject_specs_of`]). The matrix, the sweep over loads, the
+/// filters of 1 GiB, the engine and the user's file of cases have lists of their own. A kind without its own entry here
+/// is measured at a false-positive rate of 1 %, so that a new kind is never forgotten.
 pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let mut all = Vec::new();
@@ -104,8 +104,8 @@ pub(crate) fn subject_specs() -> Vec<SubjectSpec> {
         all.extend(sizings.iter().map(|sizing| SubjectSpec::ours(kind, *sizing)));
     }
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::SplitBlockBloom, TWELVE_BITS));
-    // No rival is a register-blocked filter. So `sbbf-rs-safe` is also made as large as our register-blocked filter for
-    // 1 %.
+    // No rival is a register-blocked filter. So our register-blocked filter for 1 % is compared with `sbbf-rs-safe` at
+    // the same size.
     all.push(SubjectSpec::rival(Rival::SbbfRs, Kind::RegisterBloom, ONE_PERCENT));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, TWELVE_BITS));
     all.push(SubjectSpec::rival(Rival::Fastbloom, Kind::Bloom, ONE_PERCENT));
@@ -197,7 +197,7 @@ impl Group {
         })
     }
 
-    /// The calls with which a subject is measured; [`matrix::calls_of`] determines those of the matrix. Merges and
+    /// The calls with which a subject is measured. In the matrix, [`matrix::calls_of`] determines them. Merges and
     /// enumerations have one call for all keys, and removals one call per key. All other operations of rivals have
     /// one call per key, because no rival has a batched call that is more than a loop over keys. Our builds, and our
     /// lookups that hash keys or take them from an input, use only the calls that a user would choose: batches.
@@ -286,8 +286,8 @@ pub(crate) fn groups_of_tpch(selection: &Selection) -> Vec<Group> {
 
 /// Returns the key counts of a selection, on a machine with these caches.
 pub(crate) fn key_counts(selection: &Selection, caches: &Caches) -> Vec<usize> {
-    // If the user names numbers of threads, only the engine is measured. If the user gives a file of cases, only these
-    // are measured. If the user names loads but no key counts, only the sweep is measured.
+    // If the user names numbers of threads, only the engine is measured. If the user gives a file of cases, only its
+    // cases are measured. If the user names loads but no key counts, only the sweep is measured.
     if selection.threads.is_some() || selection.cases.is_some() {
         return Vec::new();
     }
@@ -325,8 +325,8 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
 }
 
 /// The fewest and the most keys of the large filters of a quick run. Filling all filters with 30 million keys takes
-/// 44 s of processor time on Zen 3. At 12 bits per key, a filter of 30 million keys has 45 MB. So it is less than twice
-/// as large as a last-level cache of more than 22.5 MB.
+/// 44 s of processor time on Zen 3. At 12 bits per key, a filter of 30 million keys has 45 MB. If the last-level cache
+/// has more than 22.5 MB, this filter is less than twice as large as the cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// The memory, in bytes per key, that a machine must have for the large filters of a quick run. The filters, the hashes

@@ -66,7 +66,7 @@ impl Repeater {
         u64::from(count)
     }
 
-    /// Does the same as [`Repeater::run`] for passes that are one section together.
+    /// Does the same as [`Repeater::run`], but times all passes of a repetition together, as one section.
     pub(crate) fn run_whole(&mut self, meter: &mut Meter, mut pass: impl FnMut()) -> u64 {
         self.run(meter, |meter, count| {
             let mut all = || (0..count).for_each(|_| pass());

@@ -31,8 +31,8 @@ pub(crate) trait Subject: fmt::Debug + Send {
         None
     }
 
-    /// The false-positive rate that an equation for the design of the filter gives, if it is known. `keys` is the
-    /// number of keys that the filter now holds.
+    /// The false-positive rate according to an equation for this design of filter; `None` if the rate is unknown.
+    /// `keys` is the number of keys that the filter now holds.
     fn expected_fpr(&self, keys: usize) -> Option<f64>;
 
     /// Returns a copy whose memory pages have all been written, so that inserts into a copy of an empty filter cause no

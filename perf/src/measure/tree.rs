@@ -3,9 +3,9 @@
 //! the key's part, level by level, until one of them reports the key as present. A batched lookup asks all filters of
 //! the part.
 //!
-//! In a real tree, the part and level of a key are independent of its hash. Since filters use the
-//! high bits of the hash as positions, the part and level are drawn here from a product of the
-//! hash.
+//! In a real tree, the part and level of a key are independent of its hash. Here they must be computed from the hash,
+//! whose high bits the filters use as positions. If the same bits chose the part, the keys of a filter would use only a
+//! few of its positions. So the part and level are drawn from a product of the hash.
 //!
 //! Source of the arrangement: O'Neil, Cheng, Gawlick and O'Neil, "The log-structured merge-tree (LSM-tree)", Acta
 //! Informatica 33 (1996).

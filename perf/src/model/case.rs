@@ -19,9 +19,9 @@ pub(crate) struct Case {
     pub(crate) sizing: Sizing,
     /// Whether the name of the case has the prefix `as-` and the kind `filter` before the size. The prefix marks a
     /// rival whose filter has another kind than `filter`. In the groups of the engine and of shared filters, all such
-    /// rivals have it; elsewhere only `sbbf-rs-safe` has it. With the prefix, `sbbf-rs-safe` and `fastbloom` are about
-    /// as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive rate of
-    /// this sizing.
+    /// rivals have the prefix; elsewhere only `sbbf-rs-safe` has it. With the prefix, `sbbf-rs-safe` and `fastbloom`
+    /// are about as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive
+    /// rate of this sizing.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another one than the run.
     pub(crate) kernels: Option<Isa>,
@@ -182,7 +182,7 @@ impl Case {
             && !self.is_of_engine()
     }
 
-    /// Whether the case is plain ([`Case::is_plain`]), and measures batches of ours.
+    /// Whether the case is plain ([`Case::is_plain`]), and measures batched calls of one of our filters.
     pub(crate) fn is_plain_batch_of_ours(&self) -> bool {
         self.is_plain() && !self.is_of_rival() && self.calls.api == Api::Batch
     }

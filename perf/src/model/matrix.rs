@@ -1,5 +1,5 @@
-//! The matrix: measurements of further properties on which the speed of lookups depends, besides kind, keys and
-//! workload. Each part of the matrix varies one property.
+//! The matrix: measurements of lookups, whose speed depends on further properties besides kind, keys and workload. Each
+//! part of the matrix varies one of these properties.
 
 use super::UnknownWord;
 use super::words::stored_as_text;

@@ -3,7 +3,8 @@
 
 use super::{Calls, Case, Clock, Distribution, Form, Input, Matrix, Sizing, UnknownWord};
 
-/// Returns the case that a variant describes: lookups by batches in a filter of ours.
+/// Returns the case that a variant describes. Properties that no variant describes, such as the operation, are those of
+/// [`Case::of`].
 ///
 /// # Errors
 ///
@@ -41,7 +42,7 @@ fn sizing_and_distribution(size: &str) -> Result<(Sizing, Distribution), Unknown
         .map_or_else(|| whole.map(|sizing| (sizing, Distribution::Plain)), Ok)
 }
 
-/// Applies one of the marks that followed the size, each after a `+`.
+/// Applies a mark. In a variant, each mark stands after the size and a `+`.
 fn apply(case: &mut Case, mark: &str) -> Result<(), UnknownWord> {
     match mark {
         "hash" => case.hashing = true,

@@ -39,10 +39,10 @@ impl Rival {
         Self::TextbookQuotient,
     ];
 
-    /// Returns the crates with which the tables and the report can compare a kind of ours; the module `analyse::rival`
-    /// says with which of them a row is compared. Of these crates, only the first is measured with cases of the user's
-    /// own.
-    /// `parquet` and `trommel-textbook` are measured too, but no ratio to their speeds is computed.
+    /// Returns the crates with which the tables and the report can compare a kind of ours. For each row, the module
+    /// `analyse::rival` chooses one of them. In the cases of a user's file (`--cases`), only the first of these crates
+    /// is measured. `parquet` and `trommel-textbook` are not in the lists: they are measured, but no ratio to their
+    /// speeds is computed.
     pub(crate) fn of_kind(kind: &str) -> &'static [Self] {
         match kind {
             "bloom" | "counting-bloom" => &[Self::Fastbloom],

@@ -26,15 +26,15 @@ pub(crate) struct Row {
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
-    /// Million random cache-line reads per second in about as much memory as an operation of the case accesses at
-    /// random, from repetitions that were interleaved with those of the case. In the engine's groups, all rows have the
-    /// speed in as much memory as our filter takes.
+    /// The roofline: million random cache-line reads per second, from repetitions that were interleaved with those of
+    /// the case. The lines are in about as much memory as an operation of the case accesses at random. In the engine's
+    /// groups, they are in as much memory as our filter takes, also for rows of rivals.
     pub(crate) roofline_mops: Option<f64>,
     /// `mops` times the number of cache lines that an operation must access, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
     /// Bits of the filter, divided by `keys`.
     pub(crate) bits_per_key: f64,
-    /// The false-positive rate that an equation for the design of the filter gives.
+    /// The false-positive rate according to an equation for this design of filter.
     pub(crate) fpr_expected: Option<f64>,
     /// The false-positive rate measured with absent keys.
     pub(crate) fpr_measured: Option<f64>,

@@ -1,6 +1,6 @@
 //! Properties of a case that have a small set of values. Each value has one word, which stands for it in the files of a
-//! run. The words of operations, workloads and calls are also parts of the names of cases, which tables show and
-//! `--filter` is matched with.
+//! run. The words of operations, workloads and calls are also parts of the names of cases. Tables show these names, and
+//! `--filter` is matched with them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

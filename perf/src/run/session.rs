@@ -49,7 +49,7 @@ pub(crate) struct Session {
     meter: Meter,
     /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
-    /// Makes the headline, which is printed once: after the first group for which there is one.
+    /// Makes the headline. It is printed once, after the first group whose results are enough to make one.
     headline: Option<Headline>,
     /// Threads that fill large filters; `None` if the session fills all on its own thread.
     fillers: Option<ThreadPool>,
@@ -63,8 +63,8 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// The filled filters of a group of cases, or of several groups that share them, the number of keys in each filter, and
-/// the memory in which the roofline is measured.
+/// Filled filters, which one group of cases uses or several groups share; the number of keys in each filter; and the
+/// memory in which the roofline is measured.
 struct FilledFilters<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -118,8 +118,9 @@ impl Session {
         self.ledger.unwrap_or_default()
     }
 
-    /// Returns all selected cases of a group if at least one of them has no row yet, because only cases that were
-    /// interleaved can be compared. Otherwise, or if the run is late, returns no cases.
+    /// Returns all selected cases of a group if at least one of them has no row yet: the other cases are then measured
+    /// again, because only cases that were interleaved can be compared. Returns no cases if all have rows, or if the
+    /// run is late.
     fn missing(&self, group: &Group, specs: &[SubjectSpec]) -> Vec<Planned> {
         if self.is_late() {
             return Vec::new();
@@ -136,8 +137,9 @@ impl Session {
         specs.iter().filter(|spec| cases.iter().any(|case| case.spec == **spec)).copied().collect()
     }
 
-    /// The time after which no group, and no point of the map of strategies, begins. Returns `None` for full runs, for usual runs whose cases the user has
-    /// selected, and for quick runs whose loads the user has named. A resumed run has the whole time again.
+    /// The time after which no group, and no point of the map of strategies, begins. Returns `None` for full runs, for
+    /// usual runs whose cases the user has selected, and for quick runs whose loads the user has named. A resumed run
+    /// has the whole time again.
     fn deadline(&self) -> Option<Duration> {
         let is_of_all = self.selection.filter.is_none() && self.selection.includes_all();
         let has_deadline = match self.selection.scope() {
@@ -431,8 +433,8 @@ impl Session {
     }
 
     /// Times the repetitions of cases, interleaved with the random cache-line reads of the roofline, and saves the
-    /// rows. Prints the headline as soon as there is one. A session with a ledger only runs each repetition once in
-    /// marked sections.
+    /// rows. Prints the headline as soon as there is one. A session with a ledger does none of this: it runs each
+    /// repetition once, in marked sections.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,
@@ -535,8 +537,8 @@ const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
 /// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If one of the filters that are filled
-/// together is larger than [`LARGE_FILTER_BYTES`], all cases of these filters without hashing have [`MOST_PROBES`],
-/// because fewer probes would read only a small part of the cache lines of that filter. In all these cases,
+/// together is larger than [`LARGE_FILTER_BYTES`], the cases without hashing have [`MOST_PROBES`] for each of these
+/// filters, because fewer probes would read only a small part of the large filter's cache lines. In all these cases,
 /// `Effort::most_probes` is an upper bound too.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;

@@ -21,7 +21,7 @@ pub(crate) enum History {
 }
 
 impl History {
-    /// Reads a file. The columns tell counts from speeds.
+    /// Reads a file. Its columns show whether it holds counts or speeds.
     ///
     /// # Errors
     ///
@@ -48,7 +48,8 @@ impl History {
         commits.into_iter().map(|commit| commit.chars().take(7).collect()).collect()
     }
 
-    /// A line for each bench or case: its change since its first commit, in per cent, over the index of the commit.
+    /// A line of the plot for each bench or case: the change since the line's first commit, in per cent, over the index
+    /// of the commit.
     pub(crate) fn series(&self) -> Vec<Series> {
         match self {
             Self::Counts(counts) => counts.series(),

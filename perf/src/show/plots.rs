@@ -55,8 +55,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Creates a line in one of the colours of our filters, dashed if it belongs to a rival or to the other method of a
-    /// comparison.
+    /// Creates a line in one of the colours of our filters. The line is dashed if it belongs to a rival or, where two
+    /// methods are compared, to the standard method.
     pub(crate) fn new(
         label: String,
         color: usize,

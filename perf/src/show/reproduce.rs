@@ -4,7 +4,8 @@ use crate::measure::effort::Effort;
 use crate::measure::environment::Environment;
 use crate::model::{Api, Calls, Case, Row, Sizing};
 
-/// Without `--cases`, only full runs measure filters with this number of slots, or with a fixed number of bytes.
+/// Without `--cases`, only full runs measure filters with at least this number of slots, or with a fixed number of
+/// bytes.
 const SLOTS_OF_FULL: usize = 1 << 27;
 /// The name of the input of a user's own files.
 const OWN_FILES: &str = "file";
@@ -62,7 +63,8 @@ fn selection(case: &Case) -> Option<String> {
     }
 }
 
-/// Returns a regular expression that matches only the case or, for the engine, the engine's case of its group.
+/// Returns a regular expression that matches only the case. For a case in one of the engine's groups, it matches the
+/// engine's own case of that group instead.
 fn filter(case: &Case) -> String {
     if case.is_of_engine() {
         // An option `-f` that matches the engine's case selects the whole group.

@@ -62,8 +62,8 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Whether a row was measured under the usual conditions. Rows with skewed keys, rows of filters of a fixed size, and
-/// rows of groups with inserts through shared references were not.
+/// Whether a row was measured under the usual conditions. The exceptions are rows with skewed keys, rows of filters of
+/// a fixed size, and rows of groups with inserts through shared references.
 fn is_usual(row: &Row) -> bool {
     !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed() && !row.case.is_shared
 }

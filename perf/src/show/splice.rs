@@ -11,10 +11,10 @@
 use crate::base::failure::bad_input;
 use anyhow::Result;
 
-/// The owner of regions of `measure`. If a document shows several runs, each run has its own owner:
+/// The owner of the regions that show a run of `measure`. If a document shows several runs, each run has its own owner:
 /// this text, a hyphen and the name of a part of the document.
 pub(crate) const MEASURE: &str = "trommel-perf";
-/// The owner of regions of `textbook`.
+/// The owner of the regions that `textbook` fills.
 pub(crate) const TEXTBOOK: &str = "trommel-perf-textbook";
 
 const BEGIN: &str = " begin -->";

@@ -249,7 +249,7 @@ fn inputs(results: &Results) -> Table {
     }
 }
 
-/// The difference of a measured from an expected rate, in per cent of the expected one; empty if that is 0.
+/// The difference of a measured from an expected rate, in per cent of the expected one. Empty if the expected one is 0.
 fn difference(measured: f64, expected: f64) -> String {
     if expected > 0.0 {
         format!("{:+.1} %", (measured / expected - 1.0) * 100.0)

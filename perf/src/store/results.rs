@@ -59,10 +59,10 @@ pub(crate) struct Results {
 /// with `--force`.
 pub(crate) const SCHEMA: u32 = 2;
 
-/// The total time of the timed sections of all groups of a run, without those of the map of strategies.
+/// The total time of a run's timed sections, in all groups. The sections of the map of strategies are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
-    /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time without those of `waited_s`.
+    /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time minus `waited_s`.
     pub(crate) busy_s: f64,
     /// Seconds in which the thread did not run, mostly because other programs ran on its processor. The times
     /// in rows of the engine's groups include these seconds, since they are taken from the wall clock; the times in
@@ -90,7 +90,7 @@ impl Timed {
         )
     }
 
-    /// Whether other programs took more than 5 % of the time, so that they can have evicted many of our cache lines.
+    /// Whether other programs took more than 5 % of the time. They may then have evicted many of our cache lines.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.share_waited() > 0.05
     }

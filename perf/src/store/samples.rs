@@ -23,7 +23,7 @@ pub(crate) struct Samples {
 /// The name of the file in a run's directory.
 pub(crate) const FILE: &str = "samples.json";
 
-/// The number of significant decimal digits that are kept: as many as of the median in the row.
+/// The number of significant decimal digits that are kept: the same number as for the median in the row.
 const DIGITS: i32 = 5;
 
 impl Samples {

@@ -1,5 +1,5 @@
-//! Measures the load of every variant before the first insert that fails or needs more memory than the original tables
-//! have.
+//! Measures the load that every variant reaches before the first insert that fails or that needs more memory than the
+//! original tables have.
 
 use super::Effort;
 use anyhow::{Result, ensure};
@@ -21,9 +21,9 @@ const FINGERPRINT_BITS: u32 = 20;
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
     pub(crate) variant: String,
-    /// The limit of the search after which an insert gives up. `m` is the number of places in one of two tables, and in
-    /// the larger one if they differ. With `whole path`, the search follows the path of displacements until it ends or
-    /// cycles.
+    /// How far an insert searches before it gives up. `m` is the number of places in one of two tables, and in the
+    /// larger one if they differ. With `whole path`, the search follows the path of displacements until the path ends
+    /// or cycles.
     pub(crate) search: &'static str,
     pub(crate) places: u64,
     pub(crate) seeds: u64,

@@ -10,10 +10,11 @@ use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterError};
 
 /// The size of the magic number `PAR1`, which is at the beginning and at the end of a Parquet file.
 const MAGIC_BYTES: u64 = 4;
-/// The size of the tail, which ends a file: the length of the footer in 4 bytes, and the magic number.
+/// The size of the tail, the last bytes of a file: 4 bytes with the length of the footer, and the magic number.
 const TAIL_BYTES: u64 = 8;
-/// The number of bytes to read first if the footer does not give a filter's length. They hold the filter's header,
-/// which gives the length (`trommel_parquet` refuses longer headers), and can include bytes that follow the filter.
+/// The number of bytes to read first if the footer does not give a filter's length. `trommel_parquet` refuses longer
+/// headers, so these bytes hold the whole header, which gives the length. They can include bytes that follow the
+/// filter.
 const HEADER_BYTES: u64 = 4096;
 
 pub(super) struct ParquetFile {
@@ -39,8 +40,8 @@ impl ParquetFile {
         let bytes = file.metadata().map_err(unreadable)?.len();
         let ends = read_ends(&mut file, bytes).map_err(unreadable)?;
         let refused = |error| Failure::Parquet { name: name.clone(), error };
-        // Checks the footer before the `parquet` crate decodes it, since that crate panics on some malformed footers.
-        // That crate is needed for the offsets of filters.
+        // `trommel_parquet` checks the footer before the `parquet` crate decodes it, since the `parquet` crate panics
+        // on some malformed footers. The `parquet` crate is needed for the offsets of filters.
         FileFilters::open(&ends).map_err(|error| refused(ParquetFailure::File(error)))?;
         let footer = &ends[MAGIC_BYTES as usize..ends.len() - TAIL_BYTES as usize];
         let decoded = catch_unwind(|| ParquetMetaDataReader::decode_metadata(footer));
@@ -121,7 +122,8 @@ impl ParquetFile {
 fn read_ends(file: &mut File, bytes: u64) -> io::Result<Vec<u8>> {
     let mut ends = Vec::new();
     if bytes < MAGIC_BYTES + TAIL_BYTES {
-        // Too short for a Parquet file, which `FileFilters::open` reports; or not a regular file, so of unknown length.
+        // Either the file is too short for a Parquet file, which `FileFilters::open` reports, or it is not a regular
+        // file, and its length is unknown.
         file.read_to_end(&mut ends)?;
         return Ok(ends);
     }

@@ -4,8 +4,8 @@ use crate::storage::OutOfMemory;
 use crate::{FilterKind, HashId};
 use core::fmt;
 
-/// Why bytes are not a filter. Nothing was allocated before the header, the lengths and the checksums were verified
-/// (except the payload's checksum, if the bytes are trusted).
+/// Why bytes are not a filter. Memory is allocated only after the header, the lengths and the checksums were verified.
+/// If the bytes are trusted, the payload's checksum is never verified.
 ///
 /// ```
 /// use trommel::{BloomFilter, FormatError};
@@ -74,8 +74,8 @@ pub enum FormatError {
         /// with the key.
         key_check: u64,
     },
-    /// The keys of the filter were hashed by another function, or with another seed or secret key, than those of the
-    /// hasher that was given.
+    /// The hasher that was given is not the one that hashed the filter's keys: its function, its seed or its secret key
+    /// differs.
     WrongHasher {
         /// The function of the hasher that was given.
         given: HashId,
@@ -134,7 +134,7 @@ impl fmt::Display for FormatError {
         match self {
             Self::Truncated { need, got } => write!(f, "truncated: {need} bytes needed, got {got}"),
             Self::TrailingBytes { need, got } => {
-                write!(f, "trailing bytes: the container has {need} bytes, got {got}")
+                write!(f, "trailing bytes: the container ends after {need} bytes, got {got}")
             }
             Self::Magic { found } => write!(f, "not a Trommel container: magic {found:#018x}"),
             Self::Version { found, supported } => {
@@ -162,7 +162,7 @@ impl fmt::Display for FormatError {
             }
             Self::KeyRequired { key_check } => write!(
                 f,
-                "the filter's keys were hashed with a secret key, which was not given: check {key_check:#018x}"
+                "the filter's keys were hashed with a secret key, which was not given; its key check is {key_check:#018x}"
             ),
             Self::WrongHasher { given, given_seed, stored, stored_seed } => {
                 let name = |id: &HashId| if id.is_keyed() { "key check" } else { "seed" };

@@ -49,7 +49,7 @@ pub(crate) trait Word: Copy {
     }
 }
 
-/// Not inlined, so that code that hashes single integers by XXH3 does not contain SipHash.
+/// Not inlined, to keep SipHash out of code that hashes single integers by XXH3.
 #[inline(never)]
 fn siphash13_of<W: Word>(word: W, key: SipKey) -> u64 {
     word.siphash13(key)

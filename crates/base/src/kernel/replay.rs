@@ -1,5 +1,5 @@
-//! Puts answer bits that were computed part by part back in the order of the keys, for
-//! [`Answers`](crate::partition::Answers).
+//! Puts answer bits back in the order of the keys, for [`Answers`](crate::partition::Answers). The bits were computed
+//! for one part of the table after another.
 
 use crate::KeyHash;
 use trommel_simd::Isa;

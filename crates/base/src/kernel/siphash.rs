@@ -1,11 +1,11 @@
 //! SipHash-1-3, a pseudo-random function with a key of 128 bits.
 //!
 //! SipHash-c-d compresses a message in words of eight bytes, with `c` rounds per word, and ends with `d` rounds. The
-//! paper proposes SipHash-2-4. The hash tables of Rust's standard library use SipHash-1-3.
-//! docs/decisions/0074-siphash-1-3.md says why filters do.
+//! authors' paper proposes SipHash-2-4. The hash tables of Rust's standard library use SipHash-1-3.
+//! docs/decisions/0074-siphash-1-3.md says why our filters use it too.
 //!
-//! Nothing here has a branch on the key or on the bytes of the message, only on its length. The hash of an integer is
-//! an expression without a loop over data, so the compiler vectorises a loop over a column of integers.
+//! The code branches on the length of the message, but never on its bytes or on the key. The hash of an integer is an
+//! expression without a loop over data, so the compiler vectorises a loop over a column of integers.
 //!
 //! Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, section 2. The output of 128 bits
 //! is that of the authors' reference code.
@@ -68,7 +68,7 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
 
     #[inline(always)]
     const fn new([k0, k1]: SipKey) -> Self {
-        // "somepseudorandomlygeneratedbytes"
+        // The constants spell "somepseudorandomlygeneratedbytes" in ASCII.
         Self([
             k0 ^ 0x736F_6D65_7073_6575,
             k1 ^ 0x646F_7261_6E64_6F6D,

@@ -10,9 +10,9 @@ use crate::storage::LINE_BYTES;
 /// read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic to memory. On other
 /// architectures, and under Miri, which does not support these stores, this is an ordinary copy.
 ///
-/// Until a fence, non-temporal stores are not ordered with any other access. The streamer issues the fence
-/// when it is dropped: a loop has one streamer, and drops it before anything that it stored is read. A panic
-/// in the loop drops the streamer too.
+/// Until a fence, non-temporal stores are not ordered with any other access. The streamer issues the fence when it is
+/// dropped. So a loop has one streamer, and drops it before any code reads what was stored. A panic in the loop drops
+/// the streamer too.
 pub(crate) struct Streamer(());
 
 impl Streamer {

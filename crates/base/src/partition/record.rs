@@ -1,4 +1,4 @@
-//! The records that a partition keeps of keys.
+//! The records that a partition stores for keys.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ mod sealed {
     impl Sealed for u64 {}
 }
 
-/// The record that is kept of a key: `u32` or `u64`.
+/// The value that a partition stores for a key: `u32` or `u64`.
 pub trait Record: sealed::Sealed + Copy + fmt::Debug + Send + Sync + 'static {}
 impl Record for u32 {}
 impl Record for u64 {}

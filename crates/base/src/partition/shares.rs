@@ -24,9 +24,9 @@ pub const FEWEST_PASSED_PER_PART: usize = 8;
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
 /// Upper bound on scratch bytes per *chunk* for a table of `table_bytes`. A chunk is the part of a batch that is
-/// grouped at a time. The bound is the size of the table, clamped to 256 MiB to 1 GiB, or a quarter of the table if
-/// that is more. With as much scratch memory as the table has, each cache line of the table gets about seven records of
-/// eight bytes per chunk.
+/// grouped at a time. The bound is the size of the table, but at least 256 MiB and at most 1 GiB, or a quarter of the
+/// table if that is more. If a chunk has as much scratch memory as the table has bytes, each cache line of the table
+/// gets about seven records of eight bytes per chunk.
 ///
 /// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, times per key are, in ns:
 ///
@@ -111,8 +111,8 @@ impl SharePlan {
     /// 64 for which both limits hold. The scratch memory for `n` keys is [`SharePlan::bytes_for`]`(n)` bytes for the
     /// shares, and `beside(n)` bytes for the caller's other data.
     ///
-    /// Returns `None` if there are no records, or fewer than [`FEWEST_PASSED_PER_PART`] records per part within the
-    /// limits.
+    /// Returns `None` if there are no records, or if the keys that are grouped at a time have fewer than
+    /// [`FEWEST_PASSED_PER_PART`] records per part.
     pub fn keys_at_a_time<R: Record>(
         &self,
         keys: usize,

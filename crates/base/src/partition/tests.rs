@@ -259,7 +259,8 @@ fn no_share_has_more_records_than_a_partitioner_takes() {
     }
 }
 
-/// With several records per hash, the parts of all shares joined are the parts of one pass, in the same order.
+/// A hash has several records. The records of a part from all shares, joined in the order of the shares, are the
+/// records of that part in a single pass, in the same order.
 #[test]
 fn joined_shares_equal_one_pass() {
     const EACH: usize = 3;

@@ -5,12 +5,14 @@ use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
 /// A search for a load (the keys per block) divides the range of loads into this number of steps. It returns the lowest
-/// load plus a whole number of steps. Even in the largest filter, one step changes the size by less than one block.
+/// load of the range plus a whole number of steps. Even in the largest filter, one step changes the size by less than
+/// one block.
 const STEPS: u64 = 1 << 44;
 /// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
 const MAX_ITERATIONS: u32 = 4;
-/// If the rate at a load has a relative error below this, the iteration that starts from this load is the last. It
-/// leaves an error in proportion to the third power of the old one, so only the last digits of its result are wrong.
+/// If the rate at a load has a relative error below this, the iteration that starts from this load is the last. An
+/// iteration leaves an error in proportion to the third power of the error that it starts with, so after the last
+/// iteration, only the last digits of the load are wrong.
 const LAST_ERROR: f64 = 1e-4;
 
 /// Element `i` is `1 / i`. Element 0 is not used.
@@ -101,8 +103,8 @@ impl BlockRate {
 
     /// Computes a load whose rate is `fpr` up to the last digits, starting from a guess.
     ///
-    /// Uses Halley's method on the logarithm of the rate as a function of the logarithm of the load, which is nearly
-    /// linear.
+    /// Uses Halley's method on a function that is nearly linear: the logarithm of the rate, as a function of the
+    /// logarithm of the load.
     fn approximate(&self, fpr: f64, guess: f64) -> f64 {
         let factors = self.factors();
         let per_fpr = 1.0 / fpr;
@@ -167,7 +169,7 @@ impl Loads {
     /// The last step whose load is at most `load`, up to rounding; step 0 for a load below the range and for NaN, and
     /// the last step for a load above the range.
     fn step_at(&self, load: f64) -> u64 {
-        // The cast makes NaN, and values below the range, step 0.
+        // The cast maps NaN and values below the range to step 0.
         (((load - self.min) / self.step) as u64).min(STEPS)
     }
 }
@@ -175,8 +177,8 @@ impl Loads {
 /// The last of the steps 0 to [`STEPS`] at which a rate is met; `None` if it is met at no step. Assumes that the rate
 /// is also met at all earlier steps.
 ///
-/// Tries `start` first, then steps farther and farther from `start` until the result is between two steps that were
-/// tried, and then bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from `start`
+/// Tries step `start` first, and then others at growing distances from `start`. Once the result is between two steps
+/// that were tried, bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from `start`
 /// (where `None` is one step below step 0).
 fn last_met(start: u64, is_met: impl Fn(u64) -> bool) -> Option<u64> {
     // At all steps below `end_met`, the rate is met; at all steps from `exceeded` on, it is exceeded.
@@ -244,15 +246,15 @@ fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     let set = exp(log(fpr) / positions);
     let keys = -log1p(-set) / share;
     let odds = share * (1.0 - set) / set;
-    // The variance makes the rate higher by the relative amount `variance`. `tangent` is the slope of the logarithm of
-    // the rate over the logarithm of the load.
+    // `variance` is the relative amount by which the variance of the keys per block raises the rate. `tangent` is the
+    // slope of the logarithm of the rate over the logarithm of the load.
     let tangent = keys * positions * odds;
     let variance = 0.5 * tangent * ((positions - 1.0) * odds - share);
     keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)
 }
 
-/// `base^exponent`. For exponents up to [`MAX_HASHES`], repeated multiplication computes it, and the result is exact if
-/// a floating-point number can hold it. One can hold the first eight powers of every multiple of 1/64 from 0 to 1.
+/// `base^exponent`. For exponents up to [`MAX_HASHES`], it is computed by repeated multiplication, and is exact if an
+/// `f64` can hold the result. An `f64` can hold the first eight powers of every multiple of 1/64 from 0 to 1.
 fn power(base: f64, exponent: u32) -> f64 {
     if exponent > MAX_HASHES {
         return pow(base, f64::from(exponent));

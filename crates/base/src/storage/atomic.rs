@@ -23,7 +23,7 @@ use core::fmt;
 pub struct AtomicStorage {
     storage: Storage,
     /// The atomics of the model checker loom are not plain words, so they cannot be in the table. `into_storage` writes
-    /// their values back to it.
+    /// their values back to the table.
     #[cfg(loom)]
     modelled: alloc::vec::Vec<AtomicU64>,
 }

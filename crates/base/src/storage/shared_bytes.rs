@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// A holder of bytes whose values, address and length do not change while a [`SharedBytes`] has it.
+/// A holder of bytes. While a [`SharedBytes`] has the holder, the values, address and length of the bytes do not
+/// change.
 ///
 /// # Safety
 /// As long as the holder is not moved, dropped or borrowed mutably, every call of `as_ref` must return the same bytes

@@ -1,8 +1,8 @@
 //! Large batches for layouts that confine a key's bits to one unit: each piece of the table is a filter of its own.
 //!
 //! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by
-//! one that a filter of the piece's size maps to the same unit of the piece and the same bits. Then the kernels of
-//! whole filters work on the pieces, which fit into the cache.
+//! a new hash: a filter of the piece's size maps it to the same unit of the piece, and to the same bits. Then the
+//! kernels of whole filters work on the pieces, which fit into the cache.
 
 use super::{MOST_PIECES, Table, Target, in_chunks};
 use crate::geometry::Geometry;
@@ -27,7 +27,8 @@ struct Pieces {
     /// Base-2 logarithm of the number of units of a piece.
     units_log2: u32,
     count: usize,
-    /// The distance between the first hashes of adjacent units, in a filter of a piece's size.
+    /// The distance from the lowest hash of a unit to the lowest hash of the next unit, rounded up, in a filter of a
+    /// piece's size.
     step: u64,
     /// The same distance in a filter of the size of the last piece, which can be shorter.
     last_step: u64,
@@ -46,8 +47,8 @@ impl Pieces {
     /// The piece of a hash, and the hash that replaces it within the piece.
     ///
     /// For unit `u` of a piece of `n` units, the new hash is `u · ⌈2^64 / n⌉`, rounded up to a multiple of 2^32, plus
-    /// the low half of the old hash. The new hash exceeds `u · 2^64 / n` by less than `2^33 + u`, so it reduces to `u`
-    /// as long as `n < 2^30`.
+    /// the low half of the old hash. The hashes of unit `u` are the `2^64 / n` numbers from `u · 2^64 / n` on. The new
+    /// hash exceeds `u · 2^64 / n` by less than `2^33 + u`, so it is one of them as long as `n < 2^30`.
     #[inline(always)]
     fn split<L: Layout>(&self, hash: u64) -> (usize, u64) {
         let unit = L::unit(self.geometry, hash).unwrap_or(0);
@@ -69,9 +70,9 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
-/// The number of runs of adjacent pieces per thread; a thread that finishes early takes another run. Inside a run, the
-/// piece that a thread prefetches is the one that the same thread fills next. Rejected: single pieces instead of runs.
-/// Two threads then took each other's cache lines away, and together were no faster than one.
+/// The number of runs of adjacent pieces per thread; a thread that finishes early takes another run. Inside a run, a
+/// thread prefetches the piece that it fills next itself. Rejected: single pieces instead of runs. Two threads then
+/// took each other's cache lines away, and together were no faster than one.
 const RUNS_PER_THREAD: usize = 16;
 
 /// The most keys that are inserted between two calls of [`PiecePrefetch::fetch`].
@@ -86,7 +87,8 @@ struct PiecePrefetch {
     lines: usize,
     /// The number of keys that are inserted into the current piece.
     keys: usize,
-    /// The number of cache lines that are still to be fetched for the keys inserted so far, times `keys`.
+    /// The number of cache lines that are still to be fetched for the keys inserted so far. It is stored times `keys`,
+    /// so that it is an integer.
     pending: usize,
 }
 

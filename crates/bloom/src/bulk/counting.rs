@@ -1,4 +1,4 @@
-//! Large batches for the counting filter: each position is grouped once, for its bit and its counter.
+//! Large batches for the counting filter: positions are grouped once, and each is used for its bit and its counter.
 
 use super::positions::Pieces;
 use super::{Table, in_chunks};
@@ -45,8 +45,9 @@ fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) 
         &table,
         |hash| pieces.split(hash),
         |grouped| {
-            // Both lists are allocated before the counters change. If the list of tasks is refused, no counter has
-            // changed, and the overflow tables are joined unchanged.
+            // `overflows` and the list of pieces are allocated before the counters change. `for_each` allocates a list
+            // of tasks. If the memory for it is refused, no counter has changed, and the overflow tables are joined
+            // unchanged.
             let mut overflows = room_for(pieces.count)?;
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
             let mut counters = filter.counters.pieces(pieces.positions_log2)?;

@@ -38,7 +38,8 @@ struct Table {
     each: usize,
 }
 
-/// The table of a filter that keys are inserted into, without the filter's type.
+/// The table and the properties of a filter that keys are inserted into. Unlike the filter's type, this type is the
+/// same for all layouts.
 struct Target<'t> {
     kind: FilterKind,
     geometry: Geometry,
@@ -121,11 +122,11 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Ok(())
     }
 
-    /// Never fails. Takes about 9 bytes of scratch memory per key, or in a standard filter 4.5 for each bit that the
-    /// key sets; up to twice as much if the table has few pieces. This memory is limited to the size of the table,
-    /// where a table below 256 MiB counts as 256 MiB, one of 1 to 4 GiB as 1 GiB, and a larger one as a quarter of its
-    /// size. It never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table,
-    /// keys are inserted without grouping.
+    /// Never fails. Takes about 9 bytes of scratch memory per key (in a standard filter, 4.5 for each bit that the key
+    /// sets), or up to twice as much if the table has few pieces. The limit is the size of the table, but at least 256
+    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. The memory never exceeds
+    /// `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table, keys are inserted
+    /// without grouping.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let (geometry, isa) = (self.geometry, self.isa());
         let target = Target { kind: L::KIND, geometry, isa, table: &mut self.table };

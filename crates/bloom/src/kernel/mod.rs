@@ -56,7 +56,7 @@ pub struct Kernels<B> {
 
 impl<B: SingleKey> Kernels<B> {
     /// The caller must ensure that the machine has the instruction set, and that `batch` is compiled for this set or
-    /// for a part of it.
+    /// for a subset of it.
     pub(crate) fn new(isa: Isa, batch: BatchKernels) -> Self {
         Self { isa, batch, body: PhantomData }
     }

@@ -125,20 +125,21 @@ impl Fields {
     }
 }
 
-/// For bytes as [`Fields::positions`] returns them, which of the eight bytes of a 64-bit word has the bit at each
-/// position.
+/// For each position, the index of the byte that has the position's bit, among the eight bytes of a 64-bit word. The
+/// positions are bytes as [`Fields::positions`] returns them.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {
     vshrq_n_u8::<5>(positions)
 }
 
-/// For bytes as [`Fields::positions`] returns them, the bit of each position within its byte of the table.
+/// For each position, the mask of the position's bit within its byte of the table. The positions are bytes as
+/// [`Fields::positions`] returns them.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
     // Bits 2 to 4 of a position's byte are the number of the bit. So with all other bits cleared, the byte is four
-    // times this number, and `table` has the bit at that index.
+    // times this number. At that index, `table` has the mask of the bit.
     let every_fourth = |first: u8| {
         bytes(core::array::from_fn(|i| if i % 4 == 0 { 1 << (first + i as u8 / 4) } else { 0 }))
     };
@@ -146,8 +147,8 @@ pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
     vqtbl2q_u8(table, vandq_u8(positions, vdupq_n_u8(0b1_1100)))
 }
 
-/// The answers of eight keys, two in each vector: a key's bit is set if all eight bytes of the key are all ones. The
-/// caller must ensure that each byte is all ones or zero.
+/// The answers of eight keys. Each vector of `keys` has eight bytes for each of two keys. A key's answer bit is set if
+/// all eight bytes of the key are all ones. The caller must ensure that each byte is all ones or zero.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn all_set(keys: [uint8x16_t; 4]) -> u8 {

@@ -4,8 +4,8 @@
 //!
 //! While a table is shared, bits are set and never cleared, and an answer depends only on bits.
 //!
-//! - *No bit is lost.* `fetch_or` reads and writes its word in one step, whatever its ordering: of two
-//!   inserts into one word, the later in the word's modification order has the bits of the earlier.
+//! - *No bit is lost.* `fetch_or` reads and writes its word in one step, whatever its ordering. So of two
+//!   inserts into one word, the one that is later in the word's modification order keeps the bits of the earlier one.
 //! - *A lookup that comes after an insert finds the inserted key.* The join, lock, channel or flag that orders the two
 //!   makes the insert happen before the lookup. A load, even a relaxed one, never reads a value of its word that is
 //!   older than a write that happened before the load (coherence). Every later value has the bits.

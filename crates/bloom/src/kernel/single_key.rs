@@ -34,8 +34,8 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     unsafe fn insert(isa: Isa, geometry: Geometry, table: *mut u8, hash: u64) -> bool;
 }
 
-/// Implements [`SingleKey`] for a body. Calls `contains` and `insert` of the first module whose instruction set `isa`
-/// reaches, or else the two portable functions.
+/// Implements [`SingleKey`] for a body. Calls `contains` and `insert` of the first listed module whose instruction set
+/// is `isa` or a lower one. If there is no such module, calls the two portable functions.
 macro_rules! single_key {
     ($body:ty: $($least:ident => $set:ident,)* _ => $contains:path, $insert:path) => {
         impl $crate::kernel::SingleKey for $body {

@@ -31,13 +31,13 @@ const GROUP: usize = 8;
 /// The number of bits in a unit, which is a word.
 const WORD_BITS: u64 = 64;
 
-/// The multiplier of the positions' sequence: `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i`
-/// is `x_i · bits >> 64`.
+/// The multiplier of the sequence `x_i` from which a key's bit positions are computed. For a hash `h` and a table of
+/// `bits` bits, `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i` is `x_i · bits >> 64`.
 ///
-/// Rejected: double hashing (`x_i = h + i · step`). Double hashing has only two degrees of freedom, so that in a small
-/// table whole progressions coincide: with 100 keys at 24 bits per key and 17 hashes, the measured false-positive rate
-/// was 9.4 times the predicted one, with 1000 keys at 19 bits per key 1.12 times. With the multiplier, the measured
-/// rate of both tables is 1.00 times the predicted one.
+/// Rejected: double hashing (`x_i = h + i · step`). Double hashing has only two degrees of freedom, `h` and `step`. So
+/// in a small table, all positions of one key can coincide with those of another. The measured false-positive rate was
+/// 9.4 times the predicted one with 100 keys at 24 bits per key and 17 hashes, and 1.12 times with 1000 keys at 19 bits
+/// per key. With the multiplier, the measured rate of both tables is 1.00 times the predicted one.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
 /// pseudorandom number generators" (2022), table for 64 bits.
@@ -76,7 +76,7 @@ fn set_bit(table: &mut [u8], position: u64) -> bool {
     before != *byte
 }
 
-/// Sets a bit of the table's word that has it.
+/// Sets the bit at a position of the table. `word` must be the word of the table that has this bit.
 #[inline(always)]
 fn set_in_word(word: &mut [u8; 8], position: u64) {
     *word = (u64::from_le_bytes(*word) | 1 << (position % WORD_BITS)).to_le_bytes();

@@ -18,8 +18,9 @@ use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
 /// The unit of each of eight hashes `h`: `h · units >> 64`, which is below `units`. Each lane of `units` must have the
-/// number of units, and the caller must ensure that this number fits into 32 bits. Two 32 × 32 products suffice, and
-/// their sum is exact: the high product plus the high half of the low product cannot overflow 64 bits.
+/// number of units, and the caller must ensure that this number fits into 32 bits. Two products of 32-bit
+/// numbers suffice, one for each half of `h`. The result is exact: the product of the high half, plus the upper 32 bits
+/// of the product of the low half, cannot overflow 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
@@ -107,9 +108,9 @@ pub(super) fn store_places(to: &mut [u32; 8], indices: __m256i) {
 
 /// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
 ///
-/// A byte is stored per key, or eight bytes per vector, and one compare turns 64 bytes into an answer word. The compare
+/// The kernels store one, two or eight bytes at a time, and one compare turns 64 bytes into an answer word. The compare
 /// comes 32 keys after the last store to these bytes, so that the load of the compare does not wait for the stores.
-/// Only at the end of a batch, [`AnswerBytes::finish`] does not wait for more keys.
+/// Only at the end of a batch, where no more keys follow, [`AnswerBytes::finish`] compares at once.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct AnswerBytes([[u8; 64]; 2]);
@@ -231,8 +232,8 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
     }
 }
 
-/// The answers of eight keys. `missing` has a vector for each key, with the bits that the key's block lacks. An answer
-/// bit is 1 if the key's vector is zero.
+/// The answers of eight keys. `missing` has a vector for each key: those of the key's bits that its block lacks. An
+/// answer bit is 1 if the key's vector is zero.
 ///
 /// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, shift and or would take 32.
 #[inline]
@@ -240,7 +241,8 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     let zero = _mm256_setzero_si256();
     let [a, b, c, d, e, f, g, h] = core::array::from_fn(|i| _mm256_cmpeq_epi32(missing[i], zero));
-    // Packs work within 128-bit halves: each vector has four keys, with four bytes of each key in either half.
+    // Packs work within 128-bit halves. So `first` has four bytes of each of the keys `a` to `d` in its lower half, and
+    // four more in its upper half; `second` has those of `e` to `h`.
     let first = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let second = _mm256_packs_epi16(_mm256_packs_epi32(e, f), _mm256_packs_epi32(g, h));
     let low = _mm256_permute2x128_si256::<0x20>(first, second);
@@ -254,7 +256,8 @@ pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
 pub(super) struct Operand<T>(pub(super) T);
 
 /// An assembly block for vectors of 32 bytes. It ends with `vzeroupper`, which clears the upper halves of `ymm0` to
-/// `ymm15`. So each block must name all of `xmm0` to `xmm3`, whether it uses them or not; the macro names the others.
+/// `ymm15`, so all sixteen registers must be named as outputs. Each block must name `xmm0` to `xmm3`, whether it uses
+/// them or not; the macro names the others.
 macro_rules! asm_on_vectors {
     ($($line:literal,)+ options($($option:ident),*), $($operands:tt)+) => {
         core::arch::asm!(

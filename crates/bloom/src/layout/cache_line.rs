@@ -14,9 +14,10 @@ use trommel_simd::Isa;
 /// number of bits per key, the false-positive rate is lower than that of split blocks, and a lookup still reads one
 /// cache line (two in a view whose bytes are not aligned to 64 bytes).
 ///
-/// Bits of a hash `h`: `line = h · lines >> 64`. `g` is the 64-bit product of the low 32 bits of `h` and an odd 32-bit
-/// constant. In lane `i` the key sets bit number `(g >> (8 + 6i)) & 63`. The line comes from the high bits of the hash,
-/// and the bits in the line come from the low half, so the line and the bits are independent.
+/// In a table of `lines` cache lines, a hash `h` has its bits in cache line number `h · lines >> 64`. `g` is the 64-bit
+/// product of the low 32 bits of `h` and an odd 32-bit constant. In lane `i` the key sets bit number
+/// `(g >> (8 + 6i)) & 63`. The line comes from the high bits of the hash, and the bits in the line come from the low
+/// half, so the line and the bits are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
 /// the lanes of the split-block filter.

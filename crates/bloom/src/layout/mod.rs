@@ -227,7 +227,8 @@ fn geometry_for_fpr<L: Layout>(
 /// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
 ///
 /// If a number of hashes has a rate above `fpr` at the best load so far, it reaches `fpr` only at a lower load. So the
-/// function first evaluates the rate at the best load so far, and skips the search for the load of such a number.
+/// function first evaluates the rate of each number at the best load so far. If this rate is above `fpr`, the function
+/// does not search for the load of this number.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {

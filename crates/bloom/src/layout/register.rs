@@ -14,10 +14,10 @@ use trommel_simd::Isa;
 /// L2, this layout has the fastest batches of lookups on some machines with AVX-512, but split blocks are faster on Zen
 /// 3, which has AVX2. The layout is the least compact: 12.1 bits per key at 1 % against the standard filter's 9.6.
 ///
-/// Bits of a hash `h`: `word = h · words >> 64`. `g` is the 64-bit product of the low 32 bits of `h` and an odd 32-bit
-/// constant. The key's bit `j`, counted from 0, is bit number `(g >> (8 + 6j)) & 63` of the word. Bits of a key can
-/// coincide: at 12 bits per key the false-positive rate is 1.03 %. With distinct bits the rate would be 0.96 %, but
-/// drawing distinct bits costs more than the lower rate saves.
+/// In a table of `words` words, a hash `h` has its bits in word number `h · words >> 64`. `g` is the 64-bit product of
+/// the low 32 bits of `h` and an odd 32-bit constant. The key's bit `j`, counted from 0, is bit number
+/// `(g >> (8 + 6j)) & 63` of the word. Bits of a key can coincide: at 12 bits per key the false-positive rate is
+/// 1.03 %. With distinct bits the rate would be 0.96 %, but drawing distinct bits costs more than the lower rate saves.
 ///
 /// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,8 @@ const CROSSOVERS: [Crossover; 7] = [
 ];
 
 /// The false-positive rate of one hash at one bit per key, rounded down. One bit per key is the highest load that
-/// [`Layout::keys_per_unit`] returns. At higher rates, several numbers of hashes can reach that load, so all numbers
-/// are tried.
+/// [`Layout::keys_per_unit`] returns. If a higher rate is allowed, several numbers of hashes can reach this load, so
+/// all numbers are tried.
 const ONE_BIT_PER_KEY_FPR: f64 = 0.63;
 
 impl Layout for Register {

@@ -12,9 +12,9 @@ use trommel_simd::Isa;
 
 /// Blocks of 256 bits in eight lanes of 32; a key sets one bit in each lane of one block.
 ///
-/// Bits of a hash `h`: `block = (h >> 32) · blocks >> 32`; the bit of lane `i` is
-/// `((low 32 bits of h) · salt_i mod 2^32) >> 27`, with the eight odd salts of Parquet's specification. The table is
-/// bit for bit that of Parquet's split-block filter.
+/// In a table of `blocks` blocks, a hash `h` has its bits in block number `(h >> 32) · blocks >> 32`. In lane `i` the
+/// key sets bit number `((low 32 bits of h) · salt_i mod 2^32) >> 27`, with the eight odd salts of Parquet's
+/// specification. The table is bit for bit that of Parquet's split-block filter.
 ///
 /// Source: Apache Parquet format, "Parquet Bloom filter"; after Putze, Sanders and Singler (2009).
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use trommel_base::sizing::{self, MAX_BITS_PER_KEY, MAX_HASHES};
 use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
-/// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, at up to `k` cache lines per lookup
-/// (if half of the bits are set, a lookup of an absent key needs two bits on average).
+/// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, but a lookup reads up to `k` cache
+/// lines. (If half of the bits are set, a lookup of an absent key needs two bits on average.)
 ///
 /// Bits of a hash `h`: `x_0 = h`, `x_(i+1) = x_i · c` for an odd 64-bit `c`, bit `i` = `x_i · m >> 64` in a table of
 /// `m` bits. Rejected: double hashing, whose false-positive rate in a small table can be nine times the predicted one.

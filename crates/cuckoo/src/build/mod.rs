@@ -3,11 +3,11 @@
 //! 1. **Partition.** The batch is split into *shares*, and each share is grouped by *regions* of the table. The keys of
 //!    a region are read share by share, hence in the order of the batch, for any number of shares.
 //! 2. **Fill, then evict within units.** The table is split into *units* of whole regions. In a unit, every bucket
-//!    takes up to four keys whose primary bucket it is (`fill.rs`): at 95 % load that places more than 80 % of the
-//!    keys. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
+//!    takes up to four of the keys that have it as primary bucket (`fill.rs`): at 95 % load that places more than 80 %
+//!    of the keys. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
-//!    unit, and its other bucket is beyond that border. These keys are inserted in windows as long as a unit, each of
-//!    which begins in the middle of a unit, so that the border to the next unit is in the middle of the window.
+//!    unit, and its other bucket is beyond that border. These keys are inserted in windows that have the length of a
+//!    unit. Each window begins in the middle of a unit, so the border to the next unit is in the middle of the window.
 //! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These
 //!    keys are inserted with the whole table as window. Keys that are left even then are inserted one by one.
 //!
@@ -43,8 +43,8 @@
 //! without a build take 0.7 to 1.2 times as long as a build at 50 % load, and 1.04 to 1.45 times as long at 75 % and
 //! more.
 //!
-//! Times in ns per key at 2^24 slots of 8 bits, best of five runs, with other units, and with other regions (by the
-//! bytes that their words take, see `fill.rs`):
+//! Times in ns per key at 2^24 slots of 8 bits, best of five runs, for several sizes of units and of regions. The size
+//! of a region is given as the bytes that its words take (see `fill.rs`):
 //!
 //! | unit, buckets | ns |
 //! |---|---|
@@ -171,8 +171,9 @@ impl Plan {
         threads: usize,
     ) -> Option<Units> {
         let full = geometry.buckets as usize / 8;
-        // At most three lists of fingerprints are in memory at a time: those that the units left, those that windows
-        // read, and those that windows leave; after the windows, the last ones instead of those that windows read.
+        // At most three lists of fingerprints are in memory at a time: those that the units left, those that the
+        // windows read, and those that the windows leave. After the windows, the list for the last step replaces the
+        // list that the windows read.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
         let for_all = full + left;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;
@@ -206,10 +207,14 @@ impl Plan {
 }
 
 impl CuckooFilter {
-    /// Inserts the keys by a bulk build. Returns false, and inserts nothing, if the filter is not empty, if the keys
-    /// are too few for a build, if they are more than the slots or than the keys that the filter takes before it grows,
-    /// if the build has no room for a key, if the table has too few or too many buckets for a build, if far more keys
-    /// share buckets than with uniform hashes, or if there is too little memory for a build.
+    /// Inserts the keys by a bulk build. Returns false, and inserts nothing, in these cases:
+    ///
+    /// - the filter is not empty;
+    /// - the keys are too few for a build, or more than the slots, or more than the filter takes before it grows;
+    /// - the table has too few or too many buckets for a build;
+    /// - the build has no room for a key;
+    /// - far more keys share buckets than with uniform hashes;
+    /// - there is too little memory for a build.
     pub(crate) fn try_build(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> bool {
         let most = self.grow_at.unwrap_or(1.0) * self.geometry.slots() as f64;
         if self.len > 0 || hashes.len() as f64 > most {
@@ -325,8 +330,8 @@ impl CuckooFilter {
         Some(())
     }
 
-    /// Inserts what the units left, in windows around their borders. Returns what the windows left, and what the units
-    /// left at the two ends of the table, which are in no window.
+    /// Inserts the keys that the units left, in windows around the borders of the units. Returns the keys that the
+    /// windows left, and the keys that the units left at the two ends of the table: no window covers the ends.
     fn evict_across_borders<W: Width>(
         &mut self,
         plan: &Plan,
@@ -394,8 +399,8 @@ impl CuckooFilter {
     }
 }
 
-/// The base-2 logarithm of the bytes of a bucket's two words: a word for fingerprints of 12 bits is as long as one for
-/// 16 bits.
+/// The base-2 logarithm of the bytes of a bucket's two words. Each word holds four fingerprints, so two words for
+/// fingerprints of `n` bits take `n` bytes. Words for 12 bits are the exception: they are as long as words for 16 bits.
 fn pair_bytes_log2(geometry: &Geometry) -> u32 {
     geometry.fingerprint_bits.next_power_of_two().trailing_zeros()
 }

@@ -36,9 +36,9 @@ pub(crate) const CHUNK_KEYS: usize = 1 << 14;
 /// The number of groups of chains. The steps of the groups are interleaved. So scalar stores have left the store buffer
 /// before they are reloaded as a vector, and buckets that are not in cache can arrive during the steps of other groups.
 const LANE_GROUPS: usize = 4;
-/// In tables of more bytes than this, the primary buckets of the next [`LOCATED_KEYS`] keys are prefetched and, by the
-/// vector kernels, the buckets of the next step. A block or a step has more instructions than a core looks ahead, so
-/// without prefetches the core waits for every bucket that is not in L1.
+/// In tables of more bytes than this, the primary buckets of the next [`LOCATED_KEYS`] keys are prefetched. The vector
+/// kernels also prefetch the buckets of the next step. A block or a step has more instructions than a core looks ahead,
+/// so without prefetches the core waits for every bucket that is not in L1.
 pub(crate) const NEAR_BYTES: usize = 128 << 10;
 /// The number of rounds between two checks for chains that are too long. A round is a step of every group.
 const ROUNDS_PER_CHECK: u32 = 16;
@@ -138,9 +138,9 @@ impl Parts<'_> {
                 chains.begin(queue, self.overflow.ready_room(self.geometry));
             }
         }
-        // If keys are still queued, the overflow area has too little room to start chains, or there is no memory for
-        // the bitmap that chains read. Each of these keys is then placed by a search or in the overflow area; the
-        // first that has no room ends the batch.
+        // No chain could be started for the keys that are still queued: the overflow area has too little room, or there
+        // is no memory for the bitmap that chains read. Each of these keys is now placed by a search or in the overflow
+        // area. The first key that has no room ends the batch.
         while let Some(key) = queue.waiting().first() {
             if self.make_room::<W>(*key) == Placed::NoRoom {
                 return Err(NoRoom);

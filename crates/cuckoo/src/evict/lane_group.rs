@@ -45,8 +45,8 @@ impl LaneGroup {
         }
     }
 
-    /// Sets bucket, fingerprint and steps of the lanes in `waiting` to the given ones, which they had before the step,
-    /// so that the next step retries these lanes.
+    /// Restores the bucket, fingerprint and steps of the lanes in `waiting` from the given values, those before the
+    /// step, so that the next step retries these lanes.
     #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {

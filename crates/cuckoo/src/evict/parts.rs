@@ -165,7 +165,8 @@ impl<'a> Parts<'a> {
         if self.overflow.insert(self.geometry, key) { Placed::Inserted } else { Placed::NoRoom }
     }
 
-    /// Moves a fingerprint from the overflow area into a bucket that has room, if one belongs there.
+    /// If the overflow area has a fingerprint that can be in `bucket`, moves it there. The caller must ensure that the
+    /// bucket has room.
     #[inline(never)]
     pub(crate) fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {

@@ -80,8 +80,8 @@ impl Window<'_> {
         }
     }
 
-    /// The window as a table. The table's buckets are counted from `first`, so the caller must not use it to compute
-    /// alternate buckets: these come from [`Window::alternate`].
+    /// The window as a table. The table's buckets are counted from `first`, so the caller must not compute alternate
+    /// buckets with the table: these come from [`Window::alternate`].
     #[inline(always)]
     fn buckets_of<W: Width>(&mut self) -> Table<W, &mut [u8]> {
         Table::new(self.geometry, &mut *self.table, bucket::EmptyPair::Clear)
@@ -191,7 +191,7 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
 struct Step {
     /// The slot that the fingerprint in hand takes. `None` if the fingerprint in hand itself moves to its other bucket.
     slot: Option<usize>,
-    /// The bucket to which the evicted fingerprint moves or, if `slot` is `None`, the fingerprint in hand.
+    /// The bucket to which a fingerprint moves: the evicted one, or the fingerprint in hand if `slot` is `None`.
     to: u32,
     /// Whether that bucket had room before the step.
     is_room: bool,

@@ -15,10 +15,10 @@
 //! that is read takes time. So primary buckets are prefetched two chunks of 64 keys ahead, and alternates are
 //! prefetched and read only for keys that are not in their primary bucket and can be in the alternate.
 //!
-//! Rejected, for tables in cache: listing without a branch (`vpcompressd`, or AVX2 permutations from a table of
-//! constants) the keys whose alternates are needed, and reading only these alternates, in chunks of their own. This
-//! took 0.84 to 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code:
-//! not worth a second pass.
+//! Rejected, for tables in cache: listing the keys whose alternates are needed, without a branch (`vpcompressd`, or
+//! AVX2 permutations from a table of constants), and reading only these alternates, in chunks of their own. This took
+//! 0.84 to 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not
+//! worth a second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;
@@ -233,7 +233,7 @@ pub(super) unsafe fn pipelined<W: Width, F: Fetch, S: Steps<W>>(
         }
         if let Some(chunk) = step.checked_sub(AHEAD).filter(|chunk| *chunk < chunks.len()) {
             let keys = &kept[chunk % KEPT];
-            // SAFETY: the caller guarantees that primary buckets are in the table, and the length of the table.
+            // SAFETY: the caller guarantees the length of the table, and that primary buckets are in the table.
             unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
             let [here, flagged] = steps.compare(keys, &words);
             alternates = steps.alternates(keys);

@@ -43,10 +43,11 @@ unsafe fn word<W: Width>(table: *const u8, bucket: u32) -> W::Word {
     W::first(unsafe { table.add(bucket_at::<W>(bucket)).cast::<W::Word>().read_unaligned() })
 }
 
-/// Finds a copy of a fingerprint in its primary bucket or, if the flag of its class is set there, in the alternate, and
-/// removes it if its pair of slots can still encode its flag. Returns `None` if there is no copy.
+/// Finds a copy of a key's fingerprint: in the primary bucket or, if the flag of the fingerprint's class is set there,
+/// in the alternate. Removes the copy if its pair of slots can still encode the pair's flag without it. Returns `None`
+/// if there is no copy.
 ///
-/// The processor cannot predict which bucket has it, so both are read, and one is chosen without a branch.
+/// The processor cannot predict which bucket has the copy, so both are read, and one is chosen without a branch.
 ///
 /// # Safety
 /// The caller must ensure that the geometry has the width `W`, that the table has the geometry's length, and that it is
@@ -83,7 +84,7 @@ pub(super) unsafe fn remove<W: Width>(
     Some(Removed::From { bucket })
 }
 
-/// Defines the module `$name` with all kernels, which compile the algorithms with the given target features.
+/// Defines the module `$name` with all kernels: the algorithms, compiled with the given target features.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident) => {
         pub(super) mod $name {

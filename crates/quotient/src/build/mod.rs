@@ -17,9 +17,9 @@
 //!
 //! Rejected, when a build took 15.5 ns per key:
 //! - to sort by remainder, then by quotient, and to append (20.4);
-//! - to pack two neighbours into the halves of one number, and the same two in exchanged order into another, and to
-//!   take the larger number as the sorted pair (24; taking the larger numbers is 11 of these, because it compiles to
-//!   scalar code).
+//! - to sort two neighbours by packing them into one number, and in exchanged order into another, and taking the larger
+//!   number as the sorted pair (24, of which 11 are for taking the larger numbers, because this compiles to scalar
+//!   code).
 //!
 //! Each run of more than 5 remainders is sorted on its own. The shorter runs of a region are sorted together
 //! ([`order`]). With a limit of 4, 6 or 7 remainders, a build takes 0.2 ns more per key.
@@ -59,8 +59,8 @@ pub(crate) struct Inputs<'a> {
 /// build; the table has arbitrary bytes then.
 ///
 /// Scratch memory:
-/// - for each hash a local fingerprint, of four bytes if the remainder and the quotient within a region have at most 32
-///   bits together, and of eight otherwise, and the slack of the partition: [`SharePlan::bytes_for`];
+/// - for the partition, [`SharePlan::bytes_for`]: slack, and a local fingerprint for each hash, which takes four bytes
+///   if the remainder and the quotient within a region have at most 32 bits together, and eight otherwise;
 /// - for each thread [`Region::scratch_bytes`].
 ///
 /// `Quotient::insert_bulk` has the figures.

@@ -13,8 +13,8 @@ use trommel_base::range::reduce;
 const REGION_BLOCKS_LOG2: u32 = 7;
 /// The most regions of a table. One pass partitions the hashes into them.
 pub(crate) const MOST_REGIONS: u64 = 4096;
-/// The most slots of a region. The runs of a region take slots with numbers of up to twice `region::MOST_CLUSTERED`
-/// times this number, and these numbers must fit 31 bits.
+/// The most slots of a region. The runs of a region take slots with numbers of up to `2 · region::MOST_CLUSTERED` times
+/// this number, and these slot numbers must fit 31 bits.
 const MOST_REGION_SLOTS: u64 = 1 << 27;
 
 /// The regions in which a table is built.

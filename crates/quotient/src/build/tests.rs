@@ -32,9 +32,9 @@ fn fill_region(
     }
 }
 
-/// Chunks have 32 regions, the last chunk 16. To place a chunk, a thread assumes that nothing spills into the last
-/// region before the chunk. The spill into the chunk that the thread computes is then wrong if the second-last region
-/// before the chunk is overfull and adjacent runs take every slot of the last region.
+/// Chunks have 32 regions, the last chunk 16. To place a chunk, a thread assumes that nothing spills into the region
+/// right before the chunk. So the thread computes a wrong spill into the chunk if the second region before the chunk is
+/// overfull and adjacent runs take every slot of the region right before the chunk.
 #[test]
 fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
     fn assert_again<L: Layout>(full_regions: &[u64], again: usize) {
@@ -62,8 +62,8 @@ fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
             assert_eq!(placed, Placed { again, ..alone }, "{full_regions:?}, {threads} threads");
         }
     }
-    // An overfull region 30 or 62 spills through the last region before the second or the third chunk. An overfull
-    // region 31 or 63 is itself the last one before a chunk, so the chunk's assumption is right.
+    // An overfull region 30 or 62 spills through region 31 or 63, the last one before the second or the third chunk. An
+    // overfull region 31 or 63 is itself the one that the thread places before the chunk, so its spill is known.
     for (full_regions, again) in
         [(vec![30], 1), (vec![62], 1), (vec![30, 62], 2), (vec![31, 63], 0)]
     {

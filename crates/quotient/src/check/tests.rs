@@ -165,7 +165,7 @@ fn lookups_end_with_valid_metadata_and_random_remainders() {
         for keys in [40, 3000] {
             let mut filter = filter::<L>(keys, bits, true);
             for i in 0..keys as u64 {
-                // One key in three is in the same long cluster.
+                // Every third key goes to one long cluster.
                 let hash = if i % 3 == 0 { u64::MAX / 3 + i } else { random.word() };
                 let _ = filter.insert_hash(KeyHash::from_raw(hash));
             }

@@ -33,10 +33,10 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<2>(sum));
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<4>(sum));
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<8>(sum));
-    // Each half of the vector has the sums over 32 slots. No run is open where a sum is minus the number of runs open
-    // before the half. At most 64 runs end in a block, so all numbers of open runs above 64 have the same effect, and
-    // 100 can stand for the numbers above it. With 100, `middle` (the number of runs open before the upper half) is 68
-    // to 132, and minus `middle`, as a byte, differs from all sums, which are -32 to 32.
+    // Each half of the vector has the sums over 32 slots. No run is open where a sum and the number of runs that are
+    // open before the half add up to zero. At most 64 runs end in a block, so all numbers of open runs above 64 have
+    // the same effect, and 100 can stand for the numbers above it. With 100, `middle` (the number of runs open before
+    // the upper half) is 68 to 132. As a byte, `-middle` then differs from all sums, which are -32 to 32.
     let open = open.min(100) as i32;
     let middle = open + (begun as u32).count_ones() as i32 - (ended as u32).count_ones() as i32;
     let none = _mm256_set_m128i(_mm_set1_epi8(-middle as i8), _mm_set1_epi8(-open as i8));

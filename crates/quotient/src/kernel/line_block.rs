@@ -7,11 +7,12 @@
 //! after a runend. [`starts`](lines::starts) returns the starts of a line as bits. The starts below the offset belong
 //! to runs of earlier lines; the line's *own starts* are those from the offset on. So the run of the line's `d`-th
 //! occupied quotient (from 0) lies between the `d`-th own start and the next one, and one `pdep` of `0b11 << d` finds
-//! both, without searching back for the beginning of the run. The `d`-th own start can come before the quotient's home,
-//! but the slots between are free. Free slots hold 0, which no stored remainder equals.
+//! both, without searching back for the beginning of the run. The `d`-th own start can come before the quotient's home.
+//! The slots from there to the home are then free, and comparing them too does no harm: a free slot holds 0, which no
+//! stored remainder equals.
 //!
-//! If the line has no next start, the run goes on, or lies, in the next line. Its slots there begin at the
-//! `(d + 1 − n)`-th start (from 0), where `n` is the number of own starts of the key's line. In the next line all
+//! If the line has no next start, the run goes on in the next line, or lies there completely. Its slots there begin at
+//! the `(d + 1 − n)`-th start (from 0), where `n` is the number of own starts of the key's line. In the next line all
 //! starts count, whatever the offset: slot 0 is the start of the run that comes from the line before. If runs of
 //! earlier lines take the key's whole line and more, the run is left to the algorithms of `table.rs`.
 

@@ -51,8 +51,8 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
     }
 }
 
-/// The outcome of a batch of inserts: the number of hashes before the first one that was refused, and why it was
-/// refused; the number of all hashes and `None` if none was. The number includes hashes that a set held already.
+/// The outcome of a batch of inserts. If a hash was refused: the number of hashes before it, and why it was refused. If
+/// none was refused: the number of all hashes, and `None`. The number includes hashes that a set held already.
 pub(crate) type Progress = (usize, Option<WhyFull>);
 
 /// The functions of one layout for one instruction set. The caller must apply

@@ -33,7 +33,7 @@ const VECTOR: usize = 16;
 const INDICES: [i8; VECTOR] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Returns a vector with `incoming` at index `first`, the bytes of `up` at the indices after `first` up to `last`, and
-/// the bytes of `old` elsewhere. If `last` is below `first`, that is `old`.
+/// the bytes of `old` elsewhere. If `last` is below `first`, all bytes are those of `old`.
 #[inline(always)]
 fn moved(old: u8x16, up: u8x16, first: i8, last: i8, incoming: u8) -> u8x16 {
     let indices = i8x16::from(INDICES);
@@ -146,7 +146,7 @@ fn move_up_avx2(line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8) {
     unsafe {
         let low = _mm256_loadu_si256(line.cast());
         let high = _mm256_loadu_si256(line.add(32).cast());
-        // The bytes from one before the upper half on, so that each byte moves up by one.
+        // The 32 bytes that begin one byte before the upper half: stored to the upper half, each moves up by one.
         let high_up = _mm256_loadu_si256(line.add(31).cast());
         let below = _mm256_permute2x128_si256::<0x08>(low, low);
         let low_up = _mm256_alignr_epi8::<15>(low, below);

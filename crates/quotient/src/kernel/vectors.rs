@@ -1,5 +1,5 @@
-//! Code that the batch lookups of both layouts share. A column has a number for each of 64 keys. A register of AVX-512
-//! has the numbers of eight keys, one of AVX2 those of four.
+//! Code that the batch lookups of both layouts share. A column has a number for each of 64 keys. An AVX-512 register
+//! has the numbers of eight keys, and an AVX2 register has the numbers of four.
 
 use super::words::word;
 use core::arch::asm;

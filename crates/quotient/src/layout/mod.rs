@@ -95,9 +95,9 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The sections of a table in order. If the table has fewer than `SECTIONS`, the last ones are empty.
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
-    /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has, for each
-    /// section, the bytes from some block on. This first block has the same index in the table for all sections.
-    /// `block` is counted from it.
+    /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has the bytes
+    /// of each section from some first block on, which is the same block for all sections. `block` is counted from that
+    /// first block.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,

@@ -85,8 +85,8 @@ fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Res
     assert!(range.contains(&filter.len()), "len is {}, expected in {range:?}", filter.len());
 }
 
-/// On this instruction set, single lookups, and batches of many lengths that start at several positions in the list of
-/// probes, give the same answers as single lookups in portable code, for present and absent keys.
+/// Single lookups on this instruction set give the same answers as single lookups in portable code, for present and
+/// absent keys. So do batches of many lengths that start at several positions in the list of probes.
 pub fn every_way_to_ask_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(0, 0.01), (1, 0.3), (500, 0.4), (500, 0.01), (3000, 0.001)] {
         let keys = Disjoint::new(planned as u64, 500, 4500);
@@ -124,8 +124,9 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
 }
 
 /// In tables of 3 and 66 MiB, lookups give the same answers as in portable code, in batches shorter and longer than the
-/// prefetch distances. Whether and how batches of lookups prefetch depends on the size of the table: the limits are
-/// half of L2, L2 and twice L2. 66 MiB is beyond all of them, since `l2_bytes` returns at most 16 MiB.
+/// prefetch distances. Whether and how a batch of lookups prefetches depends on the size of the table. Depending on the
+/// kernel, this changes at half the size of L2, at the size of L2 or at twice the size of L2. A table of 66 MiB is
+/// larger than all three, since `l2_bytes` returns at most 16 MiB.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);

@@ -37,8 +37,8 @@ pub fn every_insert_is_counted<S: Subject>(isa: Isa) {
     }
 }
 
-/// With three times the planned keys, there are more than five times as many false positives, and as many as
-/// `expected_fpr` predicts.
+/// A filter with three times the planned keys has more than five times as many false positives as one with the planned
+/// keys. Their number is the one that `expected_fpr` predicts.
 pub fn an_overfull_filter_still_knows_its_rate<S: Subject>(isa: Isa) {
     let empty = built::<S>(&spec(2000, 0.01, isa));
     let planned = measure::<S>(&empty, 2000, 2000, 100);

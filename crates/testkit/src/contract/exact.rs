@@ -201,8 +201,8 @@ pub fn batches_do_what_single_inserts_do_at_every_load<S: Exact>(isa: Isa) {
     }
 }
 
-/// A filter that was filled with the planned number of keys, or until a key did not fit, and then emptied in another
-/// order is, bit for bit, the empty one.
+/// A filter is filled with the planned number of keys, or until a key does not fit, and then emptied in another order.
+/// After that it is, bit for bit, the empty filter.
 pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
     for planned in [0, 1, 20, 300, 5000] {
         let empty = built::<S>(&spec(planned, 0.001, isa));

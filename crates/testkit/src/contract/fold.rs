@@ -21,7 +21,7 @@ fn filled<S: Subject>(bytes: usize, hashes: &[KeyHash]) -> S::Filter {
     filter
 }
 
-/// A fold is, bit for bit, the filter that the same keys make at that size.
+/// A folded filter is, bit for bit, the filter that the same keys make at the smaller size.
 pub fn a_folded_filter_is_the_smaller_filter<S: Fold>() {
     let hashes = Disjoint::new(31, 2000, 0).members;
     let large = filled::<S>(BYTES, &hashes);

@@ -9,8 +9,9 @@ use trommel_simd::Isa;
 
 /// The numbers of keys that the filters to be filled are planned for: filters of one block, of some, and of many.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
-/// The false-positive rate of the filters that are filled: every kind reaches it at 95 % load, and at this rate there
-/// are more possible fingerprints than slots, so that even a set, which holds each fingerprint once, becomes full.
+/// The false-positive rate of the filters that are filled. Every kind of filter can keep it up to a load of 95 %. At
+/// this rate there are more possible fingerprints than slots, so even a set, which holds each fingerprint once, becomes
+/// full.
 const FPR: f64 = 0.004;
 
 /// A number of keys above the number of slots of a filter for `planned` keys.
@@ -28,8 +29,8 @@ fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> 
     })
 }
 
-/// Fails unless the error has the filter's `len` and a capacity that is not below it, and its message has all three
-/// numbers of the error.
+/// Fails unless the error has the filter's `len` and a capacity of at least `len`, and unless the error's message
+/// contains its `inserted`, `len` and `capacity`.
 fn assert_numbers<S: Subject>(full: Full, filter: &S::Filter) {
     assert_eq!(full.len, filter.len(), "len in the error and in the filter: {full}");
     assert!(full.capacity >= full.len, "more keys than capacity: {full}");
@@ -75,8 +76,8 @@ pub fn a_failed_insert_changes_nothing<S: Subject>(isa: Isa) {
     }
 }
 
-/// Fails unless a filter, also after it was frozen and read back, finds these keys, and unless its `len` is possible
-/// for exactly these keys.
+/// Fails unless a filter finds these keys, both before and after it is frozen and read back, and unless its `len` is
+/// possible for exactly these keys.
 fn assert_takes_first<S: Subject>(empty: &S::Filter, filter: &S::Filter, hashes: &[KeyHash]) {
     assert_all_found(filter, hashes, "the first of a batch");
     let range = S::len_range(empty, hashes);
@@ -232,9 +233,9 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
     }
 }
 
-/// In a filter into which no more of the keys fit, batches of many lengths, single lookups and portable code agree, and
-/// find every key. (Hardly a slot of a quotient filter is free then, so its remainders are far from the slots where
-/// lookups for them begin.)
+/// A filter is filled until no more of the keys fit. Then batches of many lengths, single lookups and portable code
+/// agree, and find every inserted key. (Hardly a slot of a full quotient filter is free, so its remainders are far from
+/// the slots where lookups for them begin.)
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {
         let keys = Disjoint::new(78, too_many(planned), 6000);

@@ -45,8 +45,8 @@ use trommel_simd::{Isa, IsaError};
 /// Lengths of batches: around the widths of vectors and words, and around the prefetch distances.
 pub const LENGTHS: [usize; 19] =
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1000];
-/// Lengths of batches: around 2048, the longest piece in which a lookup kernel processes a batch, and two lengths of
-/// several pieces.
+/// Lengths of long batches. Some lookup kernels process a batch in pieces, of at most 2048 keys: three of the lengths
+/// are around one such piece, and two take several pieces.
 pub const LONG_LENGTHS: [usize; 5] = [2047, 2048, 2049, 4103, 5000];
 
 /// Whether the machine has the instruction set. If the machine lacks it, this function checks that building for it is a
@@ -87,8 +87,8 @@ pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Inserts a batch into a filter that has room for it. If a filter that counts copies already holds the most copies of
-/// a key, the insert of that key fails, and the keys after it are inserted.
+/// Inserts a batch into a filter that has room for it. If a filter that counts copies already holds as many copies of a
+/// key as it can, the insert of that key fails, and the keys after it are inserted.
 #[track_caller]
 pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     let mut rest = hashes;
@@ -104,9 +104,9 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
 }
 
 /// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
-/// in adjacent slots, and a stream of few distinct hashes makes long clusters. The slots that such a stream needs
-/// depend on where these clusters are in the table, so twelve times the most copies of a key are added: as many copies
-/// as the filter may hold, but at most `count`.
+/// in adjacent slots, and a stream of few distinct hashes makes long clusters. How many slots such a stream needs
+/// depends on where these clusters are in the table. So twelve times the maximum number of copies of a key is added:
+/// the maximum that the filter may hold, or `count` if that is less.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -139,7 +139,7 @@ pub(crate) fn put<S: Subject>(filter: &mut S::Filter, hash: KeyHash) {
     }
 }
 
-/// Whether an insert failed because the filter already holds the most copies of the key.
+/// Whether an insert failed because the filter already holds as many copies of the key as it can.
 fn has_all_copies<S: Subject>(full: Full) -> bool {
     match (S::ROOM, full.why) {
         (Room::Slots { copies }, WhyFull::Copies { max }) => {

@@ -34,10 +34,10 @@ fn assert_expected<S: Subject>(what: &str, measured: &Measured) {
 
 /// Counts the false positives of `filters` filters that differ only in their keys.
 ///
-/// `probes_each` should be small compared with the keys of a filter, so that the random fill of one
-/// filter adds little to the variance of the sum. Then hits are nearly independent, and their number is
-/// nearly binomial. Few probes in each of many filters test an equation; many probes in one filter would
-/// test only that filter.
+/// `probes_each` should be small compared with the keys of a filter. Then the random differences between the fills of
+/// the filters add little to the variance of the total number of hits: hits are nearly independent, and their number is
+/// nearly binomial. Few probes in each of many filters test an equation; many probes in one filter would test only that
+/// filter.
 pub(super) fn measure<S: Subject>(
     empty: &S::Filter,
     keys: usize,
@@ -64,9 +64,9 @@ pub(super) fn measure<S: Subject>(
 }
 
 /// From a thousand keys on, the number of false positives is within three standard deviations of `expected_fpr` and of
-/// the sizing equation. If one of these two is only an upper bound for a filter, the number can be further below it. By
-/// the equation, the filter has at most the false-positive rate asked for. These rates are from 20 % to 0.1 %, and the
-/// numbers of keys are not powers of two.
+/// the sizing equation. If one of these two is only an upper bound for a filter, the number can be further below it.
+/// The equation gives at most the rate asked for. The rates asked for are from 20 % to 0.1 %, and the numbers of keys
+/// are not powers of two.
 pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     let cases = [
         (1000, 0.2, 400_000),

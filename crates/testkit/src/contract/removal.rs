@@ -1,5 +1,5 @@
-//! Filters with removal in which several keys can share a counter, compared with an exact multiset. The stricter
-//! claims about filters that keep whole fingerprints are in [`exact`](super::exact).
+//! Filters that can remove keys, and in which several keys can share a counter, compared with an exact multiset. The
+//! stricter claims about filters that keep whole fingerprints are in [`exact`](super::exact).
 
 use super::{assert_all_found, fill};
 use crate::streams::{Disjoint, distinct};

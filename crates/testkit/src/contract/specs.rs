@@ -135,8 +135,8 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Any spec is met or refused with a typed error. If it is met, the table is no larger than allowed, and by the sizing
-/// equation, the filter has at most the false-positive rate asked for.
+/// Any spec is met or refused with a typed error. If it is met, the table is no larger than allowed, and the sizing
+/// equation gives at most the false-positive rate asked for.
 pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     let mut random = Splitmix::new(0x59EC);
     let mut met = 0;
@@ -267,8 +267,8 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     }
 }
 
-/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these bits, or is
-/// refused with an error that has the bytes that it needs.
+/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these bits. If it
+/// needs more, the spec is refused with an error that states how many bytes the filter needs.
 pub fn bits_per_key_are_bytes<S: Subject>() {
     let smallest = built::<S>(&spec(0, Spec::DEFAULT_FPR, Isa::Portable)).memory_bytes();
     assert!(built::<S>(&spec_of_bits(0, 10.0)).memory_bytes() <= smallest);

@@ -185,8 +185,8 @@ pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     }
 }
 
-/// A table that contains a part of another filter's table, as an interrupted write leaves it, with the header of
-/// either filter, is refused or makes another filter.
+/// An interrupted write can leave a table that contains a part of another filter's table. With the header of either
+/// filter, such a table is refused or makes another filter.
 pub fn a_torn_table_is_refused_or_makes_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF2);
     for keys in [0, 20, 90, 400] {

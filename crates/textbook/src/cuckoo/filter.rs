@@ -80,7 +80,7 @@ impl TextbookCuckooFilter {
     /// The number of entries. Inserts usually begin to fail before all entries are taken.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        // On a 32-bit machine, a table of short entries can have more of them than a `usize` can count.
+        // On a 32-bit machine, a table of short entries can have more entries than a `usize` can count.
         let entries = self.shape.buckets() * u64::from(self.shape.bucket_entries);
         usize::try_from(entries).unwrap_or(usize::MAX)
     }

@@ -56,8 +56,8 @@ impl Buckets {
     /// Source: Fan et al., CoNEXT 2014, algorithm 1, which does not undo its kicks.
     ///
     /// # Panics
-    /// If the fingerprint is 0 or too long, or if `primary`, or a bucket that `alternate` returns and the insert reads,
-    /// does not exist.
+    /// If the fingerprint is 0 or too long, or if the insert reads a bucket that does not exist: `primary`, or one that
+    /// `alternate` returns.
     pub fn insert(
         &mut self,
         fingerprint: u32,

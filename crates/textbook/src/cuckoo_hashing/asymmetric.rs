@@ -7,8 +7,8 @@ use trommel_base::SpecError;
 /// The asymmetric cuckoo hash table: `m (1 + c)` places in the first table and `m (1 − c)` in the second, where `m` is
 /// the mean of both sizes and `c` the asymmetry.
 ///
-/// More keys stand in the first table, where a lookup begins, and fewer inserts have to displace a key, than with
-/// tables of equal size. But the load limit is lower: all keys can almost always be placed while the load is below
+/// Compared with tables of equal size, more keys stand in the first table, where a lookup begins, and fewer inserts
+/// have to displace a key. But the load limit is lower: all keys can almost always be placed while the load is below
 /// `√(1 − c²) / 2`.
 ///
 /// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction cost and search

@@ -13,12 +13,12 @@ const DEFAULT_BOUND: f64 = 0.2;
 
 /// The density-based cuckoo hash table: two tables, and overflow chains at the places of the first.
 ///
-/// An insert takes a free place if either of the key's two places is free. If both are taken, it displaces the key in
-/// the denser table, the one with more keys per place, and that key goes to the sparser table. If this path of
-/// displacements would cycle or exceed a limit, the insert tries the path that begins at the key's place in the other
-/// table. Paths are followed on the [cuckoo graph](super) before any key is moved. If neither path ends within the
-/// limit, the key is appended to the *overflow chain* of its place in the first table. So no insert fails halfway, and
-/// there is no rehash.
+/// An insert takes a free place if either of the key's two places is free. If both are taken, the new key takes its
+/// place in the denser table (the table with more keys per place). The key that stood there goes to the sparser table,
+/// where it can displace another key, and so on. If this path of displacements would cycle or exceed a limit, the
+/// insert tries the path that begins at the new key's place in the other table. Paths are followed on the [cuckoo
+/// graph](super) before any key is moved. If neither path ends within the limit, the new key is appended to the
+/// *overflow chain* of its place in the first table. So no insert fails halfway, and there is no rehash.
 ///
 /// If both tables have the same size and nothing was removed, the first is nearly always the denser one: each of its
 /// places is taken as soon as a key hashes there.

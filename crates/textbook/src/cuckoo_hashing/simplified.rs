@@ -8,8 +8,8 @@ use trommel_base::SpecError;
 
 /// The simplified cuckoo hash table: one table, two hash functions into it.
 ///
-/// The other place of a key that stands at `p` is `h1 + h2 − p`, so it does not matter which of the two
-/// functions gave `p`. Loads up to one half can be reached, as with two tables.
+/// If the hash functions give a key the places `h1` and `h2`, and the key stands at `p`, its other place is
+/// `h1 + h2 − p`, whichever of the two functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
 /// Cost: a lookup reads two places. An insert is refused if the paths of displacements from both of the key's places
 /// run in a cycle. A cycle is noticed after at most three times as many steps as its path has distinct places. No key

@@ -20,8 +20,8 @@ pub const MAX_STASH: usize = 64;
 ///
 /// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J. Comput. 39
 /// (2010), sections 2 and 3. After a removal from the tables, this implementation moves one stashed key into them, if
-/// one can be placed there. If a new key cannot be placed in the tables, it is this key that goes to the stash, and not
-/// the key that is left over after displacements.
+/// any can be placed there. If a new key cannot be placed in the tables, the new key itself goes to the stash, not the
+/// key that is left over after displacements.
 #[derive(Clone, Debug)]
 pub struct StashCuckooSet {
     tables: TwoTables,
@@ -91,8 +91,9 @@ impl CuckooSet for StashCuckooSet {
     fn remove(&mut self, key: u64) -> bool {
         if let Some(spot) = self.tables.find(key) {
             self.tables.take(spot);
-            // The removal makes room for one more key in its component of the cuckoo graph. If it splits the component,
-            // at least one of the two parts has room. A stashed key with a place there can take it.
+            // The removal makes room for one more key in the removed key's component of the cuckoo graph. If the
+            // removal splits the component, at least one of the two parts has room. A stashed key can be placed if one
+            // of its two places is in a part with room.
             let stashed = self.stash.clone();
             let is_placed = stashed.iter().position(|stashed| self.place(*stashed));
             is_placed.map(|index| self.stash.swap_remove(index));

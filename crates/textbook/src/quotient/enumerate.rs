@@ -18,7 +18,7 @@ pub struct Fingerprints<'a> {
 
 impl TextbookQuotientFilter {
     /// Iterates over all fingerprints in ascending order. It goes through the quotients from 0, so a run that
-    /// was pushed over the end of the table comes last, although it stands in the first slots, wholly or in part.
+    /// was pushed over the end of the table comes last, although some or all of its remainders are in the first slots.
     ///
     /// Cost: one pass over the table.
     ///

@@ -156,10 +156,10 @@ impl Filter for TextbookQuotientFilter {
         self.table.memory_bytes()
     }
 
-    /// For a multiset of `n` keys, `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)`, which is the expected value if it is not
-    /// known how many keys share a fingerprint. A set knows its number `d` of distinct fingerprints, and its
-    /// false-positive rate is `d / 2^p`. The mean of `d / 2^p` is `1 − (1 − 2^−p)^n`, which the exponential
-    /// approximates.
+    /// For a multiset of `n` keys, returns `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)`: the expected rate if it is not
+    /// known how many keys share a fingerprint. A fingerprint has `p` bits, and a remainder `r`. A set knows its number
+    /// `d` of distinct fingerprints, so for a set, returns the exact rate `d / 2^p`. The mean of `d / 2^p` over sets of
+    /// `n` keys is `1 − (1 − 2^−p)^n`, which the formula for multisets approximates.
     fn expected_fpr(&self) -> f64 {
         if self.is_multiset {
             rate(self.load(), self.remainder_bits())

@@ -1,4 +1,4 @@
-//! Insert: finds the slot in the sorted run and shifts the remainders from there on to the right.
+//! Insert: finds the new remainder's slot in the sorted run, and frees this slot by shifting remainders to the right.
 
 use super::filter::TextbookQuotientFilter;
 use super::slot::Slot;
@@ -17,8 +17,8 @@ impl TextbookQuotientFilter {
     /// [`Full`] if every slot is in use and the fingerprint needs one; the table does not change.
     ///
     /// # Panics
-    /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits. (A full multiset returns its
-    /// error instead.)
+    /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits. (A full multiset does
+    /// not panic: it returns [`Full`] for every fingerprint.)
     pub fn insert_fingerprint(&mut self, fingerprint: u64) -> Result<bool, Full> {
         if !self.is_multiset && self.contains_fingerprint(fingerprint) {
             return Ok(false);
@@ -63,8 +63,8 @@ impl TextbookQuotientFilter {
     /// Puts `content` into a slot, the slot's old content into the next slot, and so on up to the first
     /// empty slot. The caller must ensure that the table has an empty slot.
     ///
-    /// Every moved remainder becomes shifted. Its `is_continuation` stays the same, since the order of the
-    /// remainders does. `is_occupied` belongs to the slot and does not move.
+    /// Every moved remainder becomes shifted. Its `is_continuation` does not change, since the order of the
+    /// remainders does not change. `is_occupied` belongs to the slot and does not move.
     fn shift_right_from(&mut self, mut slot: u64, mut content: Slot) {
         loop {
             let displaced = self.table.get(slot);

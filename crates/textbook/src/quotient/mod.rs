@@ -16,10 +16,10 @@
 //! | `is_continuation` | the remainder in the slot | it is not the first of its run |
 //! | `is_shifted` | the remainder in the slot | it is not in its home slot |
 //!
-//! A slot with all three bits clear is empty. In a cluster, the first slot with `is_occupied` is the home of the first
-//! run, and a slot without `is_continuation` begins a run; the second home belongs to the second run, and so on. This
-//! is how a lookup finds a run. The same scan recovers the quotients, so that fingerprints can be listed, merged into
-//! another table, and moved to a larger or smaller table without the keys.
+//! A slot with all three bits clear is empty. In a cluster, each slot without `is_continuation` begins a run, and the
+//! `i`-th slot with `is_occupied` is the home of the `i`-th run. This is how a lookup finds a run. The same scan
+//! recovers the quotients, so that fingerprints can be listed, merged into another table, and moved to a larger or
+//! smaller table without the keys.
 //!
 //! The table depends only on the fingerprints in it, not on the order in which they were inserted.
 //!

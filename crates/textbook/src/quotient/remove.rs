@@ -29,8 +29,9 @@ impl TextbookQuotientFilter {
     /// empties the last slot. The removed remainder belonged to the run of `quotient`; `was_first` tells
     /// whether it was the first of that run.
     ///
-    /// The loop ends even in a full table, where no slot is empty: the remainder in the first slot of the cluster is
-    /// always at home, since only a remainder of the same run can move into this slot.
+    /// The loop ends even in a full table, where no slot is empty: it ends at the first slot of the cluster at the
+    /// latest. The remainder there is at home, even if it replaced the removed one, since only a remainder of the same
+    /// run can move into this slot.
     fn shift_left_onto(&mut self, mut hole: u64, mut quotient: u64, mut was_first: bool) {
         loop {
             let from = self.table.next(hole);

@@ -31,7 +31,7 @@ impl TextbookQuotientFilter {
     /// The slot number of the first copy of a fingerprint.
     pub(super) fn find(&self, fingerprint: u64) -> Option<u64> {
         let (quotient, remainder) = self.shape.split(fingerprint);
-        // Runs are sorted, so only the first remainder that is not less can be equal.
+        // Runs are sorted, so the first remainder that is not less is equal, or none is.
         let (index, slot) = self.run(quotient).find(|(_, slot)| slot.remainder >= remainder)?;
         (slot.remainder == remainder).then_some(index)
     }
@@ -53,9 +53,9 @@ impl TextbookQuotientFilter {
     /// Goes left to the start of the cluster. From there it goes right and advances two positions together:
     /// `start` from run to run, and `home` from one occupied quotient to the next.
     ///
-    /// The search to the left ends at any load. A remainder after an empty slot is at home. In a full table
-    /// there are as many remainders as slots, so the circle can be cut at a point that no remainder was
-    /// shifted across: the remainder after the cut is at home.
+    /// The search to the left ends at any load, since some remainder is at home. If the table has an empty slot,
+    /// the remainder after the empty slot is at home. A full table has as many remainders as slots, so there is a
+    /// boundary between two slots that no remainder was shifted across: the remainder after it is at home.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     pub(super) fn run_start(&self, quotient: u64) -> u64 {

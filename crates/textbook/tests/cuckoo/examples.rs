@@ -5,8 +5,8 @@ use trommel_textbook::cuckoo::{Buckets, Kicks};
 /// The moves of the blog post: `(fingerprint, from, to)` is a move from bucket `from` to bucket `to`, which can be the
 /// same. The first move of each fingerprint starts at the fingerprint's primary bucket.
 ///
-/// The author of the post computed alternate buckets by hand and gave 27356 three buckets (0, 7 and 2), although a
-/// fingerprint has only two. So this table lists the moves as printed.
+/// The author of the post computed alternate buckets by hand and gave the fingerprint 27356 three buckets (0, 7
+/// and 2), although a fingerprint has only two. So this table lists the moves as printed.
 const MOVES: [(u32, u64, u64); 6] =
     [(49615, 7, 0), (27356, 0, 7), (16431, 7, 9), (15377, 7, 7), (27356, 7, 2), (53104, 0, 6)];
 
@@ -19,7 +19,7 @@ fn primary(fingerprint: u32) -> u64 {
     MOVES.iter().find(|(moved, ..)| *moved == fingerprint).unwrap().1
 }
 
-/// The taken buckets, and their fingerprints, of a table with one entry per bucket.
+/// The taken buckets of a table with one entry per bucket, each with its fingerprint.
 fn held(buckets: &Buckets) -> Vec<(usize, u32)> {
     let entries = buckets.entries().enumerate();
     entries.filter_map(|(bucket, held)| held.map(|held| (bucket, held))).collect()
@@ -28,8 +28,9 @@ fn held(buckets: &Buckets) -> Vec<(usize, u32)> {
 #[test]
 fn four_fingerprints_in_ten_buckets_make_the_table_of_the_blog_post() {
     let mut buckets = Buckets::new(10, 1, 16).unwrap();
-    // A bucket has one entry, and 15377, the only fingerprint whose insert kicks, has only one bucket. So nothing is
-    // chosen at random, and every seed must give the same result.
+    // An insert that kicks chooses at random in which bucket to begin, and which entry of a bucket to kick. Here a
+    // bucket has one entry, and 15377, the only fingerprint whose insert kicks, has only one bucket. So there is
+    // nothing to choose, and every seed must give the same result.
     for seed in 0..20 {
         let mut kicks = Kicks::new(500, seed).unwrap();
         buckets = Buckets::new(10, 1, 16).unwrap();

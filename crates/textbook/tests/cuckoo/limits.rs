@@ -108,7 +108,7 @@ fn either_bucket_gives_the_other() {
     for hash in streams::distinct(2, 0..1000) {
         let [primary, alternate] = filter.buckets_of(hash);
         assert!(primary < 128 && alternate < 128);
-        // The twin has the same fingerprint, and its primary bucket is the first key's alternate bucket.
+        // The twin has the same fingerprint as `hash`, and its primary bucket is the alternate bucket of `hash`.
         let twin = KeyHash::from_raw(alternate << 57 | hash.raw() << 7 >> 7);
         assert_eq!(filter.fingerprint_of(twin), filter.fingerprint_of(hash));
         assert_eq!(filter.buckets_of(twin), [alternate, primary]);

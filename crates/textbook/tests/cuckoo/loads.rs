@@ -32,9 +32,9 @@ fn filters_reach_the_loads_of_the_paper() {
     }
 }
 
-/// With the 500 kicks that the paper allows, filters exceed the loads of the paper. But they stay below the thresholds
-/// above which some keys with two random buckets cannot be placed (Dietzfelbinger et al., ICALP 2010, for buckets of
-/// two and four; for buckets of one the threshold is one half).
+/// With the 500 kicks that the paper allows, filters exceed the loads of the paper. But they stay below the threshold:
+/// above it, not all keys can be placed if each has two random buckets. (The thresholds for buckets of two and four are
+/// from Dietzfelbinger et al., ICALP 2010; for buckets of one, the threshold is one half.)
 #[test]
 fn more_kicks_reach_higher_loads_but_not_the_threshold() {
     for (bits, b, published, threshold) in [(16, 2, 0.84, 0.8970), (14, 4, 0.95, 0.9803)] {

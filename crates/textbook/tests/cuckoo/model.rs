@@ -1,7 +1,7 @@
 //! Compares the filter with an exact multiset, at every load up to a full table.
 //!
-//! An exact multiset of fingerprints and bucket pairs determines every answer of a cuckoo filter: the copies
-//! of a fingerprint in a pair of buckets are those inserted with this fingerprint and this pair.
+//! The multiset counts the inserted keys by their fingerprint and their pair of buckets. These counts determine
+//! every answer of a cuckoo filter, since it cannot tell keys with the same fingerprint and the same pair apart.
 
 use std::collections::BTreeMap;
 use trommel_base::{Bitmap, Count, Filter, Full, Insert, KeyHash, Remove, WhyFull};
@@ -9,7 +9,7 @@ use trommel_testkit::{Splitmix, streams};
 use trommel_textbook::TextbookCuckooFilter;
 use trommel_textbook::cuckoo::Kicks;
 
-/// The number of copies of each fingerprint and pair of buckets, which is all that a filter can distinguish.
+/// The number of copies of each fingerprint in each pair of buckets, the lower bucket first.
 type Model = BTreeMap<(u32, [u64; 2]), u64>;
 
 struct Trial {
@@ -83,9 +83,11 @@ impl Trial {
         assert_eq!(self.filter.contains_hash(hash), self.count(hash) > 0);
     }
 
-    /// One random operation. In one of eight cases, it removes a random hash, which is usually absent; in another, it
-    /// inserts a hash that is held already. In the other six, it inserts a random hash with a probability of `inserts`
-    /// in eight, and otherwise removes a held one.
+    /// One random operation, in one of eight equally frequent cases:
+    ///
+    /// - one case removes a random hash, which is usually absent;
+    /// - one case inserts a hash that is held already;
+    /// - six cases insert a random hash with a probability of `inserts` in eight, and otherwise remove a held one.
     fn step(&mut self, inserts: u64) {
         let random_hash = KeyHash::from_raw(self.random.word());
         let held = match self.hashes.len() as u64 {

@@ -34,7 +34,7 @@ fn an_empty_filter_finds_nothing() {
     assert!(absent.iter().all(|hash| !filter.contains_hash(*hash)));
 }
 
-/// `full_rate` is `1 − (1 − 2^−f)^2b`, and slightly below `2b / 2^f`.
+/// For buckets of `b` entries of `f` bits, `full_rate` is `1 − (1 − 2^−f)^2b`, which is slightly below `2b / 2^f`.
 #[test]
 fn the_fpr_of_a_full_table_follows_the_equation() {
     for (b, f) in [(1, 4), (2, 8), (4, 8), (4, 12), (4, 16)] {

@@ -63,9 +63,9 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
     );
 }
 
-/// Without removals, a place of the first table is taken as soon as a key hashes to it, with either method. So the
-/// first of two equally large tables is nearly always the denser one, and both methods give each table the same number
-/// of keys, as long as no key overflows and no insert rehashes.
+/// Without removals, both methods fill a place of the first table as soon as a key hashes to it. So they give each
+/// table the same number of keys, as long as no key overflows and no insert rehashes. For the same reason, the first of
+/// two equally large tables is nearly always the denser one.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();

@@ -8,7 +8,7 @@ use trommel_textbook::cuckoo_hashing::{
 
 const SEEDS: u64 = 5;
 
-/// The mean load at which an insert first finds no free place, or reaches its limit.
+/// The mean load at which an insert first finds no free place, or reaches a limit before it finds one.
 fn load_limit<S: CuckooSet>(make: impl Fn(u64) -> S) -> f64 {
     let load = |seed| {
         let mut set = make(seed);

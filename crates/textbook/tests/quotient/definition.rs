@@ -31,7 +31,7 @@ pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> 
             quotient_before = Some(quotient);
         }
     }
-    // The last line drops the slots that are not in use, so no bit may be set in them.
+    // Slots that are not in use become `None` below, which would hide a bit that is set in one: check that none is set.
     assert!(table.iter().zip(&in_use).all(|(slot, used)| *used || *slot == Slot::default()));
     table.into_iter().zip(in_use).map(|(slot, used)| used.then_some(slot)).collect()
 }

@@ -68,7 +68,7 @@ fn every_step_of_the_example_matches_the_definition() {
     assert_slots(&filter, &[]);
 }
 
-/// After W, the first of its run, is removed, X moves to its home slot, and so does Y behind it.
+/// Removing W, the first of its run, moves X and then Y into their home slots.
 #[test]
 fn a_removal_moves_the_next_remainder_of_the_run_home() {
     let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();

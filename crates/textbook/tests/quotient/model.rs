@@ -69,8 +69,8 @@ impl Trial {
         }
     }
 
-    /// A random fingerprint. Some have one of few remainders, which makes copies; some also have the last quotient
-    /// or one of the first two, which makes runs that wrap.
+    /// A random fingerprint. Half of them have one of at most 16 remainders, so that copies occur. Half of these also
+    /// have the last quotient or one of the first two, so that runs wrap around the end.
     fn fingerprint(&mut self) -> u64 {
         let (q, r) = (self.filter.quotient_bits(), self.filter.remainder_bits());
         let word = self.random.word();
@@ -113,8 +113,8 @@ impl Trial {
         assert_eq!(self.filter.len(), self.model.len);
     }
 
-    /// One random operation, and then a lookup. In 13 of 16 cases, the operation is the insert of a random fingerprint
-    /// with a probability of `inserts` in eight, or else the removal of a held one.
+    /// One random operation, and then a lookup. In 13 of 16 cases, the operation inserts a random fingerprint with a
+    /// probability of `inserts` in eight, and otherwise removes a held one.
     fn step(&mut self, inserts: u64) {
         let random_fingerprint = self.fingerprint();
         let held = self.model.near(random_fingerprint).unwrap_or(random_fingerprint);

@@ -96,8 +96,8 @@ fn the_distance_to_the_next_empty_slot_is_that_of_linear_probing() {
         filter.insert_batch(&distinct(3, 0..keys)).unwrap();
         let empty: Vec<bool> = filter.slots().map(|slot| slot.is_none()).collect();
         let (mut steps, mut distance) = (0u64, 0u64);
-        // Goes from right to left, twice around the circle. In the second lap, `distance` is right for every
-        // slot, also for those whose next empty slot is beyond the end.
+        // Goes twice around the circle, to the left. In the second lap, `distance` is correct for every slot, also
+        // for those whose next empty slot is beyond the end.
         for lap in 0..2 {
             for is_empty in empty.iter().rev() {
                 distance = if *is_empty { 1 } else { distance + 1 };

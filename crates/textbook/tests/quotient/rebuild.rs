@@ -6,8 +6,8 @@ use trommel_testkit::Splitmix;
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::RebuildError;
 
-/// A multiset of `count` random fingerprints, and the sorted list of them. `bits` has the number of bits of a quotient
-/// and that of a remainder.
+/// A multiset of `count` random fingerprints, and the sorted list of them. `bits` is the pair of quotient bits and
+/// remainder bits.
 fn filled(seed: u64, bits: (u32, u32), count: usize) -> (TextbookQuotientFilter, Vec<u64>) {
     let mut random = Splitmix::new(seed);
     let mut filter = TextbookQuotientFilter::new_multiset(bits.0, bits.1).unwrap();

@@ -16,7 +16,7 @@ const HASH_BYTES: usize = size_of::<u64>();
 
 impl FilterAccumulator {
     /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. An accumulator that keeps hashes takes
-    /// 40 bytes and 8 per hash. If it has made its filter, the bytes are the filter's frozen bytes, which
+    /// 40 bytes and 8 per hash. If the accumulator has made its filter, the bytes are the filter's frozen bytes, which
     /// [`FilterView::parse`] can read, or [`FilterView::parse_with_hasher`] if the hasher has a secret key.
     ///
     /// Ends the program if the system refuses the memory.
@@ -68,8 +68,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter, if the kind,
-    /// the hash function, its seed or secret key, or the geometry of the filter differs, if memory is refused, or if
+    /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter; if the kind,
+    /// the hash function, its seed or secret key, or the geometry of the filter differs; if memory is refused; or if
     /// the filter cannot be made or has no room. The geometry of a cuckoo filter includes how often it has doubled.
     /// After an error, the accumulator has the same keys as before, plus those that the error reports as inserted.
     pub fn merge_bytes(&mut self, bytes: &[u8]) -> Result<(), AccumulateError> {

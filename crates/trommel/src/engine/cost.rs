@@ -31,7 +31,8 @@ const LINE_BYTES: f64 = 64.0;
 /// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need about half as many
 /// (4.5), but the model uses one number for all.
 const GROUPED_BYTES: f64 = 8.5;
-/// The largest size of the pieces that lookups are grouped by, if the table has at most [`MOST_PIECES`] of them.
+/// The largest size of a piece by which lookups are grouped. A table that would have more than [`MOST_PIECES`] pieces
+/// of this size has larger pieces.
 const PIECE_BYTES: usize = 128 << 10;
 /// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys costs more than lookups
 /// in smaller pieces save.
@@ -75,8 +76,8 @@ pub struct CostModel {
     pub lookup: LineCost,
     /// The cost of an insert into a blocked filter, or into a standard filter in which a key sets one bit.
     pub insert: LineCost,
-    /// The cost of each bit that an insert sets in a standard filter in which a key sets two or more bits, and of each
-    /// bit and each counter in a counting filter.
+    /// The cost per bit of an insert into a standard filter in which a key sets two or more bits, and the cost per bit
+    /// and per counter of an insert into a counting filter.
     pub insert_bit: LineCost,
     /// The cost of an insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,

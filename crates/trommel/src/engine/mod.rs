@@ -178,14 +178,14 @@ impl Engine {
         Ok(filter)
     }
 
-    /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert). (The
-    /// exception is a cuckoo filter for whose bulk build there is too little memory: see [`Engine`].)
+    /// Inserts a batch. The filter is the same, byte for byte, as after [`Insert::insert_batch`](crate::Insert). (A
+    /// cuckoo filter can differ if there is too little memory for its bulk build: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
     /// table for every thread but one. A partitioned insert takes about 9 bytes per key; in a standard filter, it
-    /// takes about 4.5 bytes for every bit that a key sets. The bound on the memory of a partitioned insert is the size
-    /// of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the
-    /// table. If the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If the
+    /// takes about 4.5 bytes for every bit that a key sets. Besides the budget, a partitioned insert has a bound of its
+    /// own: the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, a quarter of
+    /// the table. If the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If the
     /// bound or the budget is too small even for a useful chunk, or if the system refuses memory, the batch, or what is
     /// left of it, is inserted directly. For filters with counters or slots, see their `insert_bulk`.
     ///
@@ -254,10 +254,10 @@ impl Engine {
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
     /// allocation is reused.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. The bound is that of a
-    /// partitioned insert, which [`Engine::insert_batch`] states. If the bound or the budget is too small for the whole
-    /// batch, the batch is looked up in chunks or directly. If the system refuses scratch memory, it is looked up
-    /// directly. If `found` is too short, and the system refuses memory to extend it, this ends the program; see
+    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. It has the same bound
+    /// as a partitioned insert: see [`Engine::insert_batch`]. If the bound or the budget is too small for the whole
+    /// batch, the batch is looked up in chunks or directly. If the system refuses scratch memory, the batch is looked
+    /// up directly. If `found` is too short and the system refuses memory to extend it, the call ends the program; see
     /// [`Bitmap::try_reserve`].
     ///
     /// ```

@@ -1,15 +1,15 @@
 //! The threads of an engine, and the scratch memory that it keeps.
 //!
-//! Unless threads are pinned, the caller's thread works as one of them.
+//! The caller's thread works as one of the engine's threads, unless these are pinned.
 //!
 //! Rejected: the caller wakes two threads and sleeps. On Linux 6.18 with two cores, both woke on the same core in 7 to
 //! 25 of 100 calls, and one of them waited 2.9 ms until it was moved to the other core. Work that one thread does in
 //! 1.0 ms took these two 0.88 ms. The caller and one more thread take 0.49 ms. Two pinned threads are never on the same
-//! core and take 0.49 ms too, so the caller sleeps if threads are pinned.
+//! core, and take 0.49 ms without the caller. So if threads are pinned, the caller sleeps.
 //!
-//! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the caller holds a lock,
-//! such a job might need the same lock, and the thread would wait for itself. So a caller from another pool starts a
-//! thread that belongs to no pool, lets it act as the caller, and sleeps until it has finished.
+//! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the thread holds a lock and
+//! such a job needs the same lock, the thread waits for itself. So if the caller is a thread of another Rayon pool, it
+//! starts a thread that belongs to no pool. The new thread acts as the caller, which sleeps until it has finished.
 
 use super::EngineError;
 use alloc::string::ToString;
@@ -45,7 +45,7 @@ enum ThreadSet {
     Caller,
     /// The caller's thread and those of the pool.
     CallerAnd(ThreadPool),
-    /// Threads that are each pinned to a core of its own. The caller's thread waits for them.
+    /// Threads, each pinned to a core of its own. The caller's thread waits for them.
     Pinned(ThreadPool),
 }
 
@@ -79,7 +79,8 @@ impl Pool {
                 let builder = ThreadPoolBuilder::new().start_handler(move |i| {
                     let is_pinned = core_affinity::set_for_current(cores[i]);
                     pinned.fetch_add(usize::from(is_pinned), Ordering::Relaxed);
-                    // The channel has room for every thread, and its other end is open until all have sent.
+                    // Never waits, since the channel has room for a message of every thread. Fails only if another
+                    // thread could not be started: nobody waits for the messages then.
                     let _ = started.send(());
                 });
                 let pool = pool(threads, builder)?;
@@ -124,7 +125,7 @@ impl Workers for Pool {
             ThreadSet::Caller => return tasks.for_each(|task| task()),
         };
         let helpers = tasks.len().saturating_sub(usize::from(caller_works));
-        // The calling thread is one of this pool's workers if a filter's own method calls the engine. It then does the
+        // If a filter's own method calls the engine, the calling thread can be a worker of this pool. It then does the
         // work alone, since the other workers might be waiting for it.
         if helpers == 0 || others.current_thread_index().is_some() {
             return tasks.for_each(|task| task());

@@ -1,5 +1,5 @@
-//! Looks up a batch, on all threads unless the cost model predicts that they save too little, and returns the answers
-//! in the order of the keys.
+//! Looks up a batch, and returns the answers in the order of the keys. Uses all threads, unless the cost model predicts
+//! that they save too little.
 //!
 //! Partitioned lookups group keys by the high bits of their hashes, so that the keys of a group find their lines in the
 //! cache. The answers of each group are a sequence of bits. *Replay* then goes through the keys again, and takes for
@@ -21,8 +21,9 @@
 //! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the grouping pass takes 4.6 and 7.6;
 //! - to prefetch the lines of the next group while a group is looked up: lookups take 13.6 in groups of 1 MiB, and 8.6
 //!   in groups of 256 KiB;
-//! - two variants of replay: to keep a word of the next answers per group and shift one answer out of it for each key,
-//!   instead of keeping a bit number per group (2.7); and to gather the answers of several keys with AVX-512 (3.0).
+//! - two variants of replay: to keep, for each group, a word of its next answers instead of the number of its next bit,
+//!   and to shift one answer out of the word for each key (2.7); and to gather the answers of several keys with AVX-512
+//!   (3.0).
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};
@@ -115,9 +116,9 @@ impl<'e> Grouped<'e> {
         // Bytes for answers, in addition to those for the shares:
         // - a bit per key;
         // - for every group of each share, at most four words: one to pad its bits to whole words, one for the number
-        //   of its next bit, and two for the slice of its words;
-        // - for every group, ten words: four for its item (the group's number and the list of its slices), and six for
-        //   the task of this item (the item again, and two words more).
+        //   of its next bit, and two for a `&mut [u64]` to its words;
+        // - for every group, ten words: four for its item (the group's number and the `Vec` of these references), and
+        //   six for the task of this item (the item again, and two words more).
         let answer_bytes = |keys| keys / 8 + (plan.count() * 32 + 80) * groups;
         let scratch_bytes = engine.memory_budget.min(chunk_bytes(filter_bytes));
         let keys = plan.keys_at_a_time::<u64>(keys, scratch_bytes, answer_bytes)?;

@@ -1,22 +1,27 @@
-//! Detects keys that are so far from random that most of their cache lines are in the caches anyway.
+//! Detects keys that are so far from random that most of their cache lines are in the caches even without grouping.
 
 use trommel_base::KeyHash;
 
 /// The number of samples of a batch, spread evenly, and the number of consecutive keys per sample.
 const SAMPLES: usize = 64;
 const KEYS_PER_SAMPLE: usize = 16;
-/// Two neighbouring keys are near each other if their hashes agree in this number of high bits, as 1 in 1024 random
-/// pairs do.
+/// Two consecutive keys are *near* each other if their hashes agree in this number of high bits. One in 1024 random
+/// pairs does.
 const NEAR_BITS: u32 = 10;
 /// A batch is skewed if at least one in this number of sampled keys repeats another: it has few distinct keys, or some
-/// that are far more frequent than others. By Zipf's law with exponent 1, 29 % of the sampled keys repeat another in
-/// batches over two million distinct keys, and 24 % over twenty million. When the limit was half of the keys, such
-/// batches were grouped, and took two threads 1.5 times as long to insert as one thread takes directly.
+/// that are far more frequent than others. If the keys follow Zipf's law with exponent 1, 29 % of the sampled keys
+/// repeat another in batches over two million distinct keys, and 24 % over twenty million. When the limit was half of
+/// the keys, such batches were grouped. Two threads then inserted them in 1.5 times the time that one thread takes
+/// without grouping.
 const REPEATS_ONE_IN: usize = 5;
 
-/// Whether at least half of the sampled neighbours are near each other, as in sorted batches, or at least one in
-/// [`REPEATS_ONE_IN`] sampled keys repeats another, as in batches of few distinct keys or by Zipf's law. False for
-/// batches of fewer than 1024 keys, which are too short for the sample.
+/// Whether a batch is skewed, which means that one of these is true:
+///
+/// - at least half of the sampled pairs of consecutive keys are near each other, as in sorted batches;
+/// - at least one in [`REPEATS_ONE_IN`] sampled keys repeats another, as in batches of few distinct keys, or of keys
+///   that follow Zipf's law.
+///
+/// False for batches of fewer than 1024 keys, which are too short for the sample.
 pub(super) fn is_skewed(hashes: &[KeyHash]) -> bool {
     let step = hashes.len() / SAMPLES;
     if step < KEYS_PER_SAMPLE {

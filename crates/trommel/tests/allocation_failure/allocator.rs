@@ -88,7 +88,7 @@ pub(crate) fn counted<T>(call: impl FnOnce() -> T) -> (T, usize) {
     watched(None, call)
 }
 
-/// Makes a call of which some allocations are refused.
+/// Makes a call, and refuses some of its allocations.
 pub(crate) fn refusing<T>(refuse: Refuse, call: impl FnOnce() -> T) -> T {
     watched(Some(refuse), call).0
 }

@@ -74,9 +74,9 @@ pub(crate) fn refused() -> usize {
     REFUSED.get()
 }
 
-/// Counts the allocations of `run`. Then, for each of them, runs it on a fresh subject with that allocation refused,
-/// and once more with the following ones refused too. Each run must succeed, or return an error that reports refused
-/// memory. `verify` checks the subject after each run, given the result.
+/// Counts the allocations of `run`. Then, for each allocation, calls `run` on a fresh subject with this allocation
+/// refused, and on another with the following ones refused too. Each run must succeed, or return an error that reports
+/// refused memory. `verify` checks the subject after each run, given the result.
 ///
 /// Apart from the operation under test, `run` must not allocate. The name and number of a run are written to standard
 /// error before the run begins: if the operation cannot handle the refusal, the process ends.

@@ -48,7 +48,7 @@ pub(crate) fn check_engines() {
                 |engine| engine.build(&spec, &all),
                 |_, built| assert_built(case, built, &expected, &all),
             );
-            // In the second call, the engine can have memory that it kept.
+            // In the second call, the engine can have memory that it kept from the first.
             let twice =
                 |engine: &mut Engine| engine.build(&spec, &all).and(engine.build(&spec, &all));
             check(

@@ -293,7 +293,7 @@ fn check_merges(case: &Case) {
                 &all,
                 |filter| filter.merge(&empty),
             );
-            // The fingerprints arrive in another order, in which it is possible that some do not fit.
+            // A merge inserts the fingerprints in another order. In this order, some of them may not fit.
             if fresh(&empty).merge(&full).is_ok() {
                 check_change(
                     case,

@@ -22,7 +22,7 @@
 //!   has less than 300 bytes. Reading and writing such a filter is tested;
 //! - the `Arc` of less than 100 bytes in `OwnedView::parse`;
 //! - the start of an engine's threads, and work that an engine hands to them: the standard library and Rayon allocate
-//!   some hundred bytes per thread and call. Here, workers that run on the calling thread stand in for them;
+//!   some hundred bytes per thread and call. Here, workers that run on the calling thread stand in for the threads;
 //! - the threads and queues of a `Stream`, the keys that it gathers, and the lines of `LineBatches`;
 //! - the text of some errors of `IntegerBatches`, and the panics of `ShardedFilter`.
 #![cfg(feature = "parallel")]

@@ -49,7 +49,7 @@ fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
         .unwrap()
 }
 
-/// Returns the lookup in a block as docs/FORMAT.md describes it, as a function of a hash. A table of kind 6, 7 or 8 is
+/// Returns a function that looks a hash up in a block, as docs/FORMAT.md describes it. A table of kind 6, 7 or 8 is
 /// read only once, by this call.
 pub(super) fn lookup(block: &[u8]) -> Box<dyn Fn(u64) -> bool + '_> {
     let Some((kind, hash, parameter, table)) = open(block) else {

@@ -202,7 +202,7 @@ impl FromStr for Entry {
             "siphash13" => Hasher::siphash13(SECRET_KEY),
             _ => return Err(Malformed),
         };
-        // If the function has a secret key, the column has the check of the key.
+        // If the function has a secret key, the column `seed` has the check of the key.
         if hasher.seed() != seed {
             return Err(Malformed);
         }

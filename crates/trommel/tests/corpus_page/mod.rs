@@ -4,8 +4,8 @@ use super::corpus::{Entry, Form, SECRET_KEY, WRONG_KEY, digest, manifest};
 use super::{Buckets, Page, Table, block_page, is_checked_by, number};
 use trommel::container::HashId;
 
-/// Asserts that a file whose function has a secret key has the check of the corpus's key, so that a reader with another
-/// key refuses it.
+/// If the hash function of a file has a secret key: asserts that `seed` is the check of the corpus's key, so that a
+/// reader with another key refuses the file.
 fn assert_key(entry: &Entry, hash: u64, seed: u64) {
     assert_eq!(hash == 3, entry.secret().is_some(), "{}: hash function {hash}", entry.file);
     if hash == 3 {

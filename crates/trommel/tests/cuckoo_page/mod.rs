@@ -82,8 +82,8 @@ impl Buckets {
         b.min(self.other(b, fingerprint)) << 32 | fingerprint
     }
 
-    /// Whether the pair for fingerprints of this parity is set in bucket `b`, which the order of its two slots encodes.
-    /// If it is clear, a lookup of such a fingerprint does not read the other bucket.
+    /// Whether the pair for fingerprints of this parity is set in bucket `b`. The order of the pair's two slots encodes
+    /// this. If the pair is clear, a lookup of such a fingerprint does not read the other bucket.
     fn is_set(&self, b: u64, parity: u64) -> bool {
         let slots = self.slots[b as usize];
         let (a, c) = (slots[2 * parity as usize], slots[2 * parity as usize + 1]);

@@ -1,4 +1,4 @@
-//! An allocator after whose blocks no memory can be accessed.
+//! An allocator that puts its guarded blocks right before memory that cannot be accessed.
 #![allow(unsafe_code)]
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
@@ -10,13 +10,14 @@ const LINE_BYTES: usize = 64;
 /// Shorter lists of bytes are not guarded. Tables are guarded whatever their size.
 pub(crate) const SHORTEST_LIST: usize = 64;
 /// Accessible memory begins and ends at multiples of this number of bytes from the start of its map. It is a multiple
-/// of the page size of every usual system. An allocator cannot ask for that size, since the answer may be allocated.
+/// of the page size of every usual system. An allocator cannot ask for the page size, since the call may allocate
+/// memory itself.
 pub(crate) const UNIT_BYTES: usize = 1 << 16;
 
 /// Gives each table, and each list of at least [`SHORTEST_LIST`] bytes, a map of its own. Tables are the blocks that
 /// are aligned to cache lines, and lists those that are not aligned. A guarded block ends where accessible memory ends,
-/// or less than a cache line before it if it is a table whose size is no multiple of a cache line. All other blocks
-/// come from the system's allocator, since there can be more of them than the system permits maps.
+/// except that a table whose size is no multiple of a cache line ends up to 63 bytes earlier. All other blocks come
+/// from the system's allocator, since they can be more than the maps that the system permits.
 pub(crate) struct Guarded;
 
 /// The memory for a block: a unit that cannot be accessed, accessible units with the block at their end, and another
@@ -44,7 +45,8 @@ impl GuardedSpan {
         self.accessible_bytes.checked_add(2 * UNIT_BYTES)
     }
 
-    /// If the system refuses access to its map, the map leaks.
+    /// Maps the span, and returns the address of the block. If the system makes the map but refuses access to it, the
+    /// map leaks.
     fn allocate(&self) -> Option<*mut u8> {
         let (none, access) = (ProtFlags::empty(), MprotectFlags::READ | MprotectFlags::WRITE);
         // SAFETY: a new private map at an address of the system's choice aliases nothing.
@@ -61,13 +63,14 @@ impl GuardedSpan {
     unsafe fn free(&self, block: *mut u8) {
         let accessible = block.wrapping_sub(self.accessible_bytes - self.block_bytes);
         let map = accessible.wrapping_sub(UNIT_BYTES);
-        // SAFETY: this is the whole map of the block, which nothing uses any more. If the system refuses, it leaks.
+        // SAFETY: this is the whole map of the block, which nothing uses any more. If the system refuses, the map
+        // leaks.
         let _ = self.map_bytes().map(|bytes| unsafe { munmap(map.cast(), bytes) });
     }
 }
 
-// SAFETY: a block is at the end of a map of its own, or comes from the system's allocator. Which of the two follows
-// from its layout alone. Maps are zeroed. A page, and so a unit, is a multiple of the two alignments of guarded blocks.
+// SAFETY: a block is at the end of a map of its own, or comes from the system's allocator. Its layout alone decides
+// between the two. Maps are zeroed. A page, and so a unit, is a multiple of the two alignments of guarded blocks.
 unsafe impl GlobalAlloc for Guarded {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match GuardedSpan::of(layout) {

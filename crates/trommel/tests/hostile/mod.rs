@@ -86,7 +86,8 @@ fn unmixed(hash: u64) -> u64 {
 /// The keys that have these hashes under XXH3 with seed 0: XXH3 maps keys of eight bytes one to one.
 pub(crate) fn keys_of(hashes: &[KeyHash]) -> Vec<u64> {
     let public = Hasher::xxh3(0);
-    // Before it mixes a key, XXH3 swaps its halves and XORs it with a constant, which is all that is left of key 0.
+    // Before XXH3 mixes a key, it swaps the key's halves and XORs them with a constant. For key 0, the result is the
+    // constant.
     let constant = unmixed(public.hash_u64(0).raw());
     let keys = hashes.iter().map(|hash| (unmixed(hash.raw()) ^ constant).rotate_left(32));
     let keys: Vec<u64> = keys.collect();
@@ -149,8 +150,9 @@ pub(crate) fn keys_that(
     (from..).filter(|key| is_chosen(hasher.hash_u64(*key))).take(count).collect()
 }
 
-/// One hash for each pair of an even primary bucket and a fingerprint of 16 bits whose two buckets are below `few`, in
-/// random order. The other bucket is odd, so no two of the hashes share both the fingerprint and the buckets.
+/// Hashes in random order: one for each pair of an even primary bucket and a fingerprint of 16 bits, if both buckets of
+/// the pair are below `few`. The other bucket is odd, so no two of the hashes share both the fingerprint and the
+/// buckets.
 pub(crate) fn of_few_buckets(buckets: u64, few: u64) -> Vec<KeyHash> {
     let mut hashes: Vec<KeyHash> = (0..few << 16)
         .filter(|bucket_and_fingerprint| bucket_and_fingerprint >> 16 & 1 == 0)

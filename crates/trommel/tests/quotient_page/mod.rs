@@ -168,7 +168,8 @@ fn read_lines(payload: &[u8], b: u64, r: u64) -> (Vec<Block>, Vec<Option<u64>>) 
     (blocks, slots)
 }
 
-/// Checks that the reader and the library agree on a filter: on every answer, copy and fingerprint.
+/// Checks that the reader and the library agree on a filter: on the answers for `probes`, on all fingerprints, and on
+/// the number of all copies together.
 fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) {
     let bytes = filter.to_bytes();
     let page = Page::read(&bytes);

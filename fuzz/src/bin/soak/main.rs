@@ -9,8 +9,9 @@
 //! another run has locked it.
 //!
 //! The input with which a round failed is kept in the folder `soak.json.failed`, and `soak --input TARGET FILE` runs it
-//! again. A round that two threads made fail need not fail each time. While a round runs, its input is in that folder
-//! too, see [`Note`]. If the parent is killed, the next run repeats the rounds that were not counted.
+//! again. A round that failed because of the timing of two threads can succeed when it is repeated. While a round runs,
+//! its input is in that folder too, see [`Note`]. If the parent is killed, the next run repeats the rounds that were
+//! not counted.
 //!
 //! The last line of the output begins with `N passed, N failed`, unless an error ends the run. The exit code is 1 if a
 //! round failed, now or in an earlier run, or on an error; it is 2 on a wrong argument.
@@ -213,11 +214,11 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> Result<bool> {
         workers = running;
         std::thread::sleep(Duration::from_millis(50));
     }
-    // The folder stays if it has inputs.
+    // If the folder has inputs, this fails, and the folder stays.
     let _ = fs::remove_dir(&failed);
     let failed: u64 = record.targets.values().map(|it| it.failed).sum();
     let passed = record.targets.values().map(|it| it.rounds).sum::<u64>() - failed;
-    println!("{passed} passed, {failed} failed: rounds, see {}", out.display());
+    println!("{passed} passed, {failed} failed (rounds), see {}", out.display());
     Ok(failed == 0)
 }
 
@@ -251,7 +252,7 @@ fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>
     it.operations += operations;
     it.bytes += bytes;
     if let Err(error) = kept.forget() {
-        eprintln!("{} stays: {error}", kept.note.display());
+        eprintln!("{} could not be removed: {error}", kept.note.display());
     }
     target.inputs
 }

@@ -1,9 +1,9 @@
-//! The input that a round runs, as a file, so that the input of a failed round is known however the round ended: with a
-//! panic, an abort, a signal, or because it was ended.
+//! Keeps the input that a round runs in a file. So the input of a failed round is known, whether the round ended with a
+//! panic, an abort or a signal, or was ended by the parent process.
 //!
-//! A round writes each input to its *note* before it runs the input. To shorten a file takes several times as long as
-//! to write to it, so the note is never shortened, and begins with the length of the input. This takes some 2 µs per
-//! input.
+//! A round writes each input to its *note* before it runs the input. Shortening a file takes several times as long as
+//! writing to it, so the note is never shortened, and begins with the length of the input. Writing the note takes some
+//! 2 µs per input.
 
 use std::fs::{self, File};
 use std::io::{Result, Seek as _, Write as _};
@@ -32,7 +32,7 @@ impl Note {
     }
 }
 
-/// The note of a round, and the file that the input of the round is kept in if it fails: both in a folder beside the
+/// The paths of a round's note, and of the file that gets the input if the round fails. Both are in a folder beside the
 /// record.
 pub struct Kept {
     pub note: PathBuf,

@@ -27,8 +27,9 @@ pub struct Tried {
     pub failed: u64,
     /// The number of inputs of the rounds that did not fail.
     pub executions: u64,
-    /// The sum of what the fuzz function returned for these inputs: operations; for `twin_operations`, keys that
-    /// operations used; for `hostile_bytes`, inputs that were accepted as filters.
+    /// The sum of what the fuzz function returned for these inputs. For most targets, it is the number of operations;
+    /// for `twin_operations`, the number of keys that operations used; for `hostile_bytes`, the number of inputs that
+    /// were accepted as filters.
     pub operations: u64,
     /// The total length of these inputs in bytes.
     pub bytes: u64,
@@ -78,16 +79,16 @@ impl Record {
     }
 }
 
-/// The path of a file beside another one, with a longer name.
+/// The path of a file beside `path`. Its name is that of `path`, followed by `ending`.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     name.into()
 }
 
-/// Locks a record by a file beside it, until the returned file is closed or the process ends. The file stays, since to
-/// remove it could remove the lock of the next run. An error if another run holds the lock: the runs would overwrite
-/// each other's counts.
+/// Locks a record by a file beside it, until the returned file is closed or the process ends. The file is never
+/// removed, since the next run could have locked it already. Returns an error if another run holds the lock, because
+/// the two runs would overwrite each other's counts.
 pub fn lock(record: &Path) -> Result<File> {
     let path = beside(record, ".lock");
     let file = File::create(&path)?;

@@ -67,8 +67,8 @@ async fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     Ok(start_grpc_service(address, scheduler).await?)
 }
 
-/// Creates a session with the options of S3 and, like Ballista's sessions without them, with Ballista's optimizer
-/// rules.
+/// Creates a session with the options of S3 and with Ballista's optimizer rules. Ballista's own sessions with the
+/// options of S3 lack these rules.
 fn session_with_s3(config: SessionConfig) -> DataFusionResult<SessionState> {
     let state = session_state_with_s3_support(config)?;
     let session_id = state.session_id().to_owned();

@@ -1,7 +1,7 @@
 //! Checks that untrusted bytes are either refused with a typed error or accepted as a file whose filters can be probed.
 //!
-//! The first byte of the input chooses how the rest is used: as a whole file, as a filter, as the footer of a file that
-//! pyarrow has written, or as changes of bytes of this file.
+//! The first byte of the input chooses how the rest is used: as a whole file, as a filter, as a new footer for a file
+//! that pyarrow has written, or as changes of bytes of the pyarrow file.
 
 use trommel::Bitmap;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterSet, Literals, PhysicalType};
@@ -24,7 +24,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Makes a file from a footer: the bytes before the footer of the file that pyarrow has written, then the given footer.
+/// Returns the file that pyarrow has written, with its footer replaced by `footer`.
 pub fn around_footer(footer: &[u8]) -> Vec<u8> {
     let (_, footer_start) = parts();
     [&FILE[..footer_start], footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()

@@ -82,7 +82,7 @@ pub enum RewriteError {
         row_group: usize,
         /// The column's path.
         column: String,
-        /// The error of the `parquet` crate, or one that reports its panic.
+        /// The error of the `parquet` crate, or an error that reports a panic of the `parquet` crate.
         source: ParquetError,
     },
     /// The new footer would be longer than 2³¹ − 1 bytes.

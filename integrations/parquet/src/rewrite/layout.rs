@@ -24,8 +24,8 @@ pub(crate) struct Parts {
 impl Layout {
     /// Plans the layout of a file whose parts lie between `begin`, the end of the magic bytes, and `footer`.
     ///
-    /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters, so that the column
-    /// chunks and filters between them and `insert_at` move towards the beginning. Otherwise the file might have
+    /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters. Column chunks and
+    /// filters between a dropped filter and `insert_at` then move towards the beginning. Otherwise the file might have
     /// content that another program finds by its offset, such as an index, so nothing moves: dropped filters stay as
     /// unused bytes, and new filters are inserted directly before the footer. Nothing moves either if a page index
     /// comes before the end of the column chunks.

@@ -111,9 +111,9 @@ impl Rewrite {
     /// name of the temporary file is `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and
     /// a number.
     ///
-    /// Memory: the footer, buffers and, for one column chunk at a time, the pages that are decoded, the values of 8,192
-    /// records, hashes, and the filter. The number of hashes is at most about 65,536, or two per distinct value if that
-    /// is more, plus those of the 8,192 records. A record can have many values if they are in a list.
+    /// Memory: the footer and buffers. For one column chunk at a time, also the pages that are decoded, the values of
+    /// 8,192 records, hashes, and the filter. The number of hashes is at most about 65,536, or two per distinct value
+    /// if that is more, plus the hashes of the 8,192 records. A record can have many values if they are in a list.
     ///
     /// # Errors
     /// [`RewriteError`]. The output is unchanged, unless the folder could not be synced after the output was replaced.

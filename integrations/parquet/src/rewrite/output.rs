@@ -19,7 +19,7 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // Follows a symbolic link, so that the link itself is not replaced unless its target does not exist.
+        // Follows a symbolic link, so that the link stays. If the link's target does not exist, the link is replaced.
         let target = match fs::canonicalize(target) {
             Ok(target) => target,
             Err(error) => match fs::symlink_metadata(target) {

@@ -11,12 +11,12 @@ use trommel::KeyHash;
 
 /// The number of records that are decoded at a time.
 const BATCH: usize = 8192;
-/// The minimum number of collected hashes at which repeated hashes are removed before all values have been read. With
-/// fewer hashes, the saved memory is not worth a sort.
+/// Until all values have been read, repeated hashes are removed only if at least this number of hashes is collected.
+/// With fewer hashes, the saved memory is not worth a sort.
 const MIN_SORTED: usize = 1 << 16;
 
-/// Collects distinct hashes. Repeated hashes are removed whenever there are at least [`MIN_SORTED`] hashes and their
-/// number has doubled since the last removal, and after the last value.
+/// Collects distinct hashes. Repeated hashes are removed after the last value, and before that whenever there are at
+/// least [`MIN_SORTED`] hashes and their number has doubled since the last removal.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hashes: Vec<KeyHash>,

@@ -10,7 +10,7 @@ const LOOKUPS: usize = 1 << 16;
 /// The number of lookups per sample. A sample is so short that other programs interrupt few samples. Each repetition
 /// uses the next `SAMPLE` of the `LOOKUPS` queries.
 const SAMPLE: usize = 1 << 13;
-/// No filter holds the keys of this number and higher ones.
+/// No filter holds a key whose number is `ABSENT` or higher.
 const ABSENT: u64 = 1 << 40;
 
 /// Returns queries for the keys of `numbers`. The keys lie one after another in memory, so that reading them is cheap

@@ -1,12 +1,12 @@
 //! Measures Trommel's policy and SlateDB's own policy in one run, at 10 bits per key. Prints tables in Markdown.
 //!
 //! ```sh
-//! cargo run --release -p trommel-slatedb --example measure             # 51 repetitions of lookups, 15 of the rest
+//! cargo run --release -p trommel-slatedb --example measure             # 51 repetitions of lookups, 15 of all else
 //! cargo run --release -p trommel-slatedb --example measure -- 5 --small   # 5 and 2 repetitions, fewer keys
 //! ```
 //!
-//! Every time is the median of the repetitions, with the lowest value in brackets. Each repetition measures all
-//! policies and starts with a different one. Panics if a present key is not found, or if too many absent keys match.
+//! A time is the median of the repetitions, with the lowest value in brackets. Each repetition measures all policies
+//! and starts with a different one. Panics if a present key is not found, or if too many absent keys match.
 
 mod databases;
 mod filters;

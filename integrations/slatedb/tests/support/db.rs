@@ -42,7 +42,8 @@ pub fn compacting() -> Settings {
             scheduler_options: options.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             worker: Some(CompactionWorkerOptions {
                 compactions_poll_interval: soon,
-                // The output is one table. If there were two, SlateDB would check no filter for a key between them.
+                // The output is one table. If there were two, a key between their key ranges would be in the range of
+                // neither, and SlateDB would check no filter for it.
                 max_subcompactions: 1,
                 min_filter_keys: 0,
                 ..CompactionWorkerOptions::default()

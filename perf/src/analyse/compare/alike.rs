@@ -7,13 +7,14 @@
 //! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run
 //! is compared with the rounds of the old run in which the rivals took about the same time.
 //!
-//! This was tested with the same program as old and new on that machine: twenty comparisons of three attempts (an
-//! attempt is a run of each program), with six cases and five rivals in 53 rounds. The error of a ratio was 1.3 % in
-//! the median and 6 % at the 90th percentile; for the ratio of two medians it was 6 % and 34 %. Of the intervals, 7 %
-//! wrongly showed an effect of 5 % or more; with medians, 40 % did. Of 120 verdicts, two were "unsettled"; with
-//! medians, 47 were "unsettled", two "slower" and one "faster". Rejected, with the share of wrong intervals: the median
-//! of all rounds in which the median of the rivals is within 2 % (13 %); the nearest seven rounds (5 %, but fewer
-//! attempts have an interval); the nearest rounds at any distance (9 %).
+//! This was tested on that machine with the same program as old and new, so that every effect found is an error. There
+//! were twenty comparisons of three attempts (an attempt is a run of each program), with six cases and five rivals in
+//! 53 rounds. The error of a ratio was 1.3 % in the median and 6 % at the 90th percentile. Without matching, the ratio
+//! of two medians had errors of 6 % and 34 %. With matching, 7 % of the intervals wrongly showed an effect of 5 % or
+//! more; without it, 40 % did. With matching, two of 120 verdicts were "unsettled"; without it, 47 were "unsettled",
+//! two "slower" and one "faster". Rejected, with the share of wrong intervals: the median of all rounds in which the
+//! median of the rivals is within 2 % (13 %); the nearest seven rounds (5 %, but fewer attempts have an interval); the
+//! nearest rounds at any distance (9 %).
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
 //! a caliper).

@@ -32,8 +32,8 @@ pub(crate) struct Common {
     pub(crate) count: usize,
 }
 
-/// A common factor counts as drift only if it differs from 1 by at least this, and if its interval does not hold 1. The
-/// median of a single case is not more precise.
+/// A common factor counts as drift only if it differs from 1 by at least this, and if its interval does not hold 1. A
+/// smaller factor is ignored: the median time of a single case is not precise enough to show it.
 const LEAST: f64 = 0.01;
 
 impl Drift {
@@ -58,9 +58,9 @@ impl Drift {
         Self { rivals: Common::of(&rivals), roofline: Common::of(&lines), factor }
     }
 
-    /// The factor that is divided out of the times of a rival to find out whether the rival is a control: that of
-    /// cache-line reads, in which rivals have no part. If there are too few reads for an interval, the factor of rivals
-    /// and reads together.
+    /// The factor that is divided out of the times of a rival to find out whether the rival is a control. It is the
+    /// common factor of the cache-line reads, which does not depend on rivals. If there are too few reads for an
+    /// interval, it is the common factor of rivals and reads together.
     pub(super) fn factor_for_controls(&self) -> f64 {
         match self.roofline.filter(|reads| reads.interval.is_some()) {
             Some(reads) => Some(reads).filter(Common::is_significant).map_or(1.0, |it| it.factor),

@@ -50,8 +50,8 @@ pub(crate) enum Source {
 type GroupIndices = (usize, usize);
 
 impl<'a> Interleaved<'a> {
-    /// Finds the rivals of each group among the given cases, which are ours and those of rivals. `drift` is that of the
-    /// whole run.
+    /// Finds the rivals of each group. `cases` contains our cases and those of rivals. `drift` is the drift of the
+    /// machine between the whole runs.
     pub(super) fn of(
         attempt: &'a Attempt,
         cases: impl Iterator<Item = Pair<'a>>,
@@ -89,14 +89,14 @@ impl<'a> Interleaved<'a> {
 const LEAST_MOVE: f64 = 1.05;
 
 /// If a rival's time changes by a factor `f`, the rival is kept if the times of our filters change by `f` to this power
-/// or more, in the same direction. While another program kept the core busy, the power was as low as 0.22: factors of
-/// 1.1 and 1.55, see [`alike`](super::alike).
+/// or more, in the same direction. While another program kept the core busy, the power was as low as 0.22: some lookups
+/// took 1.1 times as long, and others 1.55 times as long; see [`alike`](super::alike).
 const LEAST_SHARE: f64 = 0.2;
 
-/// Whether a rival became slower or faster, but not the machine: our filters in the same rounds did not become slower
-/// or faster with it. Both arguments are ratios of new time over old time, without the drift of the whole run; `ours`
-/// is the median of our filters. If a change of ours makes up for a change of the machine, this cannot be told from a
-/// rival that moved.
+/// Whether a rival became slower or faster for a reason other than the machine: our filters in the same rounds did not
+/// become slower or faster with it. Both arguments are ratios of new time over old time, without the drift of the whole
+/// run; `ours` is the median of our filters. If a change of our filters cancels out a change of the machine, the rival
+/// seems to have moved alone, although it did not.
 fn moved_alone(rival: f64, ours: f64) -> bool {
     rival.ln().abs() > LEAST_MOVE.ln() && ours.ln() / rival.ln() < LEAST_SHARE
 }

@@ -108,7 +108,7 @@ impl Speed {
 fn verdict(attempts: &[Measure], relative: f64, min_effect: f64) -> Verdict {
     let (is_slower, is_faster) =
         (relative >= 1.0 + min_effect, relative <= 1.0 / (1.0 + min_effect));
-    // With a `min_effect` of 0, a case that is exactly as fast is unchanged.
+    // A case that is exactly as fast as before is unchanged, even if `min_effect` is 0.
     if !(is_slower || is_faster) || relative == 1.0 {
         return Verdict::Same;
     }

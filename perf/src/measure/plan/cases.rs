@@ -45,7 +45,8 @@ struct Entry {
     #[serde(default = "usual_operations")]
     operations: Vec<Operation>,
     /// Whether the usual rival of the kind is measured too, if it can have this size: `qfilter` needs a false-positive
-    /// rate, and the rivals of cuckoo filters a number of slots, which no file gives.
+    /// rate. The rivals of cuckoo filters are never measured, because they need a number of slots, and `size` cannot
+    /// give one.
     #[serde(default = "yes")]
     rivals: bool,
 }

@@ -105,9 +105,9 @@ impl Loads {
 /// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
 ///
 /// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run ([`Selection::is_brief`])
-/// measures only slots of 8 bits and the fastest rival, and so does a usual run without named loads on tables larger
-/// than [`SMALL`]. In all other cases, AVX2 kernels are also measured with slots of 8 bits, if the run's own kernels
-/// use a better instruction set and the user has chosen none (`run_isa` is `None`).
+/// measures only slots of 8 bits and the fastest rival. A usual run without named loads does the same on tables larger
+/// than [`SMALL`]. In all other cases, our filters with slots of 8 bits are measured with AVX2 kernels too, if the
+/// run's own kernels use a better instruction set and the user has chosen none (`run_isa` is `None`).
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,

@@ -15,15 +15,15 @@ use trommel::{Bitmap, KeyHash};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
-    /// The filter after all keys up to the end of the band. Its load is that of the case, or lower if the band had too
-    /// many keys to measure: then only the keys in its middle are left.
+    /// The filter that holds all keys up to the end of the band. Its load is that of the case. If the band had too many
+    /// keys to measure and was cut to the keys in its middle, the load is lower.
     pub(crate) at_load: &'a dyn Slots,
     pub(crate) hashes: &'a [KeyHash],
 }
 
 /// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
 /// insert can report that the filter is full although the same keys fitted before. Then only the keys inserted so far
-/// count, and the filter is not verified, since `cuckoofilter` loses a key when it refuses one.
+/// count, and the filter is not verified, since `cuckoofilter` loses an accepted key when it refuses another one.
 pub(crate) fn band_inserts(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
@@ -61,7 +61,8 @@ pub(crate) struct Removal {
 
 impl Removal {
     /// The expectation for a set, which deletes a fingerprint when the first of the keys that share it is removed.
-    /// `band_alone` holds only the band's keys, so the other keys that it finds are the keys that the removal loses.
+    /// `band_alone` holds only the band's keys. If it finds another key, that key shares a fingerprint with a key of
+    /// the band, so the removal loses it.
     pub(crate) fn from_set(band_alone: &dyn Slots, others: &[KeyHash]) -> Self {
         let mut shared = Bitmap::new(0);
         band_alone.answer_batch(others, &mut shared);
@@ -69,7 +70,7 @@ impl Removal {
     }
 
     /// The expectation for a filter with one fingerprint per key: each removal deletes one fingerprint. All other keys
-    /// must still be found. A removed key that shares a fingerprint with one of them can still be found too.
+    /// must still be found. A removed key can still be found too, if it shares a fingerprint with another key.
     pub(crate) fn of_each(band: &[KeyHash], others: &[KeyHash]) -> Self {
         Self { removed: band.len(), shared: Bitmap::new(others.len()), is_exact: false }
     }
@@ -99,7 +100,7 @@ pub(crate) fn removals<'a>(
             if !is_verified {
                 filter.answer_batch(others, &mut answers);
                 let words = answers.as_words().iter().zip(shared.as_words());
-                // Of the other keys, exactly those must be found that are not marked in `shared`.
+                // Each of the other keys must be found, unless it is marked in `shared`; then it must not be found.
                 let wrong = others.len() as u32
                     - words.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
                 ensure!(wrong == 0, "{wrong} other keys answered wrongly after the removals");

@@ -88,7 +88,7 @@ const LINE_BYTES: usize = 64;
 const BITS_PER_KEY: usize = 10;
 /// The time for which threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
-/// A thread waits for the others to wake up until at most this time after the start.
+/// The longest time after the start for which a thread waits for the others to wake up.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Measures all constants. The caller must ensure that the first thread set has one thread, and that the last has the
@@ -214,7 +214,8 @@ impl Bench<'_> {
                     || engine.contains_batch(&*filter.borrow(), &probes, &mut found),
                 )
             }
-            // All repetitions insert into the same filter: a cache line is written even if its bits are already set.
+            // All repetitions insert the same keys into the same filter. The later ones write as many cache lines as
+            // the first, because a cache line is written even if its bits are already set.
             Work::Insert | Work::InsertBits => self.fastest_ns(
                 || (),
                 || result = result.and(engine.insert_batch(&mut *filter.borrow_mut(), &hashes)),

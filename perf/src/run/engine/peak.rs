@@ -35,7 +35,8 @@ mod tests {
             assert_eq!(sum, BYTES as u64);
             peak
         };
-        // Other tests of this process can free memory meanwhile, which lowers the peak, so one of several must suffice.
+        // Other tests of this process can free memory meanwhile, which lowers the peak. So it is enough if one of
+        // several measurements shows the memory.
         let peaks: Vec<u64> = std::iter::repeat_with(peak_of_one).take(20).flatten().collect();
         if peaks.is_empty() {
             eprintln!("skipped: the system does not report the peak");

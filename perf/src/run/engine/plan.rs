@@ -240,8 +240,8 @@ fn sized_filters() -> [SizedFilter; 7] {
 
 /// The groups of a key count, ordered by filter, with plain keys. Above 1e7 keys, where filling the filters takes
 /// minutes, inserts are left out, while builds and lookups are measured. The times of builds show about how long
-/// inserts would take. In one full run, inserts of 1e8 keys into an empty filter took 0.72 to 1.05 times as long as a
-/// build. The memory of that filter had already been written to.
+/// inserts would take. In one full run, inserts of 1e8 keys took 0.72 to 1.05 times as long as a build. These keys were
+/// inserted into an empty filter whose memory had already been written to.
 pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     let is_inserted = keys <= *MANY_KEYS.end();
     let of_filter = move |filter| {

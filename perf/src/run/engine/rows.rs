@@ -64,7 +64,7 @@ impl Reference {
         filter.insert_batch(&keys).with_context(|| group.to_string())?;
         let mut found = Bitmap::new(0);
         // Zipf-distributed inserts also insert values that `absent_from` returns for indices up to the number of keys.
-        // So these probes begin at the next index.
+        // So the probes that measure the false-positive rate begin at the next index.
         let never_inserted = as_hashes(&stream.absent_from(group.keys + 1, absent));
         filter.contains_batch(&never_inserted, &mut found);
         let fpr_measured = found.count_ones() as f64 / absent as f64;
@@ -117,8 +117,8 @@ impl Bench<'_> {
         found.unwrap_or(&self.thread_sets[0])
     }
 
-    /// Measures all groups, except groups whose cases are all in `results` already, until the deadline. `save` is
-    /// called after each group that was measured.
+    /// Measures the groups that have a case which is not yet in `results`. After the deadline, no group begins. `save`
+    /// is called after each group that was measured.
     pub(crate) fn measure(
         &self,
         groups: &[Group],
@@ -213,7 +213,7 @@ impl Bench<'_> {
     }
 }
 
-/// Properties of a runner's filter that holds all keys, and the peak memory of the runner's first operation.
+/// Properties of a runner's filter when it holds all keys, and the peak memory of the runner's first operation.
 struct FilterFacts {
     bytes: u64,
     load_factor: Option<f64>,
@@ -292,8 +292,8 @@ impl<'a> GroupData<'a> {
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_false_negatives(self.members, &answers, "the rival")?;
-            // A rival has no other calls to compare with. It must give the same answers in every
-            // repetition, without a false negative.
+            // A rival has no other calls with which these answers could be compared. They have no false negative, and
+            // every repetition must give the same answers.
             answers.clone()
         } else {
             self.answers.clone()

@@ -20,9 +20,9 @@ pub(super) struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    /// Creates the maker for a runner of the group. A rival gets the bits per key or the false-positive rate of the
-    /// group, and the number of bytes and of hashes of `like`, our filter. The rival's file in `measure/rivals`
-    /// determines which of these numbers the rival uses.
+    /// Creates the maker for a runner of the group. A rival gets the group's bits per key or false-positive rate. It
+    /// also gets the size in bytes and the number of hashes per key that our filter, `like`, has. The rival's file in
+    /// `measure/rivals` determines which of these numbers the rival uses.
     pub(super) fn new(
         group: &Group,
         runner: Runner,

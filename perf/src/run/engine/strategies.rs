@@ -124,13 +124,14 @@ impl<'a> Map<'a> {
         Ok(Self { point, thread_sets, keys, empty })
     }
 
-    /// The two engines of each thread set that are forced to a strategy: first the direct, then the partitioned one.
+    /// For each thread set, the two engines with a forced strategy: first the direct engine, then the partitioned one.
     fn engines(&self) -> impl Iterator<Item = &'a Engine> {
         self.thread_sets.iter().flat_map(|thread_set| [&thread_set.direct, &thread_set.partitioned])
     }
 
     fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
-        // All repetitions use one table, so that none has to write back cache lines of another table.
+        // All repetitions use the same table. With a table each, a repetition would have to write back the cache lines
+        // of the table that was used before it.
         let filter = RefCell::new(self.empty.clone());
         let mut expected = self.empty.clone();
         expected.insert_batch(&self.keys).context("cannot insert into a Bloom filter")?;

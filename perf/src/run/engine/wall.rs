@@ -5,9 +5,9 @@ use crate::base::clock::Lap;
 use crate::measure::interleave::Meter;
 use std::time::{Duration, Instant};
 
-/// Runs a section on which `threads` threads work. Adds to the meter its wall-clock time as busy time and, as time
-/// waited, the average time that one of these threads waited for a processor. The time waited is zero if the system
-/// does not report it.
+/// Runs a section on which `threads` threads work, and adds two times to the meter. The busy time is the section's
+/// wall-clock time. The time waited is the time that these threads waited for a processor, averaged over the threads;
+/// it is zero if the system does not report it.
 pub(super) fn time<T>(meter: &mut Meter, threads: usize, section: impl FnOnce() -> T) -> T {
     let waited_before = waited_for_processors();
     let start = Instant::now();

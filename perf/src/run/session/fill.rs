@@ -23,9 +23,9 @@ const LARGE: usize = 10_000_000;
 /// keys of 8 bytes and as many hashes take 64 MiB for each filter that is being filled.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
-/// Starts threads that fill large filters. `None` if the machine has several NUMA nodes, since the thread that first
-/// writes a page of memory chooses its node, and the measuring thread should not read from another one. Also `None` if
-/// the threads cannot be started: filling then takes longer.
+/// Starts threads that fill large filters. `None` if the machine has several NUMA nodes: the system places a page of
+/// memory on the node of the thread that writes it first, and the measuring thread should read from its own node. Also
+/// `None` if the threads cannot be started: filling then takes longer.
 pub(crate) fn start_fillers(environment: &Environment, cores: usize) -> Option<ThreadPool> {
     let has_one_node = matches!(environment.get("numa nodes"), "0" | "unknown");
     let pool = ThreadPoolBuilder::new().num_threads(cores.clamp(1, MAX_FILLERS));
@@ -42,8 +42,8 @@ pub(super) fn fill_all(
     fillers: Option<&ThreadPool>,
 ) -> Result<Vec<Built>> {
     let fill = |spec: &SubjectSpec| fill(spec, isa, stream, keys, absent);
-    // A filter gets small pages because huge pages are refused to the whole process while it is filled. So if one of
-    // the filters needs small pages, all are filled one after the other.
+    // To give one filter small pages, huge pages are refused to the whole process while that filter is filled. So if
+    // one of the filters needs small pages, all are filled one after the other.
     let has_small_pages = specs.iter().any(|spec| spec.form == Form::SmallPages);
     match fillers.filter(|_| keys >= LARGE && !has_small_pages) {
         Some(fillers) => fillers.install(|| specs.par_iter().map(fill).collect()),

@@ -1,5 +1,5 @@
-//! Times of cases over commits. A time is compared only with that of another commit in the same comparison, so the
-//! changes of successive comparisons on the same machine are multiplied.
+//! Times of cases over commits. Times are compared only within one comparison, which measures two commits. So the
+//! change over several commits is the product of the changes in successive comparisons on the same machine.
 
 use super::change;
 use crate::base::format::distinct;
@@ -16,13 +16,13 @@ pub(crate) struct Speeds {
 }
 
 /// The times of a case on a machine, in comparisons that are connected: the old commit of each comparison but the first
-/// is a commit of an earlier one.
+/// is a commit of an earlier comparison.
 #[derive(Clone, Debug, PartialEq)]
 struct Times {
     machine: String,
     case: String,
-    /// Pairs: the index of a commit, and the time at this commit divided by that at the first commit of the line. If a
-    /// commit has several points, the last one counts.
+    /// Pairs: the index of a commit, and the time at this commit divided by the time at the first commit of the line.
+    /// If a commit has several points, the last one counts.
     points: Vec<(usize, f64)>,
 }
 

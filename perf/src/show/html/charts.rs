@@ -204,7 +204,7 @@ pub(super) fn loads(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// Plots counted false-positive rates over the curves of the equations.
+/// Plots counted false-positive rates together with the curves of the equations.
 pub(super) fn rates(results: &Results) -> Result<Option<Section>> {
     let (points, curves) = (plots::rate_points(results), plots::rate_curves(results));
     if points.is_empty() {

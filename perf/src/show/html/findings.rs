@@ -140,8 +140,8 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// States in how many cases of lookups in filters larger than the L2 cache the lookups read cache lines almost as
-    /// fast as one core can.
+    /// Considers the cases of lookups in filters larger than the L2 cache. States in how many of them the lookups read
+    /// cache lines almost as fast as one core can.
     fn near_the_roofline(&self) -> Option<String> {
         let beyond: Vec<IndexedRow<'_>> = self
             .lookups()

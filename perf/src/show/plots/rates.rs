@@ -25,8 +25,9 @@ const LOADS: std::ops::RangeInclusive<usize> = 50..=LOAD_PERCENT;
 /// plot are those of [`rate_curves`]. The points of all sizes of a kind form one series, and so do those of a rival.
 ///
 /// Counting filters are left out, because their counters are four fifths of their bits. Quotient and cuckoo filters,
-/// ours and rivals, except `cache-line-quotient`, are left out at loads that are a percentage point or more below [`RATES_AT_LOAD`]: they have more
-/// bits per key at about the same rate, so their points would lie above the lines.
+/// ours and rivals, are left out at loads that are a percentage point or more below [`RATES_AT_LOAD`]: there, they have
+/// more bits per key at about the same rate, so their points would lie above the lines. Only `cache-line-quotient` is
+/// shown at every load.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     let has_load_of_lines = |row: &Row| {
         row.case.filter == FilterKind::CacheLineQuotient.to_string()

@@ -1,5 +1,5 @@
-//! The tables of the matrix. The matrix varies the properties, besides kind, keys and workload, on which the speed of
-//! lookups depends.
+//! The tables of the matrix. The speed of lookups depends on more properties than kind, keys and workload. The matrix
+//! varies these further properties.
 
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, human_bytes, per_cent, short_count};

@@ -1,9 +1,9 @@
-//! Compares the searches with halvings of the range, and each part of a search with what its description promises.
+//! Compares the searches with halvings of the range of loads, and each function of a search with its documentation.
 
 use super::super::{blocked_fpr, split_fpr};
 use super::*;
 
-/// The same search by 44 halvings of the range.
+/// The search of [`BlockRate::keys_per_block`], but by 44 halvings of the range of loads.
 fn by_halving(block_bits: f64, fpr: f64, rate: impl Fn(f64) -> f64) -> Option<f64> {
     let (mut low, mut high) = (block_bits / MAX_BITS_PER_KEY, block_bits);
     if rate(low) > fpr {
@@ -19,7 +19,7 @@ fn by_halving(block_bits: f64, fpr: f64, rate: impl Fn(f64) -> f64) -> Option<f6
     Some(low)
 }
 
-/// Rates from 0.999 down to below what any layout reaches.
+/// Rates from 0.999 down to rates that no layout reaches.
 fn rates() -> impl Iterator<Item = f64> {
     (0..1200).map(|i| 0.999 * exp(-0.015 * f64::from(i)))
 }
@@ -107,8 +107,8 @@ fn guesses_are_near_and_approximations_right_to_the_last_digits() {
     }
 }
 
-/// Each iteration of Halley's method leaves an error of third order in the change of the load. So the error of
-/// [`exp_of_minus`], which computes the factor of the change, must be of higher order.
+/// Each iteration of Halley's method leaves an error of third order in the change of the load. [`exp_of_minus`]
+/// computes the factor by which the load changes, so its own error must be of higher order.
 #[test]
 fn the_change_of_a_load_is_an_exponential_up_to_the_fourth_order() {
     for i in -500..=500 {
@@ -119,16 +119,15 @@ fn the_change_of_a_load_is_an_exponential_up_to_the_fourth_order() {
 }
 
 /// Three lanes of eight bits at a rate of 1/8: each position must be set with probability 1/2, which takes `8 ln 2`
-/// keys. A key sets a position with probability 1/8, and a position is as likely clear as set, so `odds` is 1/8. It
-/// follows that a small relative change of the load changes the rate by `3 ln 2` times as much, relatively, and that
-/// the variance makes the rate higher by the relative amount `1.5 ln 2 (2/8 − 1/8)`.
+/// keys. A key sets a position with probability 1/8, and a position is as likely clear as set. So in
+/// [`keys_per_block_about`], `odds` is 1/8, `tangent` is `3 ln 2`, and `variance` is `1.5 ln 2 (2/8 − 1/8)`.
 #[test]
 fn a_guess_lowers_the_load_by_as_much_as_the_variance_makes_the_rate_higher() {
     let ln_2 = core::f64::consts::LN_2;
     let uncorrected = 8.0 * ln_2;
     let expected = uncorrected * (1.0 - log1p(3.0 / 16.0 * ln_2) / (3.0 * ln_2));
     let guess = split_guess(3, 8, 0.125);
-    // The guess replaces `ln(1 + v)` by `v / (1 + v/2)`, here to within 1/700.
+    // With `v` for `variance`, the guess uses `v / (1 + v/2)` instead of `ln(1 + v)`. Here they agree to within 1/700.
     assert!((guess / expected - 1.0).abs() < 2e-4, "{guess}, not {expected}");
 }
 

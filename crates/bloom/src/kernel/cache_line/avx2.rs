@@ -61,7 +61,8 @@ fn store(line: &mut [u8; LINE_BYTES], [low, high]: [__m256i; 2]) {
     }
 }
 
-/// Not zero if some bits of the masks are clear in the line: the OR of these bits in the low and the high half.
+/// The bits of the masks that are clear in the line: the OR of those in its low half and those in its high half. Zero
+/// if the line has all bits of the masks.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn missing(line: [__m256i; 2], masks: [__m256i; 2]) -> __m256i {

@@ -8,8 +8,8 @@
 //! | inlined assembly | 3.4 | 5.8 |
 //! | a call of a function with intrinsics | 4.3 | 7.0 |
 //!
-//! Rejected: inserts in assembly. In tables of these sizes, they take 0.8 and 0.9 of the time of a call in a loop
-//! around the kernel, but 0.98 and 1.07 of it through the filter.
+//! Rejected: inserts in assembly. In tables of these two sizes, a loop around the kernel takes 0.8 and 0.9 of the time
+//! that it takes with calls. But a loop of inserts into the filter takes 0.98 and 1.07 of the time with calls.
 
 use super::LINE_BYTES;
 pub(super) use super::avx2::insert;
@@ -18,7 +18,7 @@ use crate::kernel::x86::{Operand, asm_on_vectors};
 use crate::kernel::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use trommel_base::range::reduce;
 
-/// The shifts that bring the position of each of a line's eight lanes to the bottom of the lane.
+/// For each of the eight lanes of a line, the shift that brings the position for this lane to the bottom of the lane.
 static FIELD_STARTS: Operand<[u64; 8]> = Operand({
     let mut starts = [0; 8];
     let mut lane = 0;
@@ -45,7 +45,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
             "vpsrlvq ymm1, ymm0, ymmword ptr [rip + {starts}]",      // a position in the low six bits of each lane
             "vpsrlvq ymm0, ymm0, ymmword ptr [rip + {starts} + 32]",
             "vmovdqa ymm2, ymmword ptr [rip + {sixty_three}]",
-            "vpandn ymm1, ymm1, ymm2",                               // how far the bit is from the sign of the lane
+            "vpandn ymm1, ymm1, ymm2",                               // how far the bit is from the lane's sign bit
             "vpandn ymm0, ymm0, ymm2",
             "vmovdqu ymm2, ymmword ptr [{line}]",
             "vmovdqu ymm3, ymmword ptr [{line} + 32]",

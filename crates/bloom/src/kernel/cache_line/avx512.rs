@@ -37,7 +37,7 @@ pub(super) const KERNELS: BatchKernels =
 /// | AVX2 | 2.3 | 3.4 | 4.9 | 11.2 |
 const LOOKUPS_MAX_BYTES: usize = 32 << 20;
 
-/// For each lane, the lowest bit of the lane's position in a product of [`pattern_positions`].
+/// For each lane, the number of the bit at which the lane's position begins in a product of [`pattern_positions`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn starts() -> __m512i {

@@ -33,7 +33,7 @@ fn patterns(hashes: __m256i, count: u32) -> __m256i {
     patterns
 }
 
-/// Writes the index of the word of each of eight hashes.
+/// Writes, for each of eight hashes, the index of its word.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {

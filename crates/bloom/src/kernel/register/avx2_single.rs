@@ -1,5 +1,5 @@
-//! One key of a register-blocked filter with AVX2, in assembly. Why not in functions with intrinsics: see
-//! `docs/decisions/0078-single-keys-in-assembly.md`.
+//! Lookups and inserts of one key in a register-blocked filter with AVX2, in assembly. Why not in functions with
+//! intrinsics: see `docs/decisions/0078-single-keys-in-assembly.md`.
 //!
 //! Times in ns per key on a Zen 3 core, by size of the table:
 //!
@@ -19,12 +19,12 @@ use crate::kernel::x86::{Operand, asm_on_vectors};
 use crate::kernel::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use trommel_base::range::reduce;
 
-/// The field of a key's bit number `i` in a product is within one half of the product: those of bits 0 to 3 in the low
-/// half, the others in the high half. If all even lanes of a vector have the low half and all odd lanes the high half,
-/// the field of bit `i` is in lane `LANE_OF_BIT[i]`.
+/// For each bit of a key, the lane in which it is tested. A *field* is the six-bit position of a bit in a product. The
+/// product is broadcast, so all even lanes have its low half, with the fields of bits 0 to 3, and all odd lanes have
+/// its high half, with the fields of bits 4 to 7.
 const LANE_OF_BIT: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 
-/// The shift that brings the field of each lane to the bottom of the lane.
+/// For each lane, the shift that brings the field of its bit to the bottom of the lane.
 static FIELD_STARTS_IN_LANES: Operand<[u32; 8]> = Operand({
     let mut starts = [0; 8];
     let mut bit = 0;
@@ -35,7 +35,7 @@ static FIELD_STARTS_IN_LANES: Operand<[u32; 8]> = Operand({
     starts
 });
 
-/// The lanes that must have their bit set, as a mask, in filters in which a key sets `hashes` bits, 1 to 8.
+/// A mask of the lanes whose bit must be set, for filters in which a key sets `hashes` bits, 1 to 8.
 #[inline(always)]
 fn needed_lanes(hashes: u32) -> u8 {
     static MASKS: [u8; 8] = {
@@ -73,7 +73,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
             "vpsrld ymm2, ymm0, 5",                                // the highest bit of the position chooses
             "vpermilps ymm1, ymm1, ymm2",                          // the half of the word that has the key's bit,
             "vpandn ymm0, ymm0, ymmword ptr [rip + {thirty_one}]", // and the other five tell
-            "vpsllvd ymm1, ymm1, ymm0",                            // how far the bit is from the sign of the lane
+            "vpsllvd ymm1, ymm1, ymm0",                            // how far the bit is from the lane's sign bit
             "vmovmskps {set:e}, ymm1",
             options(pure, readonly, preserves_flags),
             starts = sym FIELD_STARTS_IN_LANES,

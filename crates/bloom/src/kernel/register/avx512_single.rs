@@ -1,4 +1,4 @@
-//! One key of a register-blocked filter with AVX-512, in assembly.
+//! Lookups and inserts of one key in a register-blocked filter with AVX-512, in assembly.
 //!
 //! A function that is compiled for an instruction set cannot be inlined into a caller that is compiled without this
 //! set. In tables beyond L2, the call is a quarter to a third of the cost of a key: a core overlaps the cache misses of
@@ -39,7 +39,7 @@ pub(super) fn field_starts(hashes: u32) -> u64 {
     ROWS[hashes.wrapping_sub(1) as usize % 8]
 }
 
-/// The product that holds a key's positions, and the positions where their fields begin in the product.
+/// The product that holds a key's bit positions, and the operand that tells where they begin in it, [`field_starts`].
 #[inline(always)]
 fn product_and_starts(geometry: Geometry, hash: u64) -> (u64, u64) {
     (pattern_positions(hash), field_starts(geometry.hashes))
@@ -58,7 +58,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     unsafe {
         let word = table.cast::<u64>().add(word).read_unaligned();
         asm!(
-            "vpmultishiftqb {fields}, {starts}, {product}", // a position in each byte, below two bits of the next
+            "vpmultishiftqb {fields}, {starts}, {product}", // in each byte, a position and above it two other bits
             "vpshufbitqmb k1, {word}, {fields}",            // the bit of the word at each position
             "kmovd {set:e}, k1",
             fields = out(xmm_reg) _,

@@ -64,8 +64,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 #[target_feature(enable = "neon")]
 fn patterns(hashes: &[u64; GROUP], count: u32) -> [uint64x2_t; 4] {
     let one = vdupq_n_u64(1);
-    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. So every other position
-    // is masked away: then the two bits above a position are zero.
+    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. In the product, the two
+    // bits above it are mostly those of the next position. They must be zero, so every other position is masked away.
     let products = neon::pattern_positions_8(hashes);
     let every_other = vdupq_n_u64(EVERY_OTHER);
     let even = |product| vandq_u64(vshrq_n_u64::<{ PATTERN_SHIFT as i32 }>(product), every_other);

@@ -26,8 +26,8 @@ fn mask(low_half: i32) -> __m256i {
     _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(products))
 }
 
-/// The low half of a hash in memory. A load of 32 bits lets the compiler broadcast them with one instruction;
-/// truncating the loaded word takes a load, a move and a permute.
+/// Loads the low half of a hash. A load of only these 32 bits lets the compiler broadcast them with one instruction. To
+/// load the whole hash and truncate it would take a load, a move and a permute.
 #[inline]
 fn low_half(hash: &u64) -> i32 {
     // SAFETY: reads the first four of the word's eight bytes; x86 is little-endian.

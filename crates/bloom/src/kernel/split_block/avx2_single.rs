@@ -1,5 +1,5 @@
-//! One key of a split-block filter with AVX2, in assembly. Why not in functions with intrinsics: see
-//! `docs/decisions/0078-single-keys-in-assembly.md`.
+//! Lookups and inserts of one key in a split-block filter with AVX2, in assembly. Why not in functions with intrinsics:
+//! see `docs/decisions/0078-single-keys-in-assembly.md`.
 //!
 //! Times in ns per key on a Zen 3 core, by size of the table:
 //!

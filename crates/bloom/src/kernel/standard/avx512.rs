@@ -47,10 +47,10 @@ const DENSE_DISTANCE_KEYS: usize = 32;
 /// The state of a chunk between its passes.
 #[repr(align(64))]
 struct Chunk {
-    /// The hashes that survived so far, without gaps, with room for the eight lanes that a store can write beyond the
-    /// last.
+    /// The hashes that survived so far, without gaps. A store writes a whole vector, so there is room for eight lanes
+    /// beyond the last hash.
     survivors: [u64; CHUNK + GROUP],
-    /// For each pass, its answers, one bit for each hash of its list, and a word that is always zero.
+    /// For each pass: one answer bit for each hash of its list, and at the end a word that is always zero.
     answers: [[u64; WORDS + 1]; MAX_HASHES as usize],
     /// The indices of the words to read for the keys that are located but not yet probed; see [`Lines`].
     lines: Lines,
@@ -84,9 +84,10 @@ pub(super) fn contains_batch<const GATHERS: bool>(
     found: &mut [u64],
 ) {
     const { Lines::FITS };
-    // From 2^32 bits on, a position cannot be computed from two 32-bit products. Lookups in such a table of half a
-    // gigabyte wait for memory, however the positions are computed. In a short batch, setting up the lists of a chunk
-    // costs as much as some two hundred keys (on Sapphire Rapids, 11 ns per key against 6, in batches of 64 keys).
+    // From 2^32 bits on, a position cannot be computed from two 32-bit products. A table of that size takes half a
+    // gigabyte, so lookups in it wait for memory, however the positions are computed. In a short batch, setting up the
+    // lists of a chunk costs as much as some two hundred keys (on Sapphire Rapids, 11 ns per key against 6, in batches
+    // of 64 keys).
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
@@ -110,7 +111,7 @@ struct Table<'a, const GATHERS: bool> {
     window: Window,
 }
 
-/// The powers of the multiplier: bit `i` of a key comes from its hash times `POWERS[i]`.
+/// The powers of the multiplier. The position of bit number `i` of a key is computed from the hash times `POWERS[i]`.
 pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     let mut powers = [1u64; MAX_HASHES as usize];
     let mut i = 1;

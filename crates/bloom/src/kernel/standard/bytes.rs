@@ -14,7 +14,7 @@ fn bits_of(table: &[u8]) -> u64 {
 }
 
 /// Whether all bits of a key are set in a table. The caller must ensure that the table is not empty. Branches after
-/// every third bit, as the kernels of whole words do in tables of up to 1 MiB.
+/// every third bit, as lookups in tables of whole words do if the table has at most 1 MiB.
 #[inline(always)]
 pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     let mut all = 1;

@@ -1,6 +1,6 @@
 //! Lookups of a batch in passes. A key is *left* if all of its bits that were tested so far are set. Most passes test
-//! two bits of every key that is left, or one bit in a table that does not fit into L2. In such a table, a cache line
-//! that is not needed costs more than a pass.
+//! two bits of every key that is left. In a table that does not fit into L2, they test one bit: there, fetching a cache
+//! line that turns out not to be needed costs more than another pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
 //! keys are looked up one by one, each lookup costs a mispredicted branch, which also delays the loads after it. A pass
@@ -20,7 +20,7 @@
 //! | present | one by one | 14 | 34 | 110 |
 //! | present | in passes | 10 | 17 | 60 |
 //!
-//! Rejected for passes: loops compiled for 3 to 7 bits (2 % faster).
+//! Rejected for passes: one compiled loop for each number of bits from 3 to 7, which was only 2 % faster.
 
 use super::{MULTIPLIER, WORD_BITS, fetch_bits};
 use crate::geometry::Geometry;
@@ -47,9 +47,9 @@ pub(super) struct Table<B> {
     pub(super) bit: B,
 }
 
-/// The keys of a chunk whose bits so far were all set.
+/// The keys of a chunk that are left: all of their bits that were tested so far are set.
 struct Left {
-    /// The input of the next bit's position; see [`MULTIPLIER`].
+    /// For each key, the number `x_i` from which the position of its next bit is computed; see [`MULTIPLIER`].
     next: [u64; CHUNK],
     /// Each key's index in the chunk.
     indices: [u16; CHUNK],
@@ -62,8 +62,8 @@ fn prefetch_distance(bits: u32, window: Window) -> usize {
 }
 
 impl<B: Fn(u64) -> u64> Table<B> {
-    /// Writes the answer for key `i` to bit `i` of `found`. `found` must have a word for every 64 keys and one for the
-    /// rest. `IN_CACHE` says that the window has no hint.
+    /// Writes the answer for key `i` to bit `i` of `found`, which must have one word per 64 keys, rounded up.
+    /// `IN_CACHE` must be true if the window has no hint, and false if it has one.
     #[inline(always)]
     pub(super) fn contains<F: Fetch, const IN_CACHE: bool>(
         &self,
@@ -75,7 +75,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         let mut mostly_present = false;
         for (hashes, found) in hashes.chunks(CHUNK).zip(found.chunks_mut(CHUNK / 64)) {
             let present = if mostly_present {
-                // Loops over a constant number of bits are unrolled. The numbers are those for 8 to 12 bits per key.
+                // Loops over a constant number of bits are unrolled. In filters of 8 to 12 bits per key, each key sets
+                // 6 to 8 bits.
                 match self.geometry.hashes {
                     6 if IN_CACHE => self.test_all_bits::<F>(hashes, found, 6, window),
                     7 if IN_CACHE => self.test_all_bits::<F>(hashes, found, 7, window),
@@ -89,8 +90,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         }
     }
 
-    /// Tests all bits of each key of a chunk, and returns how many of the keys are present. `bits` is the number of bits
-    /// of a key.
+    /// Tests all bits of each key of a chunk, and returns how many of the keys are present. `bits` is the number of
+    /// bits of a key.
     #[inline(always)]
     fn test_all_bits<F: Fetch>(
         &self,
@@ -119,8 +120,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         present
     }
 
-    /// Tests `bits` bits of a key. `x` is the input of the first one's position. Returns the input of the next
-    /// position, and 1 if all of these bits are set, else 0.
+    /// Tests `bits` bits of a key. `x` is the number from which the position of the first bit is computed. Returns
+    /// this number for the next bit, and 1 if all tested bits are set, else 0.
     #[inline(always)]
     fn test(&self, mut x: u64, bits: u32) -> (u64, u64) {
         let table_bits = self.geometry.units * WORD_BITS;
@@ -150,7 +151,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         while tested < all && keys > 0 {
             let nearly_all = keys > before / 8 * 7;
             before = keys;
-            // Passes over one and two bits get constants, since a loop over two bits costs as much as testing them.
+            // One or two bits are passed as a constant, so that the compiler unrolls the loop over the bits: a loop
+            // over two bits costs as much as testing them.
             let bits;
             (bits, keys) = if nearly_all {
                 (all - tested, self.pass::<F>(left, keys, all - tested, window))

@@ -27,8 +27,9 @@ impl<const ROOM: usize> Notes<ROOM> {
         Self([(0, 0); ROOM])
     }
 
-    /// Writes a note of those of `bits` that a word of the table lacks, after `len` notes. Returns the new number of
-    /// notes, which is `len` if the word lacks none. The caller keeps that number, so that it stays in a register.
+    /// Notes which of `bits` are clear in the table's word at index `word`. The note is written after the first `len`
+    /// notes. Returns the new number of notes, which is `len` if no bit was clear. The caller keeps that number, so
+    /// that it stays in a register.
     #[inline(always)]
     fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
         let missing = bits & !load(&table[word]);

@@ -9,7 +9,7 @@ pub(super) struct Avx2(__m256i, __m256i);
 
 /// Defines operations that apply one instruction to both halves.
 ///
-/// "Registers only" in this file means that the instructions access no memory, and that code that uses the type
+/// "Registers only" in this file means two things: the instructions access no memory, and the code that uses the type
 /// promises that the machine has the instructions.
 macro_rules! both {
     ($($name:ident = $instruction:ident;)*) => {$(
@@ -164,7 +164,7 @@ unsafe impl Vector for Avx2 {
         for lane in 0..LANES {
             let to = base.wrapping_add(indices[lane] as usize * SCALE as usize);
             let to = if lanes >> lane & 1 == 1 { to } else { aside };
-            // SAFETY: the caller promises that lanes that are to be written may be written; `aside` has four bytes.
+            // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written; `aside` has four bytes.
             unsafe { to.cast::<u32>().write_unaligned(values[lane]) };
         }
     }

@@ -11,7 +11,7 @@ pub(super) struct Avx512<const GATHERS: bool>(__m512i);
 
 /// Defines operations that apply one instruction to all lanes.
 ///
-/// "Registers only" in this file means that the instructions access no memory, and that code that uses the type
+/// "Registers only" in this file means two things: the instructions access no memory, and the code that uses the type
 /// promises that the machine has the instructions.
 macro_rules! all {
     ($($name:ident = $instruction:ident;)*) => {$(

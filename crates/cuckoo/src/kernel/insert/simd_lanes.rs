@@ -57,8 +57,9 @@ impl<V: Vector> SimdLanes<V> {
         mixed.mul_high_16(self.half_span).left::<1>().or(V::splat(both(1)))
     }
 
-    /// The part of [`Self::alternate`] that depends on the bucket alone: zero and `bucket` for an even bucket, all ones
-    /// and `bucket + buckets + 1` for an odd one. The bucket's number before doublings tells whether it is odd.
+    /// The part of [`Self::alternate`] that depends on the bucket alone, in two vectors: zero and `bucket` for an even
+    /// bucket, all ones and `bucket + buckets + 1` for an odd one. The bucket's number before doublings tells whether
+    /// it is odd.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
         let odd = V::splat(0).sub(buckets.right_by(self.doublings).and(V::splat(1)));
@@ -150,10 +151,10 @@ unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
 }
 
 impl<V: Vector> SimdLanes<V> {
-    /// Puts the fingerprints of the lanes whose sign is set in `wanted` into their buckets, if these have room, and
-    /// marks the buckets that this fills as full. Returns the lanes whose fingerprint was put in, a bit each. The
-    /// caller must ensure that the buckets of all lanes differ, and that `slots` are the slots of the buckets in the
-    /// wanted lanes; in the other lanes, `slots` can have any value.
+    /// Puts the fingerprints of the lanes whose sign is set in `wanted` into their buckets, if these have room. If a
+    /// fingerprint takes the last free slot of its bucket, marks the bucket as full. Returns the lanes whose
+    /// fingerprint was put in, a bit each. The caller must ensure that the buckets of all lanes differ, and that
+    /// `slots` are the slots of the buckets in the wanted lanes; in the other lanes, `slots` can have any value.
     ///
     /// # Safety
     /// The caller must ensure that the buckets of the wanted lanes are in the table.
@@ -203,10 +204,10 @@ impl<V: Vector> SimdLanes<V> {
         here.or(held(others, fingerprints).and(open)).signs()
     }
 
-    /// Places those keys of the lanes in `primary_full` whose alternates have room, and sets the flags in their primary
-    /// buckets. The caller must ensure that the primary buckets of these lanes are full, that the primary buckets of
-    /// all lanes differ, and that `slots` are their slots. Returns the lanes whose keys were placed. If two
-    /// alternates agree in their low 16 bits, changes nothing and returns `None`.
+    /// Places the keys of the lanes in `primary_full` into their alternates, if these have room, and sets the flags in
+    /// the primary buckets of the keys that were placed. The caller must ensure that the primary buckets of these lanes
+    /// are full, that the primary buckets of all lanes differ, and that `slots` are their slots. Returns the lanes
+    /// whose keys were placed. If two alternates agree in their low 16 bits, changes nothing and returns `None`.
     #[inline(always)]
     fn place_there<W: Fields>(
         &self,

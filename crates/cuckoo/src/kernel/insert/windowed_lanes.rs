@@ -1,4 +1,4 @@
-//! A step of sixteen chains within a window, in vectors.
+//! One step of sixteen eviction chains that stay within a window (see `evict::window`), in vectors.
 
 use super::fields::Fields;
 use super::simd_lanes::{
@@ -21,7 +21,7 @@ pub(super) struct WindowedSimdLanes<V> {
 }
 
 impl<V: Vector> WindowedSimdLanes<V> {
-    /// The lanes whose bucket is outside of the window, as signs.
+    /// The lanes whose bucket is outside of the window, as signs: the sign bit of each such lane is set.
     #[inline(always)]
     fn outside(&self, buckets: V) -> V {
         self.last.sub(buckets.min(self.last.add(V::splat(1))))
@@ -55,9 +55,9 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
 
     #[inline(always)]
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32 {
-        // The gathers of bits rely on this assertion. The gathers and scatters of buckets rely on the buckets of the
-        // group being in the window: `insert_within` starts idle lanes there, `Window::next_key` asserts that for keys,
-        // and a step leads only to buckets in the window.
+        // The gathers from `full` rely on the next assertion. The gathers and scatters of buckets rely on all buckets
+        // of the group being in the window: `insert_within` starts idle lanes in it, `Window::next_key` asserts that
+        // the bucket of every key is in it, and a step leads only to buckets in it.
         let in_window = window.buckets::<W>();
         assert!(window.full.len() as u64 * 64 >= u64::from(in_window));
         debug_assert!(group.buckets.iter().all(|bucket| *bucket < in_window));
@@ -88,8 +88,8 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
                 self.no_room(window.full, own),
             ]
         };
-        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else a slot that varies
-        // from step to step.
+        // The slot whose fingerprint would leave, as two bits, for the pair and for the slot in the pair. It is the
+        // first slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
         let first_full = a.and(b);
         let slots_full = first_full.and(c.and(d));
         let any = fingerprints.xor(steps);
@@ -104,8 +104,8 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
         let to = V::choose(own_full, to, own);
         let all_full = slots_full.and(own_full);
 
-        // The new bucket: the fingerprint in hand replaces the one that leaves, unless the one that leaves is the
-        // fingerprint in hand.
+        // The new bucket: the fingerprint in hand takes the slot of the fingerprint that leaves. If the fingerprint in
+        // hand itself leaves, the bucket keeps its four fingerprints.
         let taken = V::choose(is_second, V::splat(SECOND), field);
         let taken = V::choose(own_full, taken, V::splat(0));
         let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);

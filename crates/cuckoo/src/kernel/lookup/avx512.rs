@@ -1,4 +1,5 @@
-//! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight if it has six or eight.
+//! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight keys if a bucket has six or
+//! eight bytes.
 //!
 //! First, the primary buckets are gathered and compared. If a key was not found there, and the overflow flag of its
 //! class is set in its primary bucket (see `bucket`), the key can be in its alternate bucket. A masked gather reads the
@@ -40,8 +41,8 @@ macro_rules! lookup {
             }
         }
 
-        /// Looks up the keys whose answers fill whole words of `found`. Returns their number, which is that of
-        /// `hashes`, rounded down to a multiple of 64.
+        /// Looks up the keys whose answers fill whole words of `found`. Returns the number of these keys: the length
+        /// of `hashes`, rounded down to a multiple of 64.
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
         )]
@@ -100,7 +101,7 @@ macro_rules! lookup {
             groups.len() * KEYS
         }
 
-        /// Returns the keys that are found in their buckets, a bit each.
+        /// Returns a bit for each key, set if the key is found in one of its buckets.
         #[inline]
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"

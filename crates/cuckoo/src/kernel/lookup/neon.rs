@@ -1,8 +1,8 @@
 //! Lookups with NEON, for fingerprints of 8 bits: sixteen keys in a group, four buckets in a vector.
 //!
-//! The steps are those of [`columns`](crate::kernel::columns). In a table that is not prefetched, both buckets of a
-//! group are read and compared, and all that belongs to its keys stays in registers. Instructions are counted in
-//! `docs/decisions/0076-neon.md`.
+//! The steps are those of [`columns`](crate::kernel::columns). In a table that is not prefetched, both buckets of every
+//! key of a group are read and compared, and all intermediate results of the group stay in registers. Instructions are
+//! counted in `docs/decisions/0076-neon.md`.
 
 use crate::bucket::EmptyPair;
 use crate::geometry::{Geometry, MIX_FACTORS};
@@ -20,7 +20,7 @@ const KEYS: usize = 16;
 const GROUPS: usize = columns::KEYS / KEYS;
 /// A number of 32 bits for each key of a group.
 type Numbers = [uint32x4_t; KEYS / 4];
-/// The bucket of each key of a group.
+/// For each key of a group, the four bytes of a bucket.
 type Words = [uint8x16_t; KEYS / 4];
 
 /// The kernel for a width, if there is one.
@@ -91,7 +91,7 @@ struct Constants {
     /// A shift to the left by this negative number is a shift to the right.
     fingerprint_shift: int64x2_t,
     half_span: uint16x8_t,
-    /// The shortest offset between two buckets.
+    /// The shortest offset between a bucket and its alternate.
     step: uint32x4_t,
     double_step: uint16x8_t,
     /// See [`EmptyPair::least_set`].
@@ -179,12 +179,13 @@ impl Constants {
         vuzp2q_u16(vreinterpretq_u16_u32(low), vreinterpretq_u16_u32(high))
     }
 
-    /// Which primary buckets have the flag of their key's class set. All bytes of a bucket are ones or zero.
+    /// Whether the flag of each key's class is set in the key's primary bucket. If it is, the four bytes of the key are
+    /// all ones, otherwise zero.
     #[inline]
     #[target_feature(enable = "neon")]
     fn flagged(&self, primaries: Words, fingerprints: uint8x16_t) -> Words {
-        // The class of a key is 1 or 2 here. A bucket's first and third byte are the first slots of the pairs of these
-        // classes.
+        // Here, classes 0 and 1 have the numbers 1 and 2. The pair of class 1 begins at a bucket's first byte, and that
+        // of class 2 at the third.
         let one = vdupq_n_u8(1);
         let class_of_slot = bytes(core::array::from_fn(|i| [1, 0, 2, 0][i % 4]));
         let classes = each_fourfold(vaddq_u8(vandq_u8(fingerprints, one), one));

@@ -10,8 +10,9 @@ use trommel_simd::bits_of;
 
 /// At most one in this number of a region's fingerprints may be a copy; otherwise the build gives up.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// The build also gives up if removing the copies of a region changes the contents of slots more often than this number
-/// of times per slot of the region. If many runs push each other on, each removal changes many slots.
+/// The build also gives up if the removals of a region's copies change the contents of more slots, counted once per
+/// removal, than this number times the slots of the region. If many runs push each other on, each removal changes many
+/// slots.
 const MOST_CHANGED: usize = 64;
 
 /// The most copies that may be removed from `fingerprints` fingerprints.

@@ -72,11 +72,13 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// Before the end of a batch, keys from the list are looked up only when the list has a block and at least this number
-/// of keys more. The keys beyond the block were added in the last step or two, and their lines are still being fetched.
+/// Before the end of a batch, a block of keys from the list is looked up only when the list has at least this number of
+/// keys after that block. These further keys were added in the last step or two. They stay in the list, since their
+/// lines are still being fetched.
 const RIPE: usize = 16;
 
-/// A block of keys is located this number of blocks before it is probed, so that 128 lines are being fetched.
+/// A block of keys is located this number of blocks before it is probed. So the lines of 128 keys are being fetched at
+/// a time.
 const AHEAD: usize = 2;
 
 #[inline]
@@ -147,8 +149,9 @@ fn finish_one_by_one(
 
 /// Computes lines, slots and remainders of hashes, eight at a time.
 ///
-/// The line is the high word of `hash · lines`. The low word times 50 has the slot in its high word, and the remainder
-/// in the highest bits of its low word. Each product is computed from two products of 32-bit numbers.
+/// The line is the high word of the product `hash · lines`. The low word of this product, times 50, is a second
+/// product: its high word is the slot, and the highest bits of its low word are the remainder. Each of these products
+/// is computed from two products of 32-bit numbers.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
 fn locate<F: Fetch>(
@@ -208,7 +211,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Reads the lines after those of the first keys of the list, whose quotients are known to be occupied.
+    /// Reads the lines in which the runs of the first keys of the list go on. The quotients of these keys are known to
+    /// be occupied.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn read_continued(&mut self, table: &[u8], keys: &Continued) {
@@ -216,9 +220,9 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let (starts_of_runs, _) = keys.start.as_chunks::<GROUP>();
         let (remainders, _) = keys.remainder.as_chunks();
         for group in 0..BLOCK / GROUP {
-            // SAFETY: each line comes right after the line of a quotient, and the overhang adds at least one line after
-            // those, so it is in the table; entries that no key was written to have line 0. `starts_of_runs` has eight
-            // numbers for each group.
+            // SAFETY: each line comes right after the line of a quotient. It is in the table, since the overhang adds
+            // at least one line after the lines of all quotients. Entries that no key was written to have line 0.
+            // `starts_of_runs` has eight numbers for each group.
             let ((_, runends), number) = unsafe {
                 let number = _mm512_loadu_si512(starts_of_runs[group].as_ptr().cast());
                 (metadata(table, &lines[group]), number)
@@ -266,9 +270,9 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Appends to the list the keys that their line does not hold and whose run goes on in the next line. `first` is
-    /// the index in the batch of the block's first key. Returns a bit for each key that its line holds, and a bit for
-    /// each key that must be looked up by itself, since runs of earlier lines take its whole line and more.
+    /// Appends to the list the keys that are not in their line, but whose run goes on in the next line. `first` is the
+    /// index in the batch of the block's first key. Returns two words with a bit for each key: whether the key is in
+    /// its line, and whether it must be looked up by itself, since runs of earlier lines take its whole line and more.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn judge(&self, keys: &LocatedBlock, first: usize, continued: &mut Continued) -> (u64, u64) {
@@ -301,8 +305,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         (hits, covered)
     }
 
-    /// A bit for each key of a group that its line holds, and a bit for each other key whose run goes on in the next
-    /// line.
+    /// Two bytes with a bit for each key of a group: whether the key is in its line, and whether it is not, but its run
+    /// goes on in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn verdict(&self, group: usize) -> (u8, u8) {

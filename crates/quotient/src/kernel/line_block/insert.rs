@@ -111,9 +111,8 @@ fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
 /// occupied before.
 ///
 /// # Safety
-/// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
-/// slots are in this order: the key's line is that of `first` or before it, `first` is `at` or before it, and `at` is
-/// `free` or before it.
+/// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`. The key's line
+/// must not be after the line of `first`, `first` must not be after `at`, and `at` must not be after `free`.
 #[inline(always)]
 unsafe fn insert_at<M: Moves>(
     words: M,

@@ -38,8 +38,8 @@ impl Compare for Slots {
     }
 }
 
-/// Compares the slots of a line that are set in `slots` with a remainder. Returns a bit for each slot that equals the
-/// remainder, and the number of the slots that are below it.
+/// Compares a remainder with those slots of a line whose bits are set in `slots`. Returns a bit for each slot that
+/// equals the remainder, and the number of slots that are below it.
 ///
 /// # Safety
 /// The caller must ensure that the line lies in the table.
@@ -130,9 +130,8 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
 /// occupied before.
 ///
 /// # Safety
-/// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`, and that the
-/// slots are in this order: the key's line is that of `first` or before it, `first` is `at` or before it, and `at` is
-/// `free` or before it.
+/// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`. The key's line
+/// must not be after the line of `first`, `first` must not be after `at`, and `at` must not be after `free`.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vpopcntdq"

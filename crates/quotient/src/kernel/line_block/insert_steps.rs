@@ -57,8 +57,8 @@ pub(super) enum Place {
 /// Compares slots with a key's remainder. This is a trait, since closures in functions that are always inlined can end
 /// up compiled for fewer instruction sets than the caller.
 pub(super) trait Compare {
-    /// Compares the slots of a line that are set in `slots`. Returns a bit for each slot that equals the remainder, and
-    /// the number of the slots that are below it.
+    /// Compares those slots of a line whose bits are set in `slots`. Returns a bit for each slot that equals the
+    /// remainder, and the number of slots that are below it.
     ///
     /// # Safety
     /// The caller must ensure that the line lies in the table.
@@ -172,14 +172,15 @@ pub(super) fn move_runends(
     metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT)
 }
 
-/// Stores the occupieds of a line. This function can only set bits 48 and 49, not clear them.
+/// Stores the occupieds of a line. Bits 48 and 49 can only be set: if one of them is 0 in `occupieds`, it keeps its old
+/// value.
 ///
 /// # Safety
 /// The caller must ensure that the line can be read and written.
 #[inline(always)]
 pub(super) unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
-    // The word with the occupieds also has a byte of runends, which have changed, so only bits 0 to 47 are stored.
-    // Bits 48 and 49 are set in their byte, whose other bits are zero.
+    // The word with the occupieds also has a byte of runends. These have changed since the word was read, so the word
+    // is not stored whole. Bits 0 to 47 are stored. Bits 48 and 49 are set in their byte, whose other bits are zero.
     // SAFETY: the caller guarantees that these bytes of the line can be written.
     unsafe {
         let at = base.add(line + OCCUPIEDS_AT);

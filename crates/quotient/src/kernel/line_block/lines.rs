@@ -27,9 +27,9 @@ pub(super) const fn lines(geometry: &Geometry) -> u64 {
     geometry.slots / SLOTS as u64
 }
 
-/// Constants for computing a remainder's stored byte from the top eight bits of the fraction that remains once line and
-/// slot are taken from the hash. `keep` is a mask of the bits of a remainder. `mark` has only the bit below these bits
-/// set. If a remainder has eight bits, `mark` is 0, and remainder 0 becomes 1.
+/// Constants for computing a remainder's stored byte. Taking line and slot from the hash leaves a fraction. The byte is
+/// computed from the top eight bits of this fraction. `keep` is a mask of the bits of a remainder. `mark` has only the
+/// bit below these bits set. If a remainder has eight bits, `mark` is 0, and remainder 0 becomes 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,

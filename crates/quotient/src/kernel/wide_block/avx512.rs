@@ -16,7 +16,7 @@ use trommel_base::with_fetch;
 /// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 struct Located {
-    /// The byte of the table at which the two metadata words of the block with the key's home begin.
+    /// The byte offset in the table of the two metadata words of the key's block.
     words: Column,
     slot: Column,
     /// The remainder, repeated in every field of a word.
@@ -26,7 +26,7 @@ struct Located {
 /// The runs with which a block of keys is compared.
 #[derive(Clone, Copy)]
 struct Runs {
-    /// The byte of the section of remainders in which the run begins.
+    /// The byte in which the run begins, counted from the beginning of the section of remainders.
     byte: Column,
     /// The bit of that byte at which the run begins.
     bit: Column,
@@ -132,8 +132,8 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
 }
 
 /// Computes the blocks, slots and remainders of hashes, eight at a time. Each half of a hash is multiplied by `slots`.
-/// The product of the high half, plus the high half of the other product, has the quotient in its high half and the
-/// remainder in the highest bits of its low half.
+/// The product of the low half is shifted right by 32 bits, and added to the product of the high half. The sum has the
+/// quotient in its high half, and the remainder in the highest bits of its low half.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -190,8 +190,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let sixty_four = _mm512_set1_epi64(64);
         let bytes = table.as_ptr();
         for (offset, words) in self.offset.0.iter_mut().zip(&keys.words.0) {
-            // SAFETY: a key's quotient is below `slots`, and the table, whose length `Places::of` checks, has an offset
-            // for the block of each.
+            // SAFETY: a key's quotient is below `slots`. `Places::of` checks the length of the table, so the table has
+            // an offset for the block of each quotient.
             *offset = u64::from(unsafe { *bytes.add(places.offsets + *words as usize / 16) });
         }
         let mut ends_later = 0;

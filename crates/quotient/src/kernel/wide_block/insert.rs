@@ -1,6 +1,6 @@
 //! Inserts. They find all free slots of a block at once, and move remainders of 8 bits in vectors.
 //!
-//! A slot is in use if a run whose quotient is at most the slot's number has not ended before the slot
+//! A slot is in use if a run whose quotient is at most the slot's number ends at this slot or later
 //! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
 //! for a free slot needs no rank, no select, and no offset but that of the key's block.
 //!
@@ -83,7 +83,8 @@ pub(super) unsafe fn insert<M: Moves>(
         return rest(geometry, table, hash);
     };
     let key = locate(geometry, hash);
-    // Only the metadata tells which bytes move, but they begin near this slot.
+    // Only the metadata tells which bytes move, but they begin near this slot. So their cache lines can be prefetched
+    // before the metadata is read.
     let slot = key.block * 64 + key.slot as usize;
     let remainders =
         table.as_ptr().wrapping_add(places.remainders + slot * places.bits as usize / 8);
@@ -151,8 +152,8 @@ unsafe fn first_free<W: Words>(
     Some(block * 64 + free.trailing_zeros() as usize % 64)
 }
 
-/// Finds the slot where a key's remainder belongs. `None` if the key's run holds the remainder already, if it begins
-/// after the block that comes after the key's, or if it has more than [`VECTOR`] slots.
+/// Finds the slot where a key's remainder belongs. `None` if the key's run holds the remainder already, if the run
+/// begins neither in the key's block nor in the next, or if the run has more than [`VECTOR`] slots.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length, and two blocks after the key's.
@@ -171,7 +172,7 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
     };
     let below_offset = words.below(u64::MAX, offset);
     let own = runends & !below_offset;
-    // The number of the block's runs before the key's, and the number of the block's own runs that end in it.
+    // The number of the block's own runs that come before the key's run, and the number of those that end in the block.
     let number = words.rank(occupieds, key.slot);
     let ends = own.count_ones();
     // All ones if the run before the key's run ends in the next block, else 0.
@@ -266,7 +267,7 @@ unsafe fn insert_at<M: Moves>(
     if places.bits == 8 {
         const { assert!(BEHIND <= LINE_BYTES) };
         // SAFETY: the slots are in the table. The words come before the section of remainders, and at least 64 bytes of
-        // offsets after it, so a byte before and `BEHIND` bytes after any slot are in the table too.
+        // offsets come after it, so a byte before and `BEHIND` bytes after any slot are in the table too.
         unsafe {
             let remainders = table.as_mut_ptr().add(places.remainders);
             words.insert_byte(remainders, place.at, free, key.remainder as u8);

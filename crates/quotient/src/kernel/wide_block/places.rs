@@ -5,12 +5,12 @@ use crate::layout::{Shape, WideBlock};
 
 pub(super) const SLOTS: u32 = 64;
 
-/// The fields of a word of packed remainders of one width. The word is the eight bytes from the byte on that has the
-/// first bit of the first remainder. It is then shifted so that this bit is its lowest.
+/// The fields of a word of packed remainders of one width. The word is eight bytes, beginning with the byte that has
+/// the first bit of the first remainder. It is then shifted so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// The total number of bits of those remainders that always lie completely in the word, at whichever bit of its
-    /// byte the first remainder begins.
+    /// The total number of bits of the remainders that lie completely in the word, no matter at which bit of its byte
+    /// the first remainder begins.
     pub(super) step: u32,
     /// The lowest bit of each of these remainders.
     pub(super) lowest: u64,

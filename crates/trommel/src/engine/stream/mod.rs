@@ -15,8 +15,8 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use trommel_base::{Bitmap, Filter, Full, InsertBulk, KeyHash};
 
-/// Bounds of the default number of keys that are gathered before an insert. The number grows with the table, since each
-/// insert of gathered keys loads each piece of the table into the cache once.
+/// Bounds of the default number of keys that are gathered before an insert. Each insert of gathered keys loads each
+/// piece of the table into the cache once. The larger the table is, the more keys have to share this cost.
 const FEWEST_GATHERED: usize = 1 << 16;
 const MOST_GATHERED: usize = 1 << 22;
 /// By default, one key is gathered per this number of bytes of the table.
@@ -73,8 +73,8 @@ pub struct Stream<'a> {
 #[non_exhaustive]
 pub struct Progress {
     /// The number of batches whose keys were all inserted or answered. [`Stream::insert`] inserts the keys of several
-    /// batches at once. If the filter is full during such an insert, none of its batches is counted, even if all keys
-    /// of some of them were inserted.
+    /// batches at once. If such an insert fails, none of these batches is counted, not even one whose keys were all
+    /// inserted.
     pub batches: u64,
     /// The number of keys that were inserted or answered. If the filter was full, this includes the keys that went
     /// in before the insert failed.
@@ -144,9 +144,9 @@ impl Cancel {
 #[non_exhaustive]
 pub enum StreamError<E> {
     /// The source of batches, or the callback that takes answers, failed. All keys of earlier batches are inserted or
-    /// answered, and counted. If its reader fails, a [`LineBatches`] or an [`IntegerBatches`] first returns all whole
-    /// keys that it read before. An [`IntegerBatches`] also fails if the system refuses the memory of a batch; the keys
-    /// of that batch are then lost.
+    /// answered, and counted. If the reader of a [`LineBatches`] or an [`IntegerBatches`] fails, that source first
+    /// returns all whole keys that it read before, and then the error. An [`IntegerBatches`] also fails if the system
+    /// refuses the memory of a batch; the keys of that batch are then lost.
     Failed {
         /// The error of the source or the callback.
         error: E,
@@ -233,9 +233,9 @@ impl<'a> Stream<'a> {
 
     /// Sets a function that is called on the caller's thread. [`Stream::contains`] calls it after each batch that was
     /// answered. [`Stream::insert`] calls it each time that it has gathered and inserted enough
-    /// [keys](Stream::keys_at_a_time). Before [`Stream::insert`] returns, it inserts the keys that are left, unless the
-    /// filter is full or the stream was cancelled. It then calls the function a last time, whether it returns a result
-    /// or an error.
+    /// [keys](Stream::keys_at_a_time). At the end, [`Stream::insert`] inserts the keys that are left, unless the filter
+    /// is full or the stream was cancelled. Before it returns a result or an error, it always calls the function a last
+    /// time.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -272,8 +272,8 @@ impl<'a> Stream<'a> {
     /// needs, or the stream is cancelled.
     ///
     /// # Panics
-    /// If the source, [`KeyBatch::hash_all`], the function set by [`Stream::progress`] or a worker of the engine panics,
-    /// this call panics with the payload of that panic.
+    /// If the source, [`KeyBatch::hash_all`], the function set by [`Stream::progress`] or a worker of the engine
+    /// panics, this call panics with the payload of that panic.
     ///
     /// After such a panic, keys that were gathered, but not inserted yet, are not in the filter. After the panic of
     /// a worker, the contents of the filter are unknown: drop it.

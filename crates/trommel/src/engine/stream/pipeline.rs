@@ -38,7 +38,7 @@ where
     thread::scope(|scope| {
         let (read, to_hash) = sync_channel::<Result<B, E>>(QUEUED);
         let (hashed, to_consume) = sync_channel(QUEUED);
-        // The queue that returns consumed vectors of hashes, so that they are reused.
+        // This queue returns consumed vectors of hashes to the hashing thread, which reuses them.
         let (consumed, spare) = sync_channel::<Vec<KeyHash>>(2 * QUEUED);
         let hash = move || {
             for batch in to_hash {

@@ -121,7 +121,7 @@ pub struct LineBatches<R> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// The end of each line in `bytes`, which has no line terminators.
+    /// For each line, the index in `bytes` at which it ends. `bytes` contains no line terminators.
     ends: Vec<usize>,
 }
 

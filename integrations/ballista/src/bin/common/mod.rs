@@ -1,4 +1,4 @@
-//! The log of the two binaries. It takes the same arguments as that of Ballista's own binaries, and writes the same
+//! The log of the two binaries. They take the same arguments for the log as Ballista's own binaries, and write the same
 //! files.
 
 use ballista_core::config::LogRotationPolicy;

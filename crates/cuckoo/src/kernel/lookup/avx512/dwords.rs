@@ -17,13 +17,14 @@ lookup!();
 /// Constants of a batch, the same in every lane.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// The number of buckets in the lower half of 64-bit lanes, for products.
+    /// The number of buckets as a factor: in 64-bit lanes, while `buckets` has the same number in 32-bit lanes.
     factor: __m512i,
     buckets: __m512i,
     fingerprint_shift: __m128i,
     half_span: __m512i,
     doublings: __m128i,
-    /// The bit of a bucket's number that tells whether its number before doublings is odd.
+    /// The bit of a bucket's number that was the lowest bit before the filter was doubled. It tells whether the bucket
+    /// counts as odd.
     odd: __m512i,
     /// `EmptyPair::least_set`, in the highest byte.
     least_set: __m512i,

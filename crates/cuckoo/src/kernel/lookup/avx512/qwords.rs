@@ -23,7 +23,8 @@ struct Shape {
     fingerprint_mask: __m512i,
     half_span: __m512i,
     doublings: __m128i,
-    /// The bit of a bucket's number that tells whether its number before doublings is odd.
+    /// The bit of a bucket's number that was the lowest bit before the filter was doubled. It tells whether the bucket
+    /// counts as odd.
     odd: __m512i,
     /// `EmptyPair::least_set`, in the highest bits of the lane.
     least_set: __m512i,
@@ -83,8 +84,8 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     let forward = _mm512_mask_sub_epi64(offset, is_odd, shape.buckets, offset);
     let there = _mm512_add_epi64(buckets, forward);
     // Modulo `buckets`: if `there` is below `buckets`, the subtraction wraps to a huge number, and `there` is the
-    // minimum. The numbers of buckets have 32 bits, so minima of 32-bit lanes will do; minima of 64-bit lanes take
-    // twice as long.
+    // minimum. These numbers fit into 32 bits, so minima of 32-bit lanes will do; minima of 64-bit lanes take twice as
+    // long.
     _mm512_min_epu32(there, _mm512_sub_epi32(there, shape.buckets))
 }
 
