@@ -133,7 +133,7 @@ fn a_pipe_with_fewer_or_more_bytes_than_a_filter_is_refused() {
     let (len, one_more) = (filter.len(), filter.len() + 1);
     // The zeros after the filter are more than a pipe's buffer holds. The command must read only one of them.
     let longer = [&filter[..], &vec![0; 64 << 20]].concat();
-    let message = format!("the container has {len} bytes, got {one_more}");
+    let message = format!("the container ends after {len} bytes, got {one_more}");
     info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));
     for kept in [0, 100, 128, 129, len - 1] {
         let need = if kept < 128 { 128 } else { len };
