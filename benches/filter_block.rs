@@ -2,9 +2,9 @@
 //!
 //! A filter block is the filter of one block or file of a storage engine ([`FilterPolicy`]). A probe hashes a key of 16
 //! bytes and looks it up in one filter block, as the engine does for each point read. Absent keys never repeat, so a
-//! branch predictor cannot learn them. Present keys are looked up in a cycle through all keys of the block, so the
-//! predictor can learn them if the block has few keys. Lookups of present keys in such blocks can take less time here
-//! than in practice.
+//! branch predictor cannot learn their lookups. Present keys are looked up in a cycle through all keys of the block, so
+//! the predictor can learn the lookups in a block with few keys. In this bench, lookups of present keys in such a block
+//! can take less time than in practice.
 
 use criterion::measurement::WallTime;
 use criterion::{
@@ -13,8 +13,8 @@ use criterion::{
 use std::hint::black_box;
 use trommel::{FilterKind, FilterPolicy, KeyHash};
 
-/// The numbers of keys in a filter block: those of a data block of 2 KB, a file of 200 KB and a file of 100 MB, if a
-/// key and its value take about 120 bytes.
+/// The numbers of keys in a filter block: as many as a data block of 2 KB, a file of 200 KB and a file of 100 MB hold,
+/// if a key and its value take about 120 bytes.
 const KEYS: [usize; 3] = [18, 1_600, 800_000];
 const KINDS: [FilterKind; 7] = [
     FilterKind::Bloom,

@@ -1,10 +1,10 @@
-//! How many instructions does an operation take, portable and with AVX2, on every kind?
+//! How many instructions does an operation on each kind of filter take, in portable code and with AVX2?
 //!
 //! Callgrind counts the instructions, so the counts are the same on a busy machine as on a quiet one. The counts show
 //! even a change of a few percent, and need no hardware counters. The instruction sets are listed here instead of taken
-//! from the machine, since Valgrind does not support AVX-512. `scripts/check-instructions` compares the counts with
-//! those in `instructions.csv`, unless these are counts of another compiler, and fails if a count is over 2 % higher
-//! than committed.
+//! from the machine, since Valgrind does not support AVX-512. `scripts/check-instructions` compares the counts with the
+//! committed counts in `instructions.csv`, unless that file has the counts of another compiler, and fails if a count is
+//! over 2 % higher than committed.
 //!
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
 

@@ -2,9 +2,9 @@
 //!
 //! Our filters, too, have one call per key for removals, and for lookups in a `FilterView`.
 //!
-//! Runs the operations of `single_keys` twice on each filter. The second time, calls `getpid` before and after each
-//! operation, so that a program that emulates this one can count the instructions between the two calls.
-//! `scripts/count-aarch64` does so. Writes a line for each operation, in the order of the calls:
+//! Runs the operations of the bench `single_keys` twice on each filter. The second time, calls `getpid` before and
+//! after each operation, so that a program that emulates this one can count the instructions between the two calls.
+//! `scripts/count-aarch64` counts them in this way. Writes a line for each operation, in the order of the calls:
 //!
 //! ```text
 //! size|group|role|filter|operation|keys
@@ -14,8 +14,8 @@
 //! `keys` is the number of keys that the operation gets, or 0 if the filter lacks the operation.
 //!
 //! With names as arguments, only groups that have a filter of one of these names are counted. The filters are those of
-//! `subjects`, for 1e5 keys or with 2^17 slots, which fit into an L2 cache, and for 1e7 keys or with 2^24 slots, which
-//! do not.
+//! the module `subjects`. Filters for 1e5 keys or with 2^17 slots fit into an L2 cache; filters for 1e7 keys or with
+//! 2^24 slots do not.
 
 mod subjects;
 

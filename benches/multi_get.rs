@@ -2,7 +2,7 @@
 //!
 //! There are 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. In each round, one filter is
 //! asked for a key that it holds, and all others for one absent key. A point read of a storage engine does nearly the
-//! same if it must find out which of many files has its key. The filters are views of frozen bytes or filter blocks.
+//! same if it must find out which of many files has the key. The filters are views of frozen bytes or filter blocks.
 //! The one call is `contains_many` for views, and `may_match_many` for blocks. Each round measures both ways, each with
 //! an absent key of its own, and the next round measures them in the other order. Prints the medians in nanoseconds per
 //! filter. The answers are compared with those of single lookups.

@@ -17,8 +17,8 @@
 //! cargo bench -p trommel-benches --bench single_keys -- [--batches] [ROUNDS] [NAME]...
 //! ```
 //!
-//! ROUNDS is 401 by default. A NAME is that of a filter in the second column of the table: with names, only groups with
-//! such a filter are measured. `TROMMEL_ISA` chooses the instruction set of our filters.
+//! ROUNDS is 401 by default. A NAME is that of a filter in the second column of the table: with names, only groups that
+//! have a filter of one of these names are measured. `TROMMEL_ISA` chooses the instruction set of our filters.
 
 mod subjects;
 

@@ -44,8 +44,8 @@ fn is_compiled(rival: &str) -> bool {
 /// The path of the workspace's lock file, relative to this package.
 const LOCK: &str = "../Cargo.lock";
 
-/// Returns the rivals with their locked versions: `fastbloom 0.17.0, ...`. In the lock file, the line with a package's
-/// version follows the line with its name.
+/// Returns the compiled rivals with their locked versions: `fastbloom 0.17.0, ...`. In the lock file, the line with a
+/// package's version follows the line with its name.
 fn locked_rivals() -> Option<String> {
     let lock = fs::read_to_string(LOCK).ok()?;
     let quoted = |line: &str, key: &str| {

@@ -25,7 +25,7 @@ def commit(except_for=None):
 
 
 def tracked(*patterns):
-    """The names of the tracked files that match one of the `git ls-files` patterns. Without a pattern, those of all
+    """The names of the tracked files that match one of the `git ls-files` patterns. Without a pattern, the names of all
     tracked files."""
     return [name for name in output_of("git", "ls-files", "-z", *patterns).split("\0") if name]
 

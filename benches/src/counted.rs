@@ -4,8 +4,8 @@ use crate::{empty, filled, hashes, verify};
 use std::fmt;
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, Insert, Isa, KeyHash};
 
-/// The number of keys in the filter, and of the lookups or inserts that are counted. It is small, since Callgrind slows
-/// a program down by a factor of about fifty.
+/// The number of keys in the filter, and of the lookups or inserts that are counted. The number is small, since
+/// Callgrind slows a program down by a factor of about fifty.
 pub const KEYS: usize = 8192;
 
 /// The instruction sets for which instructions are counted. Valgrind does not support AVX-512.
@@ -63,7 +63,7 @@ impl Op {
         }
     }
 
-    /// Runs the operation. The caller counts its instructions.
+    /// Runs the operation. The caller counts the instructions of this call.
     ///
     /// # Panics
     /// If the filter is full. The filter that [`Op::prepare`] makes is not full when all its keys are inserted once.

@@ -14,7 +14,7 @@
 //! | `open_frozen` | what does it cost to open a frozen filter, as a view and as a copy? |
 //! | `filter_block` | what does a filter block cost to build and to probe? |
 //! | `small_filters` | what does making a filter for 18 keys cost, by false-positive rate, bits per key and bytes? |
-//! | `instructions` | how many instructions does an operation take, portable and with AVX2? |
+//! | `instructions` | how many instructions does an operation take, in portable code and with AVX2? |
 //!
 //! Each bench answers one question while a kernel is being changed. The tables of RESULTS.md come from the harness in
 //! `perf/`, which interleaves its repetitions.
@@ -80,11 +80,11 @@ pub fn verify(filter: &AnyFilter, keys: &[KeyHash], absent: &[KeyHash]) {
         assert_eq!(
             found.get(i),
             filter.contains_hash(*hash),
-            "{what}: batch and single differ at {i}"
+            "{what}: batch and single lookup differ at {i}"
         );
     }
-    // At most six standard deviations of a binomial count above the expected number, plus one key. The one key matters
-    // only if few are expected.
+    // The expected number, plus six standard deviations of a binomial count, plus one key. This one key matters only if
+    // few false positives are expected.
     let expected = filter.expected_fpr() * absent.len() as f64;
     let bound = expected + 6.0 * expected.sqrt() + 1.0;
     let reported = found.count_ones() as f64;

@@ -1,4 +1,4 @@
-//! Our filters and those of the other crates behind one trait, in the groups in which the benches compare them.
+//! Our filters and those of other crates, behind one trait, in the groups in which the benches compare filters.
 //!
 //! Our Bloom filters have a false-positive rate of 1 %. Their rivals have the same number of bytes, rounded down to
 //! whole blocks in `sbbf-rs-safe`. Filters with slots have a load of 90 %, and store remainders (quotient) or
@@ -207,7 +207,7 @@ impl Pools {
 }
 
 /// Runs all operations of a filter on a round's absent, present and new keys, and checks the answers. Each operation is
-/// one call of `measure`; the list has `None` for operations that the filter lacks.
+/// one call of `measure`; the result has `None` for operations that the filter lacks.
 pub(crate) fn run_operations<T>(
     name: &str,
     subject: &mut dyn Subject,
@@ -260,7 +260,7 @@ pub(crate) fn bloom_groups(keys: &[KeyHash], batches: bool) -> Vec<Group> {
     let n = keys.len();
     let sbbf = |bytes: usize| {
         let bytes = vec![0; bytes / 32 * 32];
-        filled(sbbf_rs_safe::Filter::from_bytes(&bytes).expect("whole blocks"), keys)
+        filled(sbbf_rs_safe::Filter::from_bytes(&bytes).expect("the bytes are whole blocks"), keys)
     };
     let split = SplitBlockBloom::with_capacity_and_fpr(n, FPR).expect("a valid size");
     let register = RegisterBloom::with_capacity_and_fpr(n, FPR).expect("a valid size");

@@ -1,5 +1,5 @@
-//! The program behind `scripts/check-statistics`, with few probes: it passes, and it refuses wrong arguments. Because
-//! of this test, `cargo test` builds the program.
+//! Tests the program behind `scripts/check-statistics`: with few probes it passes, and it refuses wrong arguments.
+//! Because of this test, `cargo test` builds the program.
 
 use std::process::{Command, Output};
 

@@ -71,9 +71,9 @@ Number of keys:
   lines or is a csv or tsv input that cannot be read again.";
 
 const QUERY_HELP: &str = "\
-Keys are the arguments or, without arguments, the lines of standard input, which `trommel build --help` describes. The
-keys that may be in the filter (with --absent, the keys that are certainly absent) are printed in input order, one per
-line. The answers for the keys read so far do not wait for more keys, so another program can send keys one by one.";
+Keys are the arguments or, without arguments, the lines of standard input. `trommel build --help` describes such lines.
+The keys that may be in the filter (with --absent, the keys that are certainly absent) are printed in input order, one
+per line. The answers for the keys read so far do not wait for more keys, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
 A Bloom filter without counters can be halved as long as its number of units (words, blocks or cache lines) is even and
@@ -286,7 +286,7 @@ pub(crate) struct ProbeArgs {
     /// The path of the column, with dots between its parts.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) column: String,
-    /// Print the keys that are in no row group, instead of those that may be in one.
+    /// Print the keys that are in no row group, instead of those that may be in a row group.
     #[arg(long)]
     pub(crate) absent: bool,
     /// The Parquet file.

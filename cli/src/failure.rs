@@ -8,7 +8,7 @@ use trommel::error::WhyFull;
 use trommel::{FilterKind, FormatError, Full, MergeError, SpecError};
 
 /// An error that ends the program with exit code 2. Its message is one line. If the error concerns a file, the message
-/// names it.
+/// names the file.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// An input or a filter could not be opened or read.
@@ -113,7 +113,7 @@ pub(crate) enum Unreadable {
     NotNumber(NotNumber),
 }
 
-/// A key that is not a number of its type.
+/// A key that is not a number of the key type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NotNumber {
     /// The key, or its beginning.

@@ -3,7 +3,7 @@
 use trommel::{Filter as _, FilterView};
 
 /// The number of regions into which a table is divided. If a table has fewer bytes (Bloom kinds) or fewer slots (the
-/// other kinds), each byte or slot is a region.
+/// other kinds) than this number, each byte or slot is a region.
 const REGIONS: usize = 64;
 
 /// The share of a table that is in use: of the whole table, and of each region from first to last.
@@ -107,9 +107,9 @@ impl Fill {
     }
 
     /// The fill of a quotient table of `slots` slots. The fingerprints that the filter holds are numbers below
-    /// `fingerprints`. Each of them counts in the region of its home slot, even if it was shifted out of that region.
-    /// The one exception: the exact border between two regions can be inside a slot, and some fingerprints with this
-    /// home slot then count in the region before.
+    /// `fingerprints`. Each fingerprint counts in the region of its home slot, even if it was shifted out of that
+    /// region. There is one exception: if the exact border between two regions is inside a slot, some fingerprints with
+    /// this home slot count in the region before the border.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();
@@ -135,8 +135,9 @@ impl Fill {
     }
 }
 
-/// Divides `units` units into [`REGIONS`] regions, or fewer if there are fewer units. Returns the first unit of each
-/// region and the first unit after the region. The sizes of the regions differ by at most one unit.
+/// Divides `units` units, which are bytes or slots, into [`REGIONS`] regions, or fewer if there are fewer units.
+/// Returns the first unit of each region and the first unit after the region. The sizes of the regions differ by at
+/// most one unit.
 fn regions(units: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = units.min(REGIONS);
     let bound = move |i: usize| (units as u128 * i as u128 / count as u128) as usize;

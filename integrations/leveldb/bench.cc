@@ -4,7 +4,7 @@
 //
 // Databases are built BUILD_REPETITIONS times (5 by default); everything else is measured REPETITIONS times (51 by
 // default). Times and numbers of gets are medians, with the best value in brackets. Each repetition measures all
-// policies and starts with a different one. The program exits with 1 if a present key is not found or a database
+// policies and starts with a different policy. The program exits with 1 if a present key is not found or a database
 // returns an absent key.
 #include <algorithm>
 #include <array>
@@ -104,8 +104,9 @@ std::size_t Matches(const leveldb::FilterPolicy &policy, const std::vector<level
     return matches;
 }
 
-// Returns the false-positive rate of about a million lookups, spread evenly over filters of `n` keys. If `n` is at most
-// 20,000, there are several filters, which together hold at most 40,000 keys. Otherwise there is one filter.
+// Returns the false-positive rate of about a million lookups of absent keys, spread evenly over filters of `n` keys. If
+// `n` is at most 20,000, there are several filters, which together hold at most 40,000 keys. For a larger `n`, there is
+// one filter.
 double FalsePositives(const leveldb::FilterPolicy &policy, std::size_t n) {
     const std::size_t filters = std::max<std::size_t>(1, 40'000 / n), lookups = 1'000'000 / filters;
     std::size_t matches = 0;
@@ -198,7 +199,8 @@ void Build(const leveldb::Options &options, const std::string &path, const Value
 
 void Databases(std::vector<Subject> subjects, int build_repetitions, int repetitions) {
     constexpr std::uint64_t n = 1'000'000, lookups = 200'000;
-    // A database without filters is measured too. The sizes are compared with the database of LevelDB's own policy.
+    // A database without filters is measured too. The size of each database is compared with the size of the database
+    // that has LevelDB's own policy.
     subjects.push_back({"no filter", nullptr});
     const TemporaryDirectory scratch;
     const Values values;

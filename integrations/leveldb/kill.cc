@@ -30,8 +30,8 @@ void SleepMicroseconds(long us) {
     nanosleep(&time, nullptr);
 }
 
-// Starts a writer, sends it SIGKILL `delay_us` after its first acknowledgement, and returns the number of the first
-// batch that it did not acknowledge.
+// Starts a writer, sends it SIGKILL `delay_us` microseconds after its first acknowledgement, and returns the number of
+// the first batch that the writer did not acknowledge.
 std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long delay_us) {
     int pipe_ends[2];
     Require(pipe(pipe_ends) == 0, "pipe");
@@ -50,7 +50,7 @@ std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long d
     posix_spawn_file_actions_destroy(&actions);
     close(pipe_ends[1]);
 
-    // The writer needs time to open the database. After its first acknowledgement it does nothing but write.
+    // The writer needs time to open the database. After its first acknowledgement, the writer does nothing but write.
     pollfd readable{pipe_ends[0], POLLIN, 0};
     Require(poll(&readable, 1, 60'000) == 1, "a writer acknowledges a batch within a minute");
     SleepMicroseconds(delay_us);
@@ -59,7 +59,7 @@ std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long d
     Require(waitpid(writer, &status, 0) == writer, "waitpid");
     Require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer runs until it is killed");
 
-    // A number is shorter than PIPE_BUF, so the pipe holds it whole or not at all.
+    // The number of a batch has 8 bytes, fewer than PIPE_BUF, so the pipe holds the number whole or not at all.
     std::uint64_t acknowledged = first_batch, batch = 0;
     while (read(pipe_ends[0], &batch, sizeof batch) == static_cast<ssize_t>(sizeof batch)) {
         Require(batch == acknowledged, "batches are acknowledged in order");

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-// With this as its first argument, the program is a writer. The path of the database and the number of the first batch
-// follow.
+// The program runs as a writer if its first argument is this word. The path of the database and the number of the first
+// batch are the second and the third argument.
 inline constexpr char kWriterVerb[] = "--write-until-killed";
 
 // Writes batches of keys with sync. After each batch, acknowledges it by writing its number to the standard output.

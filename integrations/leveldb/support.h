@@ -34,7 +34,7 @@ inline void Require(const leveldb::Status &status, std::string_view what) {
     }
 }
 
-// SplitMix64. It is a bijection, so different numbers have different keys.
+// SplitMix64. It is a bijection, so KeyOf gives different numbers different keys.
 inline std::uint64_t Mix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -87,8 +87,8 @@ private:
     std::filesystem::path path_;
 };
 
-// Has the name of an inner policy and forwards every call to it. Counts filters, their keys and bytes, and the answers
-// of lookups.
+// Wraps an inner policy: has the same name and forwards every call. Counts the filters, their keys and bytes, and the
+// answers of lookups.
 class CountingPolicy final : public leveldb::FilterPolicy {
 public:
     explicit CountingPolicy(Policy inner) : inner_(std::move(inner)) {}

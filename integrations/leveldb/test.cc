@@ -215,9 +215,9 @@ void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
     }
 }
 
-// These keys are chosen for the seed: their hashes are all small, so all keys fall into the same few buckets of a
-// cuckoo filter and do not fit. A cuckoo policy then appends nothing, and the missing filter excludes no key. Policies
-// of all other kinds must find the keys.
+// The keys of this test are chosen for the seed: their hashes are all small, so all keys fall into the same few buckets
+// of a cuckoo filter and do not fit. A cuckoo policy then appends nothing, and the missing filter excludes no key.
+// Policies of all other kinds must find the keys.
 void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     trommel_policy *hasher = nullptr;
     Require(trommel_policy_new("bloom", 10, 0, &hasher) == TROMMEL_OK, "policy");
@@ -240,7 +240,7 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
             Require(policy->KeyMayMatch(key, dst.substr(6)), std::string(kind.name) + ": every chosen key is found");
         }
     }
-    // LevelDB treats the missing filter as one that excludes nothing.
+    // LevelDB treats the missing filter as a filter that excludes nothing.
     CountingPolicy policy(Ours("cuckoo", 20));
     leveldb::Options options = OptionsWith(&policy);
     options.block_size = 1 << 20;
@@ -277,7 +277,7 @@ void foreign_bytes_exclude_nothing() {
             }
         }
         std::string block = FilterOf(*policy, Keys(0, 100));
-        // The last byte of a block has the code of its kind. No kind has the code 0x7f, so bytes that end with it
+        // The last byte of a block has the code of its kind. No kind has the code 0x7f, so bytes that end with 0x7f
         // exclude nothing, whatever their length.
         std::string damaged = block;
         damaged.back() = 0x7f;
@@ -358,8 +358,8 @@ void paranoid_checks_guard_damaged_filters(const TemporaryDirectory &scratch) {
 void impossible_policies_are_nullptr() {
     for (const Kind &wrong : {Kind{nullptr, 10}, {"no-such-kind", 10}, {"counting-bloom", 10}, {"bloom", 0},
                               {"cuckoo", 2}, {"bloom", 1e300}}) {
-        // The message of a failure stays until the next failure. A different failure comes first, so that the new
-        // message can be told from the old one.
+        // The message of a failure stays until the next failure. So a different call fails first, and the message of
+        // the impossible policy must differ from the message of that call.
         Require(trommel_policy_new("bloom", 10, 0, nullptr) != TROMMEL_OK, "a null pointer to the policy is refused");
         const std::string before = trommel_last_error();
         Require(NewTrommelFilterPolicy(wrong.name, wrong.bits_per_key) == nullptr, "an impossible policy is refused");

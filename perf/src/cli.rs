@@ -24,7 +24,7 @@ pub(crate) enum Verb {
     /// Measure, print tables, write results.csv, results.json, env.json and report.html.
     #[command(after_help = examples::MEASURE)]
     Measure(MeasureArgs),
-    /// Run every kind of case briefly on few keys, only to verify the answers. Exit with 1 if one is wrong.
+    /// Run every kind of case briefly on few keys, only to verify the answers. Exit with 1 if an answer is wrong.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower or its false-positive
@@ -57,7 +57,7 @@ pub(crate) enum Verb {
     /// List the cases that `measure` would run.
     #[command(after_help = examples::LIST)]
     List(Selection),
-    /// Run the cases of a job, each marked as sections: `measure` runs this verb under Callgrind.
+    /// Run the cases of a job, with their timed sections marked: `measure` runs this verb under Callgrind.
     #[command(hide = true)]
     Simulated(SimulatedArgs),
     /// Print a script that completes this command line in a shell.
@@ -81,8 +81,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
     /// End after about N seconds: groups get less time, down to three repetitions per case, and then groups are left
-    /// out. A full run, a run with --load, and a run of selected cases without --quick leave out none, so they can take
-    /// longer.
+    /// out. A full run, a run with --load, and a run of selected cases without --quick leave out no group, so such a
+    /// run can take longer.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Continue the run in the output directory: keep its results, and measure only the groups that are missing. A run

@@ -78,8 +78,8 @@ impl Run {
         &mut self.results["rows"][index]
     }
 
-    /// Multiplies the time of a row by `factor`, and replaces its repetitions by 41 times close to
-    /// the new time.
+    /// Multiplies the time of a row by `factor`, and replaces its repetitions by 41 repetitions whose times are close
+    /// to the new time.
     fn scale_time(&mut self, index: usize, factor: f64) {
         let row = self.row(index);
         let ns_per_op = row["ns_per_op"].as_f64().unwrap() * factor;
@@ -305,9 +305,9 @@ fn rounds_disturbed_by_other_programs_are_no_regression() {
     assert!(raw.is_some() && raw < adjusted, "{said}");
 }
 
-/// Compares `attempts` runs of the old program with as many of the new one. In every run of the new program, the first
-/// `moved` rivals of the interleaved group take `rival` times as long, and our `SLOW_CASE` takes `effect` times as
-/// long.
+/// Compares `attempts` runs of the old program with as many runs of the new one. In every new run, the first `moved`
+/// rivals of the interleaved group take `rival` times as long as in the old runs, and our `SLOW_CASE` takes `effect`
+/// times as long as in the old runs.
 fn with_moved_rivals(moved: usize, rival: f64, effect: f64, attempts: usize) -> (i32, String) {
     let folders = Folders::with(|_| ());
     for (name, effect, rival) in [("old", 1.0, 1.0), ("new", effect, rival)] {
@@ -346,8 +346,8 @@ fn rivals_that_moved_in_three_attempts_are_no_controls_even_if_our_filters_moved
     assert!(code == 3 && said.contains("1 slower, 0 faster, 0 unsettled"), "{said}");
     assert!(said.contains("+40.0 % ┆        +40.0 %"), "{said}");
     assert!(said.contains("5 cases of rivals are no controls") && said.contains("sbbf-rs-safe"));
-    // With two attempts, the rivals stay controls, because it could be the machine that became slower. The
-    // drift-adjusted ratio is then 1.4 / 1.5, a change of -6.7 %.
+    // With two attempts, the rivals stay controls, because the machine could have become slower by their factor of 1.5.
+    // The drift-adjusted ratio of our case is then 1.4 / 1.5, a change of -6.7 %.
     let (code, said) = with_moved_rivals(5, 1.5, 1.4, 2);
     assert!(code == 0 && said.contains("-6.7 %") && !said.contains("no controls"), "{said}");
 }
@@ -391,7 +391,7 @@ fn disturbed_attempts_are_left_out_if_three_others_remain() {
         let (old, new) = (vec!["old"; others + 1], vec!["new"; others]);
         outcome(&folders.compare(&[&["--old"], &old[..], &["--new", "disturbed"], &new].concat()))
     };
-    // In the disturbed attempt, the case is as fast as before. If the attempt counts, the attempts do not agree.
+    // In the disturbed attempt, the case is as fast as in the old run. If this attempt counts, the attempts disagree.
     let (code, said) = compare(2);
     assert!(code == 4 && said.contains("1 unsettled") && said.contains("3 attempts"), "{said}");
     let (code, said) = compare(3);
@@ -526,7 +526,7 @@ fn comparisons_add_up_to_a_history_that_the_report_plots() {
     let history = fs::read_to_string(folders.path("speeds.csv")).unwrap();
     let lines: Vec<&str> = history.lines().collect();
     assert_eq!(lines[0], "time,machine,base,commit,case,ratio");
-    // Three cases of ours, in each of two comparisons; none of a rival.
+    // Below the header, each of our three cases has a line for each of the two comparisons. Rivals have no lines.
     assert_eq!(lines.len(), 1 + 2 * 3, "{history}");
     let ratio = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
     let of_slow = lines

@@ -20,8 +20,8 @@ fn measure(out: &Path) -> Command {
     command
 }
 
-/// The same run in a shell that limits files to four blocks of 512 or 1024 bytes (`ulimit -f 4`).
-/// The signal SIGXFSZ is ignored, so that writing more is an error, as on a full disk.
+/// Like [`measure`], but in a shell that limits each file to four blocks (`ulimit -f 4`). Depending on the shell, a
+/// block has 512 or 1024 bytes. The signal SIGXFSZ is ignored, so that writing more is an error, as on a full disk.
 fn limited(out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let script =

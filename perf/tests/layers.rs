@@ -25,8 +25,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A module: its layer, and the file or folder in it. The second name is empty for a layer's own
-/// file.
+/// A module: the name of its layer, and the name of its file or folder in the layer. The second name is empty for a
+/// layer's own file.
 type Module = (String, String);
 
 /// Returns the modules that a file names: the first two words of each path that begins with `crate::` or `super::`. The
@@ -53,7 +53,7 @@ fn imports(own: &[String], source: &str) -> Vec<Module> {
     found
 }
 
-/// Returns the module from which a path begins, and the path after `crate::` or after each `super::`.
+/// Returns the module at which a path starts, and the rest of the path after `crate::` or after all of its `super::`.
 fn origin<'a, 'b>(own: &'a [String], path: &'b str) -> (&'a [String], &'b str) {
     if let Some(path) = path.strip_prefix("crate::") {
         return (&[], path);
@@ -79,7 +79,7 @@ fn leaves(text: &str) -> (Vec<Vec<&str>>, &str) {
             }
             let (paths, after) = leaves(rest);
             all.extend(paths);
-            // Skips the comma, or the new name after `as`.
+            // Skips the new name after `as`, if there is one, and the comma.
             let end = after.find([',', '}']).expect("a group of imports has a closing brace");
             rest = after[end..].strip_prefix(',').unwrap_or(&after[end..]);
         }

@@ -14,7 +14,7 @@ fn trommel_perf<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Output {
 type Case =
     (&'static str, u64, &'static str, &'static str, &'static str, Option<&'static str>, u32);
 
-/// Cases of all parts of a run except the matrix and the map of strategies.
+/// Cases of all parts of a run except the matrix and the comparison of the engine's two strategies.
 const CASES: [Case; 16] = [
     ("contains/miss", 1_000_000, "split-block-bloom", "12-bit", "batch", None, 1),
     ("contains/hit", 1_000_000, "bloom", "fpr-1%", "single", None, 1),
@@ -116,7 +116,7 @@ fn commands(page: &str) -> Vec<(String, String)> {
     rows.map(|row| (between(row, "<td>", "</td>"), between(row, "<code>", "</code>"))).collect()
 }
 
-/// Splits a command line into words. It may contain single quotes.
+/// Splits a command line, which may contain single quotes, into words.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (i, part) in command.split('\'').enumerate() {

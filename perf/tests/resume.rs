@@ -55,7 +55,7 @@ fn a_killed_run_leaves_complete_files_and_is_resumed() {
     let all = rows(&out);
     assert!(all.len() > kept.len() || all == kept, "{} of {}", kept.len(), all.len());
     assert!(all.starts_with(&kept));
-    // Standard error is a pipe here, so it has a line for each case that this run measured.
+    // Standard error is a pipe here, so the resumed run wrote a line to it for each case that it measured.
     let logged = said(&resumed).lines().filter(|line| line.contains(" ns ±")).count();
     assert_eq!(logged, all.len() - kept.len(), "{}", said(&resumed));
     let samples = json(&out.join("samples.json")).unwrap();

@@ -57,7 +57,7 @@ fn only_the_timed_sections_of_cases_are_counted() {
         // The tables have a few KiB and were just filled, so most of their cache lines are in the
         // cache.
         assert!(per_op(part.d1_misses()) < 2.0, "{name}");
-        // `ll_misses` also counts instruction fetches, of which up to 200 may miss.
+        // Unlike `d1_misses`, `ll_misses` also counts misses of instruction fetches. Up to 200 of them are allowed.
         assert!(part.ll_misses().unwrap() <= part.d1_misses().unwrap() + 200, "{name}");
         assert!(per_op(part.branch_misses()) < 20.0, "{name}");
     }

@@ -2,8 +2,8 @@
 
     python join.py [ROWS]
 
-The large table has ROWS rows (default: five million), and about one row in twenty has a partner. The joins with and
-without the filter must be equal.
+The large table has ROWS rows (default: five million). About one row in twenty has a partner in the small table. The
+results of the joins with and without the filter must be equal.
 """
 
 import sys

@@ -6,8 +6,8 @@
 In each of ROUNDS rounds (default: 9), every package adds KEYS keys (default: 200,000) to an empty filter and looks up
 KEYS present and KEYS absent keys: with one call per key and, if the package has batches, with one call for all keys.
 The exception is pyfusefilter, which builds a filter from all keys in one call. The order of the packages changes from
-round to round. All present keys must be found, and at most 3 % of the absent keys may be reported as present. Times are
-medians, with the best in brackets. Packages that are not installed are left out.
+round to round. All present keys must be found, and at most 3 % of the absent keys may be reported as present. The
+tables show the median time of the rounds and, in brackets, the best. Packages that are not installed are left out.
 """
 
 import importlib

@@ -15,7 +15,7 @@ pub(crate) fn engine_for(py: Python<'_>, keys: usize) -> PyResult<Option<Engine>
     (keys >= threads::FEWEST_KEYS).then(|| threads::engine(py)).transpose()
 }
 
-/// Looks up a batch in a filter, by the engine if there is one, and otherwise on this thread.
+/// Looks up a batch in a filter, with `engine` or, if that is `None`, on this thread.
 pub(crate) fn look_up<F: Filter + Sync>(
     filter: &F,
     hashes: &Hashes,

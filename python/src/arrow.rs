@@ -1,9 +1,9 @@
 //! Hashes Arrow columns. Reads them through pyarrow.
 //!
 //! pyarrow returns the buffers of a column (`Array.buffers()`) without an item type. `numpy.frombuffer` adds the item
-//! type, and Python's buffer protocol gives access to the items. This needs no copy, no unsafe import of C structs, and
-//! no second implementation of Arrow. pyarrow imports columns of other libraries through the Arrow PyCapsule interface,
-//! without a copy.
+//! type, and Python's buffer protocol gives access to the items. This way of reading a column needs no copy, no unsafe
+//! import of C structs, and no second implementation of Arrow. pyarrow imports columns of other libraries through the
+//! Arrow PyCapsule interface, without a copy.
 //!
 //! Arrow buffers are immutable by contract, so strings are hashed without the GIL.
 

@@ -86,8 +86,8 @@ impl PyFilter {
     /// >>> len(f), 999 in f
     /// (1000, True)
     ///
-    /// If a key has a wrong type or is out of range, no key is added. Raises FilterFull if there is no room; then the
-    /// first ``inserted`` keys were added.
+    /// If a key has a wrong type or is out of range, no key is added. Raises FilterFull if there is no room for a
+    /// key. The keys before this key were added; the attribute ``inserted`` of the exception is their number.
     fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut before = 0;
         hash_batch(keys, &self.hasher, &mut |hashes| {
@@ -137,7 +137,7 @@ impl PyFilter {
         })
     }
 
-    /// Removes one copy of a key that was added. Returns False if the key is not there.
+    /// Removes one copy of a key that was added. Returns False if the key is not in the filter.
     ///
     /// >>> f = trommel.Filter("cuckoo", keys=100, multiset=True)
     /// >>> f.add("anvil")
@@ -147,16 +147,16 @@ impl PyFilter {
     ///
     /// Removing a key that was never added can remove another key. In a quotient or cuckoo filter without ``multiset``,
     /// any removal can remove another key, since two keys with the same fingerprint are stored once. A counting-bloom
-    /// filter needs no ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove keys.
+    /// filter counts copies without ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove keys.
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = key::hash(&self.hasher, key)?;
         let removed = self.write(py)?.remove_hash(hash);
         removed.map_err(|error| errors::unsupported(py, &error))
     }
 
-    /// The number of copies of a key in the filter, or a larger number. It can be smaller in two cases: a quotient or
-    /// cuckoo filter without ``multiset`` stores a key once, and a counting-bloom filter made in Python counts only up
-    /// to 15.
+    /// Returns the number of times that a key was added and not removed, or a larger number. In two cases the number
+    /// can be smaller: a quotient or cuckoo filter without ``multiset`` stores a key once, and a counting-bloom filter
+    /// made in Python counts only up to 15.
     ///
     /// >>> f = trommel.Filter("quotient", keys=100, multiset=True)
     /// >>> f.update(["anvil"] * 3)
@@ -284,14 +284,14 @@ impl PyFilter {
     fn from_bytes(_class: &Bound<'_, PyType>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = data.py();
         let buffer = PyUntypedBuffer::get(data)?;
-        // The GIL is held here, since the buffer may be writable.
+        // The GIL is held while the bytes are read, since the buffer may be writable.
         let read = AnyFilter::from_bytes(buffer::bytes(&buffer)?);
         Ok(read.map_err(|error| errors::format(py, &error))?.into())
     }
 
     /// Writes the frozen filter to a file. The file appears whole or not at all: a temporary file in the same folder is
-    /// written to the disk and then renamed. It gets the permissions of the file that it replaces, if there is one. If
-    /// the path is a symbolic link, the file it leads to is replaced. Devices and pipes are written directly.
+    /// written to the disk and then renamed. If the new file replaces an old one, it gets the old file's permissions.
+    /// If the path is a symbolic link, the file it leads to is replaced. Devices and pipes are written directly.
     ///
     /// Raises OSError if the file cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -38,8 +38,8 @@ fn trommel_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::Exceptions::add_to(module)
 }
 
-/// Returns the 64-bit hash of a key. It is the same on every machine. It is also the same in Rust and C, if an int is
-/// hashed there as an integer of 64 bits.
+/// Returns the 64-bit hash of a key. The hash is the same on every machine. It is also the same in Rust and C, where an
+/// int must be hashed as an integer of 64 bits.
 ///
 /// >>> hex(trommel.hash_key(""))
 /// '0x2d06800538d394c2'

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use trommel::{Hasher, Key, KeyHash};
 
 /// The number of items of a *chunk*. A NumPy array of integers or bytes is hashed chunk by chunk. A chunk is enough
-/// work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of 64, so that
-/// the bitmaps of chunks can be concatenated by words.
+/// work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of 64, so
+/// that the bitmaps of chunks can be concatenated by words.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.
@@ -62,8 +62,8 @@ pub(crate) fn hash_ndarray(
     }
 }
 
-/// Returns the array itself or, if its items are strided, not aligned, or in the other byte order, a copy of it without
-/// these properties.
+/// Returns the array itself if its items are contiguous, aligned and in the machine's byte order; otherwise a copy with
+/// such items.
 fn native<'py>(
     array: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,

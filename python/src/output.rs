@@ -40,8 +40,8 @@ pub(crate) fn write_whole(
     })
 }
 
-/// `None` if there is no such file. Other errors are returned: a file whose kind or permissions are unknown must not be
-/// replaced.
+/// Returns `None` for the error that there is no such file. Returns other errors as they are: a file whose kind or
+/// permissions are unknown must not be replaced.
 fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

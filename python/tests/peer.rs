@@ -1,7 +1,7 @@
 //! Makes the filters of `tests/test_rust.py` in Rust.
 //!
 //!     peer write KIND FILE     writes a filter to FILE
-//!     peer check KIND FILE     exits with 1 if the filter in FILE differs from the one made here
+//!     peer check KIND FILE     makes the same filter, and exits with 1 if the filter in FILE differs from it
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;

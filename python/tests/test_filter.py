@@ -60,7 +60,7 @@ def test_a_filter_agrees_with_a_set(kind):
     present = {identity(key) for key in keys}
     absent = [key for key in (random_key(source) for _ in range(20_000)) if identity(key) not in present]
     found = sum(key in f for key in absent)
-    # At most six standard deviations above the expected number.
+    # The limit is six standard deviations above the expected number, plus one.
     expected = f.expected_fpr * len(absent)
     assert found <= expected + 6 * (expected**0.5) + 1
     answers = f.contains(absent)
@@ -299,5 +299,6 @@ def test_memory_does_not_grow():
     before = resident()
     work()
     work()
-    # After the first measurement, `work` runs 40 rounds. Each allocates several MB, so leaks would exceed the limit.
+    # After the first measurement, the two calls of `work` make 40 rounds. Each round allocates several MB, so a leak
+    # would exceed the limit.
     assert resident() - before < 16 << 20

@@ -37,7 +37,7 @@ def run(*targets):
 
 @pytest.fixture
 def quick_switches():
-    """Makes Python switch between threads a thousand times as often."""
+    """Makes Python switch between threads a thousand times as often as by default."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(5e-6)
     yield

@@ -1,4 +1,4 @@
-//! Compares counted instructions with the committed ones; `scripts/check-instructions` calls it.
+//! Compares counted instructions with the committed counts; `scripts/check-instructions` calls this program.
 //!
 //! ```text
 //! check_instructions --limits FILE --compiler TEXT [--gungraun DIR] [--update]
@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The counts come from the files that Gungraun has written to DIR or, without `--gungraun`, from a run of this program
-//! itself under Callgrind. Compares them with the committed counts in the file of `--limits` or, with `--update`,
-//! replaces that file. With `--history`, also appends the counts to a CSV file. TEXT names the compiler; if
-//! the committed counts are those of another compiler, a higher count is no regression. Exits with 3 on a regression, 2
-//! on a wrong argument or any other error, 1 if the benches are not those in the committed file.
+//! itself under Callgrind. The program compares these counts with the committed counts in the file of `--limits` or,
+//! with `--update`, replaces that file. With `--history`, it also appends the counts to a CSV file. TEXT names the
+//! compiler; if the committed counts are those of another compiler, a higher count is no regression. The exit code is 3
+//! on a regression, 2 on a wrong argument or any other error, and 1 if the benches are not those in the committed file.
 
 use std::env;
 use std::error::Error;

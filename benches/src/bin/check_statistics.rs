@@ -5,9 +5,9 @@
 //! check_statistics [--probes N] [--rounds N] [--sigmas S] [--isa SET] [--out DIR]
 //! ```
 //!
-//! `scripts/check-statistics` describes the options. Prints the rows of both tables, also writes them to
-//! `statistics.csv` and `churn.csv` in DIR, and ends with `N passed, N failed`. Exits with 1 if a claim does not hold,
-//! with 2 on a wrong argument or any other error.
+//! `scripts/check-statistics` describes the options. Prints the rows of two tables, one for filled filters and one for
+//! filters whose keys are replaced. Also writes the tables to `statistics.csv` and `churn.csv` in DIR. Ends with
+//! `N passed, N failed`. Exits with 1 if a claim does not hold, with 2 on a wrong argument or any other error.
 
 use std::env;
 use std::error::Error;

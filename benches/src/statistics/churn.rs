@@ -2,9 +2,9 @@
 //!
 //! In a set, an insert returns false for a key that a lookup finds already. Such a key does not count as held, and is
 //! not removed later. So every held key has a stored fingerprint of its own. In a cuckoo filter, two held keys can have
-//! equal fingerprints in the same two buckets, even in a set. This happens if an overflow flag is clear when the second
-//! key is inserted: the lookup before the insert then skips one of the buckets, which can be the bucket with the first
-//! key's fingerprint. A removal of one of these keys then removes either fingerprint.
+//! equal fingerprints in the same two buckets, even in a set. This happens if an overflow flag, without which a lookup
+//! skips the key's second bucket, is clear when the second key is inserted: the skipped bucket can be the one with the
+//! first key's fingerprint. A removal of one of these keys then removes either fingerprint.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{
@@ -72,8 +72,8 @@ impl Held {
         Ok(Self { filter, hashes: Vec::new(), multiset, next: 0, refused: 0, lost: 0, replaced: 0 })
     }
 
-    /// Inserts new keys until the filter has `count` keys or refuses one. If `batch` is true, a multiset gets them in
-    /// one batch; a set always gets them one by one.
+    /// Inserts new keys until the filter has `count` keys or refuses a key. If `batch` is true, a multiset gets the new
+    /// keys in one batch; a set always gets them one by one.
     fn fill_to(&mut self, count: usize, batch: bool) {
         let mut drawn = Vec::new();
         while self.hashes.len() < count {
@@ -138,12 +138,12 @@ impl Held {
 /// Returns the false-positive rate that a cuckoo filter approaches if its keys are replaced again and again, so that
 /// every lookup searches two buckets.
 ///
-/// For a multiset, this is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
-/// same equation. A set does not store the fingerprint of a key that a lookup finds already. So once all flags are set,
-/// and all keys inserted before that are replaced, at most one of the fingerprints in the two buckets of a lookup
-/// equals the fingerprint that is looked up. These buckets have 8 slots, so the average number of fingerprints in them
-/// is 8 times the load. The rate is this number, times the probability that the fingerprint of an absent key equals a
-/// given stored one.
+/// For a multiset, the rate is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
+/// same equation. A set does not store the fingerprint of a key that a lookup finds already. So once all overflow flags
+/// are set, and all keys that were inserted before are replaced, at most one of the fingerprints in the two buckets of
+/// a lookup equals the fingerprint that is looked up. The two buckets have 8 slots, so they hold on average 8 times the
+/// load, in fingerprints. The rate of a set is this number times the probability that the fingerprint of an absent key
+/// equals a given stored fingerprint.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {
@@ -203,7 +203,7 @@ fn case(
     let (expected, fresh_rate) = (held.filter.expected_fpr(), fresh.filter.expected_fpr());
     let bound = match &held.filter {
         AnyFilter::Cuckoo(filter) => rate_of_replaced(filter, subject, multiset),
-        // The table of a quotient filter is determined by its keys.
+        // The keys of a quotient filter determine its table.
         _ => {
             let same = held.filter.to_bytes() == fresh.filter.to_bytes();
             outcome.claim(same, || what("the table is not that of a fresh filter"));

@@ -1,5 +1,5 @@
 //! Measures the false-positive rates of filled filters, and of filters in which keys are replaced again and again, and
-//! compares them with the rates that the library states. `scripts/check-statistics` runs this code.
+//! compares the measured rates with those that the library states. `scripts/check-statistics` runs this code.
 //!
 //! Keys are integers, hashed by the filter's own hasher. The keys of a filter and the absent keys are from disjoint
 //! ranges, so every absent key that is reported as present is a false positive. Everything is drawn from fixed seeds,
@@ -120,8 +120,8 @@ impl Outcome {
     }
 }
 
-/// Looks up `probes` absent keys in each filter, and returns the number of false positives of each. The filters have
-/// the same hasher.
+/// Looks up `probes` absent keys in each filter, and returns the number of false positives of each filter. The filters
+/// must have the same hasher.
 #[must_use]
 pub fn false_positives(filters: &[AnyFilter], probes: u64) -> Vec<u64> {
     let mut hits = vec![0; filters.len()];
@@ -187,9 +187,9 @@ impl Counted {
 /// The spread of a filter's own rate around its `expected_fpr`, for [`Counted::relative_spread`].
 ///
 /// A cache-line quotient filter stores remainder 0 as 1, so a fingerprint with the stored remainder 1 is found by twice
-/// as many hashes as another. `expected_fpr` assumes that `2/256` of the `n` fingerprints have this remainder, which is
-/// the mean. Their number in one filter is binomial, with a variance of `n · (2/256) · (254/256)`, and the rate is in
-/// proportion to `n` plus that number.
+/// as many hashes as a fingerprint with another remainder. `expected_fpr` assumes that `2/256` of the `n` fingerprints
+/// have remainder 1, which is the mean. The number of these fingerprints in one filter is binomial, with a variance of
+/// `n · (2/256) · (254/256)`, and the rate is in proportion to `n` plus that number.
 fn relative_spread(filter: &AnyFilter) -> f64 {
     if filter.kind() != FilterKind::CacheLineQuotient || filter.len() == 0 {
         return 0.0;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn deviations_are_those_of_a_binomial_count() {
-        // 10,000 expected, with a standard deviation of 99.5.
+        // 10,000 hits are expected, with a standard deviation of 99.5.
         assert!((counted(10_199, 0.01, 0.0).deviations() - 2.0).abs() < 0.001);
         assert!((counted(9_801, 0.01, 0.0).deviations() + 2.0).abs() < 0.001);
     }

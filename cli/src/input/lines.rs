@@ -15,8 +15,8 @@ const BLOCK_BYTES: usize = 1 << 18;
 /// limit, input without a line feed, such as `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
 
-/// The lines of all inputs, in blocks. A block is returned as soon as one read has given it a whole line, so that keys
-/// that arrive slowly are answered at once.
+/// The lines of all inputs, in blocks. A block is returned after the first read that ends a line, so that keys that
+/// arrive slowly are answered at once.
 pub(crate) struct LineBlocks {
     inputs: Inputs,
     progress: Arc<Progress>,
@@ -25,8 +25,8 @@ pub(crate) struct LineBlocks {
     reader: Option<Box<dyn Read + Send>>,
     /// The beginning of a line whose end has not been read yet.
     unfinished: Vec<u8>,
-    /// Whether the reader has reported its end. The reader must not be called after that, since a terminal would wait
-    /// for more input.
+    /// Whether the reader has reported the end of the input. The reader must not be called after that, since a terminal
+    /// would wait for more input.
     at_end: bool,
     /// Whether no block of the input has been returned yet.
     at_begin: bool,
@@ -77,7 +77,7 @@ impl LineBlocks {
         }
     }
 
-    /// The next block of the current input, which `reader` reads; `None` at its end.
+    /// The next block of the current input, which `reader` reads; `None` at the end of the input.
     fn next_of(&mut self, reader: &mut dyn Read) -> Result<Option<LineBlock>, SourceError> {
         if self.at_end {
             return Ok(None);

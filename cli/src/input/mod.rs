@@ -44,7 +44,7 @@ pub(crate) struct Progress {
     /// `n`, an error after these keys is in line `n + 1`.
     keys: Vec<AtomicU64>,
     /// The number of bytes that sources have read from all inputs. For Parquet files, the compressed sizes of the
-    /// column chunks are added.
+    /// column chunks are counted instead.
     bytes: AtomicU64,
     /// The indices of the inputs whose first line ends in a carriage return. Lists only inputs in which each line is a
     /// key.
@@ -114,8 +114,9 @@ impl Input {
 }
 
 impl Inputs {
-    /// The inputs with the given paths. The path `-` stands for standard input, and so does an empty list. Missing
-    /// files, directories and regular files that cannot be opened are refused before anything is read.
+    /// The inputs with the given paths. The path `-` stands for standard input, and an empty list stands for standard
+    /// input alone. Missing files, directories and regular files that cannot be opened are refused before anything is
+    /// read.
     pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
         let inputs: Vec<Input> = if paths.is_empty() {
             vec![Input::Stdin]
@@ -242,7 +243,7 @@ impl Progress {
         }
     }
 
-    /// The number of keys of all inputs.
+    /// The number of hashed keys of all inputs.
     pub(crate) fn keys(&self) -> u64 {
         (0..self.keys.len()).map(|input| self.keys_of(input)).sum()
     }

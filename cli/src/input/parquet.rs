@@ -74,7 +74,7 @@ impl ParquetColumns {
         Ok(Opened { reader, column, row_group: 0, values: None })
     }
 
-    /// The next batch of keys of the current input; `None` at its end.
+    /// The next batch of keys of the current input; `None` at the end of the input.
     fn read(&self, opened: &mut Opened) -> Result<Option<Keys>> {
         loop {
             if let Some(reader) = &mut opened.values {
@@ -94,7 +94,7 @@ impl ParquetColumns {
         }
     }
 
-    /// The next batch of values of a column chunk; `None` at its end.
+    /// The next batch of values of a column chunk; `None` at the end of the chunk.
     fn read_batch(&self, reader: &mut ColumnReader) -> Result<Option<Keys>> {
         let words =
             |words| Keys::Words { words, input: self.input, progress: Arc::clone(&self.progress) };

@@ -93,7 +93,8 @@ impl RecordColumns {
         Ok(Opened { reader, column: column.map_err(|why| error(Line::Number(1), why))? })
     }
 
-    /// The next batch of keys of the current input; empty at its end, or if an error comes first.
+    /// The next batch of keys of the current input. It is empty at the end of the input, or if an error comes before
+    /// the next key.
     fn read(&mut self, opened: &mut Opened) -> Column {
         let mut keys = Column {
             bytes: Vec::new(),
@@ -190,8 +191,8 @@ fn source_error(input: usize, error: csv::Error) -> SourceError {
     SourceError { input, line: line.map_or(Line::None, Line::Number), why }
 }
 
-/// The line in which the record with an index begins. Index 0 is the first record after the column names. Reads the
-/// file again. Returns `None` if the input is not a regular file, cannot be read or has no such record.
+/// The line in which the record with index `index` begins. Index 0 is the first record after the column names. Reads
+/// the file again. Returns `None` if the input is not a regular file, cannot be read or has no such record.
 pub(crate) fn line_of_record(input: &Input, dialect: Dialect, index: u64) -> Option<u64> {
     input.regular_bytes()?;
     let mut reader = dialect.reader(input.open().ok()?);

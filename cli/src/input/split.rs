@@ -5,8 +5,8 @@ const CHUNK_BYTES: usize = 64;
 
 /// Calls `f` with each line, without its line feed. The last line need not end in a line feed.
 ///
-/// One call of [`line_feeds`] finds the ends of several short lines. A call of `memchr` finds only one: with lines of 8
-/// characters, it takes 4.4 ns per line instead of 1.4 ns (AMD EPYC).
+/// One call of [`line_feeds`] finds the ends of several short lines. A call of `memchr` finds only one end. With lines
+/// of 8 characters, `memchr` takes 4.4 ns per line instead of 1.4 ns (AMD EPYC).
 pub(super) fn for_each_line<'b>(bytes: &'b [u8], mut f: impl FnMut(&'b [u8])) {
     let mut begin = 0;
     let mut end_line = |end: usize| {

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(format!("{output} is an input: the filter would replace it")));
     }
     // Before any input is read, reports an unwritable output, and a false-positive rate that the kind cannot reach even
-    // for one key. A rate that is unreachable only for more keys is reported once their number is known.
+    // for one key. A rate that is unreachable only for more keys is reported once the number of keys is known.
     let output = Output::create(&arguments.output)?;
     build.spec.keys(1).encoded_len().map_err(|error| build.spec_failure(error))?;
     let (planned, filter) = build.filter()?;

@@ -18,10 +18,16 @@ fn every_kind_has_the_same_bytes_as_from_the_library() {
         folder.run(["build", "--kind", name, "--keys", "3e3", "-o", "sized", "words"]).silent();
         folder.feed(&text, ["build", "--kind", name, "-o", "fed"]).silent();
         for built in ["counted", "sized", "fed"] {
-            assert!(folder.read(built) == expected, "{kind}: the file {built} has other bytes");
+            assert!(
+                folder.read(built) == expected,
+                "{kind}: the file {built} differs from that of the library"
+            );
         }
         let to_stdout = folder.run(["build", "--kind", name, "-o", "-", "words"]);
-        assert!(to_stdout.silent().stdout == expected, "{kind}: standard output has other bytes");
+        assert!(
+            to_stdout.silent().stdout == expected,
+            "{kind}: standard output differs from the file of the library"
+        );
     }
     assert_eq!(folder.names(), ["counted", "fed", "sized", "words"]);
 }
@@ -37,9 +43,15 @@ fn many_lines_give_the_bytes_of_the_library_with_one_or_two_threads() {
         for threads in ["1", "2"] {
             let options = ["build", "--kind", kind.name(), "--threads", threads];
             folder.run(options.iter().chain(&["-o", "filter", "words"])).silent();
-            assert!(folder.read("filter") == expected, "{kind}, {threads} threads: other bytes");
+            assert!(
+                folder.read("filter") == expected,
+                "{kind}, {threads} threads: a file gives other bytes than the library"
+            );
             folder.feed(&text, options.iter().chain(&["-o", "filter"])).silent();
-            assert!(folder.read("filter") == expected, "{kind}, {threads} threads: other bytes");
+            assert!(
+                folder.read("filter") == expected,
+                "{kind}, {threads} threads: standard input gives other bytes than the library"
+            );
         }
     }
 }

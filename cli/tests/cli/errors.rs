@@ -156,8 +156,9 @@ fn a_full_filter_names_the_line_that_did_not_fit() {
         let line_of_all = line(&one.stderr, "standard input");
         assert!(line_of_all > 100, "{kind}: {line_of_all}");
         assert_eq!(line(&two.stderr, "b"), line_of_all - 50, "{kind}");
-        // All lines before the named line fit, and the named line does not. This is not tested for cuckoo filters: the
-        // shorter inputs are other batches, which can move other fingerprints, so another number of lines can fit.
+        // All lines before the named line fit, and the named line does not. This is not tested for cuckoo filters: a
+        // shorter input is divided into other batches, which can move other fingerprints, so another number of lines
+        // can fit.
         let upto = |lines: u64| -> Vec<u8> {
             all.split_inclusive(|byte| *byte == b'\n')
                 .take(lines as usize)
@@ -301,8 +302,8 @@ fn devices_and_pipes_are_written_and_not_replaced() {
     assert!(fs::symlink_metadata(folder.path("pipe")).unwrap().file_type().is_fifo());
 }
 
-/// If the keys of a filter were hashed with a secret key, its file does not contain the secret key, and the program has
-/// no option to give it.
+/// The file of a filter whose keys were hashed with a secret key does not contain the secret key, and no option of the
+/// program takes a secret key.
 #[test]
 fn a_filter_of_a_secret_key_is_refused_with_the_reason() {
     let folder = Folder::new();

@@ -131,7 +131,7 @@ fn a_pipe_with_fewer_or_more_bytes_than_a_filter_is_refused() {
     let info = |input: &[u8]| feed(folder.command(["info", "/dev/stdin"]), input);
     info(&filter).silent();
     let (len, one_more) = (filter.len(), filter.len() + 1);
-    // The zeros after the filter are more than a pipe's buffer holds. The command must read only one of them.
+    // The zeros after the filter are more than a pipe's buffer holds. The command must read only one zero.
     let longer = [&filter[..], &vec![0; 64 << 20]].concat();
     let message = format!("the container ends after {len} bytes, got {one_more}");
     info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));
@@ -170,7 +170,7 @@ fn a_refused_thread_is_an_error_and_leaves_the_older_file() {
         Run::of(command.output().unwrap())
     };
     // The caller's thread is one of the engine's threads. So an engine of one thread starts none, and the two threads
-    // of the stream are refused. An engine of two threads starts one, which is refused.
+    // of the stream are refused. An engine of two threads starts one thread, which is refused.
     for (threads, refused) in [("1", "2 threads"), ("2", "a thread")] {
         let why = "Resource temporarily unavailable (os error 11)";
         let message = format!("the system refused to start {refused}: {why}");

@@ -113,11 +113,11 @@ fn rust_c_and_the_command_line_read_each_others_files() {
         let options = ["build", "--kind", kind.name(), "--fpr", &fpr, "--seed", &seed];
         folder.run(options.iter().chain(&["-o", "line.filter", "held"])).silent();
         let line = folder.read("line.filter");
-        assert!(rust == c, "{kind}: Rust and C write other bytes");
+        assert!(rust == c, "{kind}: Rust and C write different bytes");
         // The bytes of a cuckoo filter depend on the order of its keys and on their division into batches.
         assert!(
             rust == line || *kind == FilterKind::Cuckoo,
-            "{kind}: Rust and the command line write other bytes"
+            "{kind}: Rust and the command line write different bytes"
         );
 
         for (writer, bytes) in [("rust", rust), ("c", c), ("line", line)] {
@@ -134,7 +134,7 @@ fn rust_c_and_the_command_line_read_each_others_files() {
 
             assert!(
                 found_by_view_of_c(&bytes, &all) == expected,
-                "{case}: a view of C gives other answers than one of Rust"
+                "{case}: a view of C gives other answers than a view of Rust"
             );
             let thawed = CFilter::thaw(&bytes);
             assert!(thawed.freeze() == bytes, "{case}: C writes other bytes than it read");
@@ -160,7 +160,7 @@ fn rust_c_and_the_command_line_read_each_others_files() {
             );
             assert!(
                 found_by_view_of_c(&copy, &all) == expected,
-                "{case}: the copy by the command line gives other answers"
+                "{case}: the copy by the command line gives other answers than a view of Rust"
             );
         }
     }

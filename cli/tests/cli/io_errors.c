@@ -8,9 +8,9 @@
 //
 // Calls on standard error are not counted, so that messages can be checked.
 //
-// This file does not include fcntl.h, nor sys/file.h, which includes fcntl.h: that header declares `open` with a
-// variable number of arguments, but this file defines `open` with three. Callers that pass variable arguments can
-// still call it: on the machines where this library runs, variable arguments are passed like fixed ones.
+// This file includes neither fcntl.h nor sys/file.h, which includes fcntl.h: fcntl.h declares `open` with a variable
+// number of arguments, but this file defines `open` with three. Callers that pass variable arguments can still call
+// this `open`: on the machines where this library runs, variable arguments are passed like fixed ones.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

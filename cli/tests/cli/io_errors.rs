@@ -156,7 +156,7 @@ impl Failures<'_> {
 }
 
 fn fails_at_every_call(folder: &Folder, verbs: &[Verb]) {
-    // These files are not in `folder`, since the test compares the names of the files there.
+    // The library and the log are not in `folder`, since the test compares the names of the files in `folder`.
     let tools = tempfile::tempdir().unwrap();
     let failures =
         Failures { library: &tools.path().join("io_errors.so"), log: &tools.path().join("log") };

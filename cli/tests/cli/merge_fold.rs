@@ -28,7 +28,10 @@ fn merged_filters_equal_those_of_the_library() {
         for name in ["b.filter", "c.filter"] {
             expected.merge(&AnyFilter::from_bytes(&folder.read(name)).unwrap()).unwrap();
         }
-        assert!(folder.read("all") == expected.to_bytes(), "{kind}: the union has other bytes");
+        assert!(
+            folder.read("all") == expected.to_bytes(),
+            "{kind}: the union differs from that of the library"
+        );
         assert!(
             folder.feed(&lines(3_000), ["query", "all"]).silent().stdout == lines(3_000),
             "{kind}: a line is not in the union"
@@ -37,7 +40,7 @@ fn merged_filters_equal_those_of_the_library() {
         folder.run(["merge", "-o", "a.filter", "a.filter", "b.filter", "c.filter"]).silent();
         assert!(
             folder.read("a.filter") == expected.to_bytes(),
-            "{kind}: the union written to an input has other bytes"
+            "{kind}: the union written to an input differs from that of the library"
         );
     }
 }
@@ -106,12 +109,15 @@ fn folded_filters_equal_those_of_the_library() {
         let expected = expected.unwrap().to_bytes();
         assert!(expected.len() < folder.read("filter").len() / 8);
         folder.run(["fold", "--fpr", "0.01", "-o", "folded", "filter"]).silent();
-        assert!(folder.read("folded") == expected, "{kind}: the folded filter has other bytes");
+        assert!(
+            folder.read("folded") == expected,
+            "{kind}: the folded filter differs from that of the library"
+        );
         assert!(folder.feed(&lines(2_000), ["query", "folded"]).silent().stdout == lines(2_000));
         folder.run(["fold", "--fpr", "0.01", "-o", "filter", "filter"]).silent();
         assert!(
             folder.read("filter") == expected,
-            "{kind}: the filter folded in place has other bytes"
+            "{kind}: the filter folded in place differs from that of the library"
         );
 
         let again = folder.run(["fold", "--fpr", "0.01", "-o", "again", "folded"]);

@@ -26,7 +26,7 @@ pub const WORD_BYTES: usize = 8;
 /// Whether and how far ahead to prefetch in a table of a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The hint; `None` if the table is in cache anyway.
+    /// The prefetch hint; `None` if the table is in cache anyway.
     pub hint: Option<Hint>,
     /// The number of keys between prefetch and probe. The pipeline rounds it down to whole groups, and uses at most
     /// [`MAX_DISTANCE_KEYS`].
@@ -38,16 +38,16 @@ impl Window {
     const FAR: Self = Self { hint: Some(Hint::T1), distance_keys: 128 };
 
     /// The window for a table of `bytes` in which each key reads or writes one unit: a word, a block or a cache line.
-    /// In a table of up to half of L2 there is no prefetch. Up to twice L2 the hint is T0, 64 keys ahead; beyond, it is
-    /// T1, 128 keys ahead.
+    /// In a table of up to half of L2 there is no prefetch. In a table of up to twice L2, the hint is T0, 64 keys
+    /// ahead; in a larger table, it is T1, 128 keys ahead.
     ///
     /// In tables of up to half of L2, prefetching costs instructions and gains nothing. In larger tables that still fit
-    /// an L2 of 1 MiB, lookups with prefetch take 0.7 to 0.85 of the time of lookups without, both in blocks of a word
-    /// and in blocks of a cache line.
+    /// an L2 of 1 MiB, lookups with prefetch take 0.7 to 0.85 of the time of lookups without prefetch, both in blocks
+    /// of a word and in blocks of a cache line.
     ///
-    /// From about twice L2 on, the fastest hint is T1, which fetches into L2: a Sapphire Rapids core can have 48 cache
-    /// lines on their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a lookup in split
-    /// blocks takes, in ns:
+    /// In tables of about twice L2 and more, the fastest hint is T1, which fetches into L2: a Sapphire Rapids core can
+    /// have 48 cache lines on their way to L2, but only 16 on their way to L1. On such a core, whose L2 has 2 MiB, a
+    /// lookup in split blocks takes, in ns:
     ///
     /// | table | 4 MB | 16 MB | 128 MB | 1 GB |
     /// |---|---|---|---|---|
@@ -73,8 +73,9 @@ impl Window {
     }
 
     /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines. These
-    /// cache lines are in flight together even without prefetch, so prefetching is worthwhile only beyond L2. There the
-    /// hint is T1, 128 keys ahead. On a Sapphire Rapids core, whose L2 has 2 MiB, a lookup takes, in ns:
+    /// cache lines are in flight together even without prefetch, so prefetching is worthwhile only in tables that are
+    /// larger than L2. For these tables, the hint is T1, 128 keys ahead. On a Sapphire Rapids core, whose L2 has 2 MiB,
+    /// a lookup takes, in ns:
     ///
     /// | lookup | prefetch | 1.5 MB | 4 MB |
     /// |---|---|---|---|
@@ -89,17 +90,17 @@ impl Window {
     /// standard filter 0.9 for present keys and 1.04 for absent keys.
     ///
     /// Rejected: no prefetch up to 1.5 MB. In a loop that looks keys up in only one filter, lookups without prefetch
-    /// took 0.95 of the time with T1 in a cache-line quotient filter and 0.8 in a quotient filter. But the harness
-    /// (`perf`) measures several filters in alternation. There, a cache-line quotient filter with AVX-512 and without
-    /// prefetch was slower than the same filter with AVX2 and T1.
+    /// took 0.95 of their time with T1 in a cache-line quotient filter, and 0.8 of it in a quotient filter. But the
+    /// harness (`perf`) measures several filters in alternation. In the harness, a cache-line quotient filter with
+    /// AVX-512 and without prefetch was slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
     }
 
     /// The window for a table of `bytes` whose cache lines are fetched for many keys at a time. In a table of up to
-    /// half of L2 there is no prefetch. Beyond, the hint is T1, 128 keys ahead, since the cache lines are more than a
-    /// core can have on their way to L1.
+    /// half of L2 there is no prefetch. In a larger table, the hint is T1, 128 keys ahead, since the cache lines are
+    /// more than a core can have on their way to L1.
     ///
     /// In a cache-line quotient filter with AVX2 on a Zen 4 core, looking up many keys at a time takes this share of
     /// the time that lookups key by key take:
@@ -134,8 +135,9 @@ pub trait Fetch {
     /// | split | 4.9 | 2.7 | 5.8 | 3.1 |
     /// | cache line | 6.5 | 2.8 | 9.3 | 3.2 |
     ///
-    /// Rejected: the same prefetch while a batch is partitioned, which then took 0.9 to 1.2 times as long (1.2 to 1.5
-    /// times for batches of 64 K keys), and in lookups in passes over lists of 256 keys (1.01 to 1.06 times as long).
+    /// Rejected: the same prefetch while a batch is partitioned. Partitioning with this prefetch took 0.9 to 1.2 times
+    /// as long as without it (1.2 to 1.5 times for batches of 64 K keys). Rejected too: the same prefetch in lookups in
+    /// passes over lists of 256 keys (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {
@@ -213,9 +215,9 @@ macro_rules! with_fetch {
     };
 }
 
-/// A ring of [`RING_KEYS`] slots. A slot holds the offset of a key's unit from the stage that locates the unit to the
-/// stage that probes it, and can then be overwritten. A kernel that does not call [`Ring::fetch`] can keep any other
-/// 32-bit number for each key in a ring.
+/// A ring of [`RING_KEYS`] slots. From the stage that locates a key's unit to the stage that probes this unit, a slot
+/// holds the offset of the unit. After that, the slot can be overwritten. A kernel that does not call [`Ring::fetch`]
+/// can keep any other 32-bit number for each key in a ring.
 ///
 /// An offset is the index of the unit's first 64-bit word in the table. So 32 bits reach 32 GiB. An x86 load can
 /// multiply an index by 8, so a key takes two instructions fewer than if the ring held the indices of units.

@@ -10,16 +10,16 @@
 //! 1 .. 32            bloom, keys hashed by XXH3; the byte is the number of bits that each key sets
 //! p, then 1hhkkkkk   kind k with hash function h and parameter p; the last byte is given bit by bit
 //! ```
-//! Every other last byte is reserved. A block has neither seed nor checksum. The seed is in the name of the filter
-//! policy (`trommel::FilterPolicy`), which the engine stores, and the engine keeps its own checksum. docs/FORMAT.md
-//! gives each kind's parameter and table.
+//! Every other last byte is reserved. A block has neither seed nor checksum. The engine stores the name of the filter
+//! policy (`trommel::FilterPolicy`), which contains the seed, and keeps a checksum of its own. docs/FORMAT.md gives
+//! each kind's parameter and table.
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
 use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError, WhyFull};
 use core::fmt;
 use trommel_simd::Isa;
 
-/// The last byte of a block that holds no filter: every key may be there.
+/// The last byte of a block that holds no filter. The data of such a block may have any key.
 pub const NO_FILTER: u8 = 0;
 /// This bit of the last byte is set if the byte is a tag, and clear if it is the parameter of a standard filter.
 const TAG: u8 = 0x80;
@@ -71,8 +71,8 @@ impl Trailer {
     }
 
     /// Splits this trailer off a block. Returns the parameter and the table, or `None` if the block is too short, has
-    /// no filter or ends in another trailer. The parameter is not checked: it can be a reserved one, or one that the
-    /// kind does not have. [`BlockTable`]'s methods check it.
+    /// no filter or ends in another trailer. The parameter is not checked: it can be reserved, or impossible for the
+    /// kind. The methods of [`BlockTable`] check the parameter.
     #[inline(always)]
     #[must_use]
     pub const fn open(self, block: &[u8]) -> Option<(u8, &[u8])> {
@@ -134,7 +134,7 @@ pub trait BlockTable {
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
     /// Returns whether a key may be in a table. Returns true if the bytes cannot be a table with this parameter. No
-    /// bytes make it panic, and its time is bounded by their number.
+    /// bytes make the function panic, and its time is bounded by the number of bytes.
     ///
     /// # Panics
     /// If the machine lacks the instruction set, and the kind uses it.
@@ -176,7 +176,7 @@ pub enum PolicyError {
         /// Bytes given.
         got: usize,
     },
-    /// The table has no room for the keys. An adversary can choose such keys.
+    /// The table has no room for the keys. An adversary can choose keys for which this happens.
     Full(Full),
     /// The system refused the memory that the build works in.
     OutOfMemory {

@@ -128,8 +128,8 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The false-positive rate to reach with the expected keys. If bytes are given as well, they are
-        /// a limit: a rate that needs more is an error.
+        /// The false-positive rate to reach with the expected keys. If bytes are given as well, they are a limit: a
+        /// rate that needs more bytes is an error.
         ///
         /// ```
         /// use trommel::{BloomFilter, Filter, SpecError};
@@ -179,7 +179,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The seed of the hash. See `Hasher::with_seed` for a hasher with a secret key.
+        /// The seed of the hash function. See `Hasher::with_seed` for a hasher with a secret key.
         ///
         /// ```
         /// use trommel::{CuckooFilter, Filter};
@@ -192,7 +192,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// The hash, and its seed or secret key.
+        /// The hash function, and its seed or secret key.
         ///
         /// ```
         /// use trommel::{Filter, Hasher, SplitBlockBloom};
@@ -219,7 +219,7 @@ macro_rules! spec_setters {
             self
         }
 
-        /// Whether a table of 4 MiB and more asks for huge pages, on Linux with the feature `std`. By default it does.
+        /// Whether a table of 4 MiB and more asks for huge pages, on Linux with the feature `std`. By default, it asks.
         ///
         /// ```
         /// use trommel::{BloomFilter, container::Backing};
@@ -264,7 +264,7 @@ macro_rules! counting_setters {
     () => {
         /// Whether to build the compact variant, whose counters have 2 bits. Counts above 2 are in an overflow table,
         /// at 16 bytes each, and are exact. With half of the planned keys, such a filter takes 0.76 of the memory of
-        /// the usual one; with all of them, 1.57 times as much (both at 1 %).
+        /// the usual filter; with all planned keys, 1.57 times as much (both at 1 %).
         ///
         /// ```
         /// use trommel::{CountingBloomFilter, Filter};

@@ -49,7 +49,7 @@ pub enum OffsetsError {
         /// Its value.
         offset: i64,
     },
-    /// An offset is below the one before it.
+    /// An offset is below the offset before it.
     Decreasing {
         /// Its position among the offsets.
         index: usize,
@@ -96,8 +96,8 @@ impl Hasher {
     /// are null.
     ///
     /// # Errors
-    /// [`OffsetsError`] if an offset is negative, below the one before it, or past the end of `bytes`. Then nothing is
-    /// hashed, and `hashes` is unchanged.
+    /// [`OffsetsError`] if an offset is negative, below the offset before it, or past the end of `bytes`. Then nothing
+    /// is hashed, and `hashes` is unchanged.
     ///
     /// ```
     /// use trommel::Hasher;

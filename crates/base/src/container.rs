@@ -22,9 +22,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 128;
-/// The first eight bytes.
+/// The first eight bytes of the header.
 pub const MAGIC: [u8; 8] = *b"TROMMEL\0";
-/// The version written, and the only one read.
+/// The version that this library writes, and the only version that it reads.
 pub const VERSION: u16 = 1;
 /// The number of parameters that the header has.
 pub const PARAMETERS: usize = 4;
@@ -40,7 +40,7 @@ const HEADER_CHECKSUM_AT: usize = 120;
 pub struct Header {
     /// The kind of filter.
     pub kind: FilterKind,
-    /// How its keys are hashed.
+    /// How the filter's keys are hashed.
     pub hasher: Hasher,
     /// The number of keys, as the filter's `len` counts them.
     pub len: u64,
@@ -264,7 +264,8 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
 /// answer, even a false negative. But it never reads outside of the bytes or panics, and every lookup ends. Making an
-/// owned copy, or merging the filter into another one, first checks its structure, but never the checksum.
+/// owned copy, or merging the filter into another one, first checks the structure of the filter, but never the
+/// checksum.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
 ///
@@ -286,7 +287,7 @@ pub fn parse_trusted(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
     parse_bytes(&bytes, Trust::Trusted)
 }
 
-/// Does the same as [`parse`] or [`parse_trusted`], for bytes in any holder.
+/// Does the same as [`parse`] or [`parse_trusted`], for bytes in any type that implements [`FrozenBytes`].
 ///
 /// ```
 /// use trommel::BloomFilter;
@@ -303,7 +304,7 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
     parse_hashed(holder, trust, None)
 }
 
-/// Does the same as [`parse_bytes`], for a filter whose keys were hashed by this hasher. This is the only way to read a
+/// Does the same as [`parse_bytes`], for a filter whose keys were hashed by `hasher`. This is the only way to read a
 /// filter whose keys were hashed with a secret key, which its bytes do not contain. A filter without a secret key can
 /// be read in this way too. Bytes that name another hash function, seed or key check (see [`Hasher::seed`]) are
 /// refused.
@@ -370,9 +371,9 @@ fn parse_hashed<B: FrozenBytes>(
 /// keys, and the checksum of the payload. `None` if there is no header of this version, or if the header is damaged.
 ///
 /// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
-/// forged. So a cache of parsed filters can use the identity as its key, and need not parse bytes whose identity it
-/// has. The identity does not reveal damage in the payload of these bytes. The cached filter is free of damage if it
-/// was parsed with [`Trust::Verify`] and its own bytes have not changed since.
+/// forged. So a cache can find parsed filters by their identity, and need not parse bytes whose identity is already in
+/// the cache. The identity does not reveal damage in the payload of these bytes. The cached filter is free of damage if
+/// it was parsed with [`Trust::Verify`] and its own bytes have not changed since.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///
@@ -558,7 +559,7 @@ mod tests {
         assert!(matches!(refused, Err(FormatError::PayloadChecksum { .. })));
     }
 
-    /// Neither the 16 bytes of the key nor any of its four parts of 4 bytes is in the header.
+    /// Neither the 16 bytes of the secret key nor any of its four parts of 4 bytes is in the header.
     #[test]
     fn the_header_does_not_contain_the_key() {
         let (header, payload) = sample();

@@ -223,8 +223,8 @@ pub enum WhyFull {
     /// All slots that the key could use are taken, and none of them can be made free. Or the filter had to grow, and
     /// its table cannot become larger.
     Slots,
-    /// The filter holds as many copies of this key as it has room for. In a quotient filter that is always 255. In a
-    /// cuckoo filter it is 8, plus as many as fit into the overflow area, which the filter's keys share.
+    /// The filter holds as many copies of this key as it has room for: in a quotient filter, always 255 copies; in a
+    /// cuckoo filter, 8 copies plus as many as fit into the overflow area, which the filter's keys share.
     Copies {
         /// How many copies of the key the filter holds.
         max: u32,
@@ -246,7 +246,7 @@ impl Full {
         Self { inserted, len, capacity, why: WhyFull::Slots }
     }
 
-    /// The same error for another reason.
+    /// The same error with another reason.
     ///
     /// ```
     /// use trommel::{Full, error::WhyFull};
@@ -283,7 +283,7 @@ impl fmt::Display for Full {
 
 impl core::error::Error for Full {}
 
-/// Two filters cannot be combined, since they differ in a property. Neither was changed.
+/// Two filters cannot be combined, since they differ in a property. Neither filter was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Incompatible {
@@ -353,7 +353,7 @@ impl fmt::Display for Unsupported {
 
 impl core::error::Error for Unsupported {}
 
-/// Why two filters were not merged, or not intersected. Neither was changed.
+/// Why two filters were not merged, or not intersected. Neither filter was changed.
 ///
 /// ```
 /// use trommel::{FilterKind, FilterSpec, MergeError};
@@ -375,7 +375,7 @@ pub enum MergeError {
     },
     /// The filters are of one kind, but a property differs.
     Incompatible(Incompatible),
-    /// The filter that was to be changed has no room for the keys of the other.
+    /// The filter that was to be changed has no room for the keys of the other filter.
     Full(Full),
     /// The system refused the memory that the merge needs.
     OutOfMemory {

@@ -6,8 +6,8 @@ use trommel_simd::{Hint, prefetch};
 
 /// A set that can answer "perhaps" for a key that it does not hold, but never answers "no" for a key that it holds.
 ///
-/// A `&F`, a `Box<F>` and an `Arc<F>` are filters too, even if `F` is `dyn Filter`. So [`Filter::hash`] and
-/// [`Filter::contains`], which take keys of any type, work even if the filter's type is known only at run time.
+/// If `F` is a filter, `&F`, `Box<F>` and `Arc<F>` are filters too, even if `F` is `dyn Filter`. So [`Filter::hash`]
+/// and [`Filter::contains`], which take keys of any type, work even if the filter's type is known only at run time.
 ///
 /// ```
 /// use trommel::Filter;
@@ -15,7 +15,7 @@ use trommel_simd::{Hint, prefetch};
 ///     filters.iter().filter(|filter| filter.contains(key)).count()
 /// }
 /// fn is_hit(filter: &dyn Filter, key: &str) -> bool {
-///     // The reference is the filter here, since it has a size.
+///     // `contains` requires a type with a size: `&dyn Filter` has a size, `dyn Filter` has none.
 ///     (&filter).contains(key)
 /// }
 /// ```
@@ -35,8 +35,9 @@ pub trait Filter {
     fn contains_hash(&self, hash: KeyHash) -> bool;
 
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length, and
-    /// its allocation is reused. Nothing else is allocated, except by `trommel::engine::ShardedFilter`. If `found` is
-    /// too short, and the system refuses the memory, the program ends; see [`Bitmap::try_reserve`].
+    /// reuses its allocation if that is large enough. If the system refuses a larger allocation, the program ends;
+    /// [`Bitmap::try_reserve`] returns an error instead. Nothing else is allocated, except by
+    /// `trommel::engine::ShardedFilter`.
     ///
     /// ```
     /// use trommel::{Bitmap, Filter, SplitBlockBloom};
@@ -71,10 +72,10 @@ pub trait Filter {
 
     /// Looks up one hash in each filter of a list: bit `i` of `found` becomes the answer of the filter `probes[i].0`
     /// for the hash `probes[i].1`. A point read can thus ask the filters of all tables that may have its key. `found`
-    /// gets the length of the list; its allocation is reused, and nothing else is allocated.
+    /// gets the length of the list, and reuses its allocation if that is large enough. Nothing else is allocated.
     ///
-    /// Cost: the cache lines of each lookup. They are prefetched by [`Filter::prefetch_hash`], so that the latencies of
-    /// some sixteen filters overlap, unless the type of the filters ignores that hint.
+    /// Cost: the cache lines of each lookup. Unless the type of the filters ignores the hint
+    /// [`Filter::prefetch_hash`], the latencies of some sixteen lookups overlap.
     ///
     /// ```
     /// use trommel::{Bitmap, BloomFilter, Filter};
@@ -144,8 +145,9 @@ pub trait Filter {
     /// The number of keys held; a multiset counts every copy. A filter that cannot tell repeated keys from new ones
     /// returns the number of inserts minus the number of removals instead.
     ///
-    /// This difference can fall below the number of keys held, down to 0, if a key is removed that was never inserted,
-    /// or more often than it was inserted. So [`Filter::is_empty`] can be false although the difference is 0.
+    /// If a key is removed that was never inserted, or a key is removed more often than it was inserted, this
+    /// difference can fall below the number of keys held, down to 0. So [`Filter::is_empty`] can be false although
+    /// `len` is 0.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert, QuotientFilter};
@@ -155,17 +157,18 @@ pub trait Filter {
     ///     bloom.add(key);
     ///     quotient.insert(key).unwrap();
     /// }
-    /// // A Bloom filter counts inserts, a quotient filter what it holds.
+    /// // A Bloom filter counts inserts; a quotient filter counts the keys that it holds.
     /// assert_eq!((bloom.len(), quotient.len()), (2, 1));
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     fn len(&self) -> usize;
 
-    /// Whether every lookup is answered "no". While a bit of the table is set, this is false even if [`Filter::len`] is
-    /// 0. Only a trusted view of damaged bytes can return true then.
+    /// Whether every lookup is answered "no". Returns false as long as a bit of the table is set, even if
+    /// [`Filter::len`] is 0. The only exception is a trusted view of damaged bytes: it can return true although a bit
+    /// is set.
     ///
-    /// Cost: up to one pass over the table for a Bloom filter whose `len` is 0. A `trommel::engine::ShardedFilter` asks
-    /// its shards, one after the other. Other filters do not read their tables.
+    /// Cost: for a Bloom filter whose `len` is 0, up to one pass over the table. A `trommel::engine::ShardedFilter`
+    /// asks its shards, one after the other. Other filters do not read their tables.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -179,7 +182,7 @@ pub trait Filter {
         self.len() == 0
     }
 
-    /// The bytes of the filter's table; in a counting filter, also those of its counters and its overflow table.
+    /// The bytes of the filter's table; in a counting filter, plus the bytes of its counters and its overflow table.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};
@@ -234,8 +237,8 @@ pub trait Filter {
     fn expected_fpr(&self) -> f64;
 }
 
-/// While filter `i` of a list is looked up, the cache lines of filter `i + LINES_AHEAD` are prefetched: a core tracks
-/// some sixteen lines on their way to L1.
+/// While filter `i` of a list is looked up, the cache lines of filter `i + LINES_AHEAD` are prefetched. The distance is
+/// 16, since a core tracks some sixteen lines on their way to L1.
 const LINES_AHEAD: usize = 16;
 /// While the cache lines of filter `i` are prefetched, the struct of filter `i + FILTERS_AHEAD` is prefetched too.
 const FILTERS_AHEAD: usize = 16;
@@ -330,8 +333,8 @@ pub trait Insert: Filter {
     /// the insert needs. The filter then holds the same keys as before; if it grows by itself, it can have doubled.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full>;
 
-    /// Inserts a batch: the filter then holds the same keys as after single inserts. Its bytes are the same too, unless
-    /// the bytes of its kind depend on the order of inserts.
+    /// Inserts a batch: the filter then holds the same keys as after single inserts. In a kind whose bytes do not
+    /// depend on the order of inserts, the filter's bytes are the same too.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -345,7 +348,7 @@ pub trait Insert: Filter {
     ///
     /// # Errors
     /// [`Full`] if a key cannot be inserted, as in [`Insert::insert_hash`]. The error has the number of keys that were
-    /// inserted: the first ones of the batch.
+    /// inserted; these are the first keys of the batch.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full>;
 
     /// Inserts a key; true if that changed the filter. An integer is a key of its own width: a key that
@@ -374,9 +377,9 @@ pub trait Insert: Filter {
 
 /// A filter that takes keys from several threads at once, through `&self`.
 ///
-/// No filter implements both this trait and [`Insert`]: their methods have the same names, so a call would be
-/// ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup sees the key if the
-/// same thread, a join, a lock or a channel orders it after the insert.
+/// No filter implements both this trait and [`Insert`]: the methods of the two traits have the same names, so a call
+/// would be ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup finds the key
+/// if it follows the insert in the same thread, or if a join, a lock or a channel orders the lookup after the insert.
 pub trait InsertShared: Filter {
     /// Inserts the key of this hash; true if that changed a bit, a counter or the stored fingerprints.
     ///
@@ -437,13 +440,13 @@ pub trait InsertShared: Filter {
 
 /// A filter that keys can be removed from.
 pub trait Remove: Filter {
-    /// Removes one copy of the key of this hash, and returns true. If a lookup would answer "no", changes nothing and
-    /// returns false.
+    /// Removes one copy of the key of this hash, and returns true. If a lookup of the hash would answer "no", changes
+    /// nothing and returns false.
     ///
     /// Remove only keys that were inserted. Removing a false positive decrements counters of inserted keys or takes the
-    /// fingerprint of one, and lookups can then miss these keys. In a quotient or cuckoo filter that is not a multiset,
-    /// two inserted keys that have the same fingerprint can share one slot, and removing either then removes both. A
-    /// multiset keeps a copy for each.
+    /// fingerprint of an inserted key, and lookups can then miss inserted keys. In a quotient or cuckoo filter that is
+    /// not a multiset, two inserted keys with the same fingerprint can share one slot. Removing one of the two keys
+    /// then removes the other key too. A multiset keeps a copy for each key.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -478,9 +481,9 @@ pub trait Remove: Filter {
 
 /// A filter that counts copies of a key.
 pub trait Count: Filter {
-    /// The number of copies of the key of this hash in the filter. It can be too high, since keys can share counters or
-    /// a fingerprint. It is 0 if a lookup answers "no". Counters that stop at a ceiling can give a number that is too
-    /// low; the filter's documentation states the ceiling.
+    /// The number of copies of the key of this hash in the filter. The number can be too high, since keys can share
+    /// counters or a fingerprint. If a lookup of the hash answers "no", the number is 0. Counters that stop at a
+    /// ceiling can give a number that is too low; the filter's documentation states the ceiling.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter, Filter};
@@ -514,14 +517,16 @@ pub trait Count: Filter {
 
 /// A filter to which all keys of another filter can be added.
 ///
-/// A frozen filter can be merged without an owned copy of it: every kind's `union` takes a view of that kind, and
-/// `merge_view` of `AnyFilter` takes a view of any kind.
+/// The keys of a frozen filter (a filter in its stored bytes) can be added without an owned copy of the frozen filter:
+/// every kind's `union` takes a view of a frozen filter of that kind, and `merge_view` of `AnyFilter` takes a view of
+/// any kind.
 pub trait Merge: Sized {
-    /// Why a merge is refused. Bloom filters without counters merge unless their parameters differ, so their error is
-    /// [`Incompatible`](crate::Incompatible). The error of every other kind is [`MergeError`].
+    /// Why a merge is refused. A merge of Bloom filters without counters is refused only if their parameters differ, so
+    /// the error of these kinds is [`Incompatible`](crate::Incompatible). The error of every other kind is
+    /// [`MergeError`].
     type Error: core::error::Error + Into<MergeError>;
 
-    /// Makes this the filter of the union of both sets of keys.
+    /// Adds all keys of `other`, so that this filter is the filter of the union of both sets of keys.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Merge};
@@ -536,8 +541,8 @@ pub trait Merge: Sized {
     ///
     /// # Errors
     /// [`Merge::Error`] if the filters differ in size, parameters or hasher, if a filter with slots has no room, or if
-    /// memory is refused. After an error, this filter is unchanged. There are two exceptions: a counting filter with
-    /// compact counters ends the program if memory is refused, and quotient filters are allowed to differ in size if
-    /// they have the same `fingerprint_bits`.
+    /// the system refuses memory. Two cases are not errors: quotient filters with the same `fingerprint_bits` are
+    /// allowed to differ in size, and a counting filter with compact counters ends the program if the system refuses
+    /// memory. After an error, this filter is unchanged.
     fn merge(&mut self, other: &Self) -> Result<(), Self::Error>;
 }

@@ -1,9 +1,9 @@
 //! Hash functions that are part of the frozen format.
 //!
 //! XXH3-64 with a seed is the default; Parquet prescribes XXH64 with seed 0. For strings of bytes, the crate
-//! `xxhash-rust` computes both. For integers, `kernel/hash.rs` computes them, in a form that the compiler can
-//! vectorise; tests check that it gives the same hashes as `xxhash-rust`. SipHash-1-3 has a secret key.
-//! `kernel/siphash.rs` computes it, for strings too.
+//! `xxhash-rust` computes both functions. For integers, `kernel/hash.rs` computes both, in a form that the compiler can
+//! vectorise; tests check that `kernel/hash.rs` gives the same hashes as `xxhash-rust`. The third function,
+//! SipHash-1-3, has a secret key. `kernel/siphash.rs` computes SipHash-1-3 of integers and of strings.
 
 use crate::kernel::hash::Word;
 use crate::kernel::siphash::{Sip13, SipKey};
@@ -13,7 +13,7 @@ use core::fmt;
 use core::hash::Hash;
 use trommel_simd::{Isa, IsaError};
 
-/// A hash function. A container stores its number.
+/// A hash function. A container (the stored form of a filter) stores the number of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u16)]
@@ -44,7 +44,7 @@ impl HashId {
         }
     }
 
-    /// The name. The name of a filter policy (`trommel::FilterPolicy`) contains it.
+    /// The function's name, which is also a part of the name of a filter policy (`trommel::FilterPolicy`).
     ///
     /// ```
     /// use trommel::container::HashId;
@@ -95,17 +95,17 @@ impl fmt::Display for HashId {
 /// ```
 ///
 /// A hasher also has an instruction set, on which it hashes batches. A hasher from `filter.hasher()` has the set of the
-/// filter. Any other hasher has the set that was given to [`Hasher::with_isa`], or else [`Isa::active_or_best`]. All
-/// sets give the same hashes. So hashers that differ only in the set are equal, and the bytes of a filter do not
-/// contain the set.
+/// filter. Any other hasher has the set that was given to [`Hasher::with_isa`], or [`Isa::active_or_best`] if no set
+/// was given. All sets give the same hashes. So hashers that differ only in the set are equal, and the bytes of a
+/// filter do not contain the set.
 #[derive(Clone, Copy)]
 pub struct Hasher {
     id: HashId,
-    /// `None`, or a set that this machine has: only `with_isa` sets this field, after a check.
+    /// `None`, or an instruction set that this machine has: only `with_isa` writes this field, after a check.
     isa: Option<Isa>,
     /// The seed, or the key check (see [`Hasher::seed`]).
     seed: u64,
-    /// The secret key; zero in a hasher without one.
+    /// The secret key; zero in a hasher without a secret key.
     key: SipKey,
 }
 
@@ -122,12 +122,13 @@ impl Eq for Hasher {}
 
 impl Hash for Hasher {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        // The key is left out, since the hash of a `Hasher` can become known, for example by the order of a hash table.
+        // The secret key is left out, since the hash of a `Hasher` can become known, for example from the
+        // order of a hash table.
         (self.id, self.seed).hash(state);
     }
 }
 
-/// Prints the check of a secret key, not the key.
+/// Prints the check of a secret key, but never the secret key.
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seed = if self.id.is_keyed() { "key_check" } else { "seed" };
@@ -176,7 +177,8 @@ impl Hasher {
     ///
     /// The 16 bytes must be uniformly random, from the operating system's generator; a password is not random enough.
     /// The library never prints the secret key or writes it into frozen bytes. A frozen filter has only a
-    /// [check](Hasher::seed) of it, so keep the secret key yourself: without it, nobody can look keys up.
+    /// [check](Hasher::seed) of the secret key. So keep the secret key yourself: without the secret key, nobody
+    /// can look up keys.
     ///
     /// ```
     /// use trommel::{Filter, FilterView, FormatError, Hasher, SplitBlockBloom};
@@ -232,7 +234,7 @@ impl Hasher {
 
     /// The seed. If the function has a secret key, returns the *key check* instead: the hash of a fixed message under
     /// the secret key. The 64 bits of the check tell secret keys apart. The check is public: it is stored with filters.
-    /// It helps an adversary to find the secret key only by trying all keys.
+    /// An adversary who knows the check can find the secret key only by trying all secret keys.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -245,7 +247,8 @@ impl Hasher {
     }
 
     /// The same function with another seed. A function with a secret key gets a new secret key, which is derived from
-    /// the old one and the seed. So one secret is enough for independent filters, such as those of many files.
+    /// the old secret key and the seed. So a single secret key is enough for many independent filters, for example the
+    /// filters of many files.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -265,7 +268,7 @@ impl Hasher {
         }
     }
 
-    /// The secret key; zero in a hasher without one.
+    /// The secret key; zero in a hasher without a secret key.
     pub(crate) const fn key(&self) -> SipKey {
         self.key
     }
@@ -345,8 +348,8 @@ impl Hasher {
         KeyHash::from_raw(key.hash(self))
     }
 
-    /// Hashes a column of keys, each exactly as [`Hasher::hash`] does. `hashes` gets the length of `keys`; its
-    /// allocation is reused.
+    /// Hashes a column of keys, each exactly as [`Hasher::hash`] does. `hashes` gets the length of `keys`, and reuses
+    /// its allocation if that is large enough.
     ///
     /// Integers are hashed by a loop that is compiled for the instruction set of [`Hasher::isa`], in vectors if the set
     /// has instructions for them. With AVX-512 and XXH3, an integer of up to 64 bits takes 0.14 to 0.2 ns in a batch,
@@ -356,8 +359,8 @@ impl Hasher {
     /// As with [`Hasher::hash`], an integer is hashed by the bytes of its own width: `1u32` and `1u64` have different
     /// hashes. A literal without a type is an `i32` unless the context gives it another type.
     ///
-    /// Like every vector that gets longer, `hashes` ends the program if the system refuses the memory. To get an error
-    /// instead, call `try_reserve` on it first.
+    /// If `hashes` needs a larger allocation and the system refuses it, the program ends. To get an error instead, call
+    /// `try_reserve` on `hashes` first.
     ///
     /// ```
     /// use trommel::Hasher;
@@ -541,7 +544,7 @@ mod tests {
         assert_ne!(derived[0], Hasher::siphash13(*b"0123456789abcdeg").with_seed(SEEDS[0]));
     }
 
-    /// The oracle is the hasher of the standard library, whose key is 0.
+    /// The oracle is the standard library's `DefaultHasher`: SipHash-1-3 with the secret key 0.
     #[test]
     fn siphash_under_key_0_is_that_of_the_standard_library() {
         use core::hash::Hasher as _;
@@ -553,7 +556,7 @@ mod tests {
     }
 
     /// XXH3-64 and XXH64 of the empty input with seed 0, from the sanity tests of the xxHash repository. The test fails
-    /// if the crate `xxhash-rust` hashes this input differently. It checks no other input.
+    /// if the crate `xxhash-rust` hashes the empty input differently. The test checks no other input.
     #[test]
     fn hashes_of_the_empty_input_are_the_published_ones() {
         assert_eq!(Hasher::xxh3(0).hash_bytes(b"").raw(), 0x2D06_8005_38D3_94C2);

@@ -72,10 +72,10 @@ impl KeyHash {
 
     /// Hashes a value of any type that implements [`Hash`], with any [`BuildHasher`].
     ///
-    /// Then mixes the bits of the result. Filters use all 64 bits of a hash, but a function made for hash tables can
-    /// return hashes whose high bits depend on only a part of the value.
+    /// Mixes the bits of the number that the [`BuildHasher`] returns: filters use all 64 bits of a hash, but a function
+    /// made for hash tables can return hashes whose high bits depend on only a part of the value.
     ///
-    /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the function can differ between
+    /// **Not for filters that are stored or sent.** The bytes that `Hash` feeds to the hash function can differ between
     /// versions of Rust and between machines, and each new `RandomState` hashes differently. For stored filters use
     /// [`Key`], whose encoding is part of the format.
     ///
@@ -111,9 +111,9 @@ impl KeyHash {
 /// A value that can be hashed into a [`KeyHash`].
 ///
 /// The encoding is part of the frozen format. A string, or a vector, array or slice of bytes, is hashed as
-/// its bytes, without a length or terminator, so `"ab"`, `String::from("ab")` and `b"ab"` are one key.
+/// its bytes, without a length or terminator, so `"ab"`, `String::from("ab")` and `b"ab"` are the same key.
 /// An integer is hashed as its little-endian bytes at its own width, so `1u32` and `1u64` are different
-/// keys, but `1i32` and `1u32` are the same. `usize` and `isize` are left out, since their width depends on
+/// keys, but `1i32` and `1u32` are the same key. `usize` and `isize` are left out, since their width depends on
 /// the machine. Floats are left out too: decide what −0.0 and NaN mean to you, then hash
 /// `to_bits()`.
 ///
@@ -134,14 +134,14 @@ pub trait Key {
     fn hash_with(&self, hasher: &Hasher) -> KeyHash;
 
     /// Hashes a column for [`Hasher::hash_batch`]: `hashes[i]` becomes `keys[i].hash_with(hasher)`. If one slice is
-    /// longer, the rest of it is left alone.
+    /// longer than the other, the rest of the longer slice is left alone.
     ///
     /// The default is a loop; integers override it with a vectorised form. Your own key types need not override it.
     ///
     /// ```
     /// use trommel::{Hasher, Key, KeyHash};
     /// struct Row { id: u32, name: String }
-    /// // A row is known by its number alone.
+    /// // Rows with the same `id` are the same key.
     /// impl Key for Row {
     ///     fn hash_with(&self, hasher: &Hasher) -> KeyHash {
     ///         self.id.hash_with(hasher)
@@ -285,8 +285,8 @@ mod tests {
         let hashes: Vec<u64> = (0..4096u16).map(|i| KeyHash::from_hash(&i, &build).raw()).collect();
         for bit in 0..64 {
             let ones = hashes.iter().filter(|hash| **hash >> bit & 1 == 1).count();
-            // The standard deviation is √4096 / 2 = 32, and 192 is six times that.
-            assert!(ones.abs_diff(2048) < 192, "bit {bit} is set in {ones} of 4096");
+            // The standard deviation of `ones` is √4096 / 2 = 32, and 192 is six times the standard deviation.
+            assert!(ones.abs_diff(2048) < 192, "bit {bit} is 1 in {ones} of 4096 hashes");
         }
     }
 

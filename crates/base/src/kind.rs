@@ -6,7 +6,7 @@ use core::str::FromStr;
 /// Declares [`FilterKind`] from two values of each kind: the number that a container stores, and the name.
 macro_rules! filter_kinds {
     ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal;)*) => {
-        /// A kind of filter. A container stores its number.
+        /// A kind of filter. A container (the stored form of a filter) stores the number of the kind.
         ///
         /// ```
         /// use trommel::FilterKind;
@@ -71,8 +71,8 @@ filter_kinds! {
     CacheLineBloom = 5, "cache-line-bloom";
     /// A quotient filter in blocks of 64 slots, with remainders of 1 to 32 bits.
     Quotient = 6, "quotient";
-    /// A quotient filter with remainders of 8 bits (fewer once it has grown), in which a block is one 64-byte cache
-    /// line.
+    /// A quotient filter in which a block is one 64-byte cache line. Remainders have 8 bits, or fewer bits once the
+    /// filter has grown.
     CacheLineQuotient = 7, "cache-line-quotient";
     /// A cuckoo filter: four fingerprints per bucket, two buckets per key.
     Cuckoo = 8, "cuckoo";

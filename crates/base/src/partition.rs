@@ -1,28 +1,29 @@
 //! Groups keys by the part of a table that they belong to, so that each part is processed in cache.
 //!
-//! In a table larger than the caches, each cache line that a key reads or writes costs a cache miss, even if it is
-//! prefetched: on Sapphire Rapids, up to 11 ns at 128 MB, and up to 19 ns at 1 GB. On the same machine, a radix
-//! partition of the keys into up to 4096 parts costs about 2 to 3 ns per key. It reads and writes memory sequentially,
-//! and the parts of the table then fit into L2. [`Partitioner::partition`] is this pass, for every family of filters.
+//! In a table larger than the caches, each cache line that is read or written for a key costs a cache miss, even if the
+//! line is prefetched: on Sapphire Rapids, up to 11 ns in a table of 128 MB, and up to 19 ns in a table of 1 GB. On the
+//! same machine, a pass that radix-partitions the keys into up to 4096 parts costs about 2 to 3 ns per key. The pass
+//! reads and writes memory sequentially, and each part of the table then fits into L2. [`Partitioner::partition`] is
+//! this pass, for every family of filters.
 //!
 //! # Method
 //!
-//! A closure `split` maps a hash to the number of its part and to the *record* that is stored for the hash in this
-//! part. (`split` can also return several such pairs.) Every part has a *region* of the scratch memory. Records are
+//! A closure `split` maps a hash to a pair: the number of the hash's part, and the *record* that is stored for the hash
+//! in this part. (`split` can also return several pairs.) Every part has a *region* of the scratch memory. Records are
 //! appended to the region of their part, so each part keeps the order of the input.
 //!
 //! **Regions with slack.** The exact length of a region is known only after a pass over the hashes. But
-//! hashes are uniform, so the length is guessed: the mean plus six standard deviations. If the guess is
-//! wrong, for example because many keys are equal, a region fills up, and the pass starts again with
-//! regions of counted lengths. So any input is grouped, but `split` is called up to three times per hash:
-//! in the pass that fails, for the count, and in the second pass.
+//! hashes are uniform, so the length is guessed: the mean number of records per part, plus six standard
+//! deviations. If the guess is wrong, for example because many keys are equal, a region fills up, and the
+//! pass starts again with regions of counted lengths. So any input is grouped, but `split` is called up to
+//! three times per hash: in the pass that fails, for the count, and in the second pass.
 //!
-//! **Two ways to append.** If the records of a batch fit into the caches near the core, they are
-//! *scattered*: each is stored directly in its region. The records of a larger batch are *combined*:
-//! stores to hundreds of distant regions would each read a cache line, and miss the TLB, for one
-//! record. So each part has a *run* of a few cache lines in a buffer in L2. A full run is streamed to
-//! the region: on x86-64, its cache lines are stored by instructions that bypass the caches
-//! (`kernel/stream.rs`).
+//! **Two ways to append.** If the records of a batch fit into the caches near the core, the records are
+//! *scattered*: each record is stored directly in its region. In a larger batch, stores to hundreds of
+//! distant regions would each read a cache line, and miss the TLB, for one record. So the records of a
+//! larger batch are *combined*: each part has a *run* of a few cache lines in a buffer in L2, which
+//! collects the part's records. A full run is streamed to the region: on x86-64, the cache lines of the run are
+//! stored by instructions that bypass the caches (`kernel/stream.rs`).
 //!
 //! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
 //! and for regions without a histogram (theirs are virtual memory as large as the input); Polychroniou and
@@ -31,11 +32,11 @@
 //!
 //! # Measurements
 //!
-//! The table has ns per key on one Sapphire Rapids core: first for records of four bytes, then for records of eight.
-//! The input is 16 M uniform hashes, scratch is in huge pages, and `split` is a multiplication and a shift. All figures
-//! are medians of interleaved repetitions. *Histogram*: a first pass counts the records of each part, so that regions
-//! have exact lengths. *Slack*: the lengths of regions are guessed, as above. *Stored*: full runs are copied by
-//! ordinary stores.
+//! The table has ns per key on one Sapphire Rapids core. The first figure of a cell is for records of four bytes, the
+//! second for records of eight bytes. The input is 16 M uniform hashes, scratch memory is in huge pages, and `split` is
+//! a multiplication and a shift. All figures are medians of interleaved repetitions. *Histogram*: a first pass counts
+//! the records of each part, so that regions have exact lengths. *Slack*: the lengths of regions are guessed, as above.
+//! *Stored*: full runs are copied by ordinary stores.
 //!
 //! | parts | 64 | 256 | 1024 | 2048 | 4096 | 8192 |
 //! |---|---|---|---|---|---|---|
@@ -48,10 +49,10 @@
 //! | slack, runs of 128 bytes, streamed | 1.9, 2.4 | 2.1, 2.5 | 2.3, 2.6 | 2.5, 2.9 | **2.7, 3.2** | **3.5, 4.1** |
 //! | slack, runs of 256 bytes, streamed | **1.8, 2.1** | **1.9, 2.2** | **2.3, 2.5** | **2.6, 2.8** | 3.1, 3.6 | 3.7, 4.2 |
 //!
-//! Bold figures are those of the method used here. All figures include the time for reading and splitting the hashes,
-//! which takes 1.0 ns in one pass.
+//! Bold figures mark the method that this module uses for the number of parts. All figures include the time for reading
+//! and splitting the hashes, which takes 1.0 ns in one pass.
 //!
-//! A batch of 64 K hashes in 256 parts takes, in ns per key:
+//! For a batch of 64 K hashes in 256 parts, the times in ns per key are:
 //!
 //! | method | partition | partition, then one read of all parts |
 //! |---|---|---|
@@ -60,17 +61,17 @@
 //! | combined, records of four bytes | 1.5 | 2.6 |
 //! | combined, records of eight bytes | 1.7 | 3.4 |
 //!
-//! Reading combined records takes longer, since streamed records are not in the caches.
+//! Reading combined records takes longer than reading scattered records, since streamed records are not in the caches.
 //!
 //! On Sapphire Rapids, scattering and combining are equally fast at 4 MiB of records. At 8 MiB in 256 parts, combining
-//! is faster: 2.1 against 2.5 ns. On Cascade Lake, whose L2 is half as large, with scratch in fresh memory, they are
-//! equally fast at 1 MiB. There, combining is faster at 2 MiB in 256 parts (3.5 against 4.3 ns; including one read of
-//! all parts, 4.0 against 4.8) and at 4 MiB in 128 parts (3.9 against 5.6). Therefore batches of up to 1 MiB of records
-//! are scattered.
+//! is faster: 2.1 ns against 2.5 ns for scattering. On Cascade Lake, whose L2 is half as large, with scratch in fresh
+//! memory, scattering and combining are equally fast at 1 MiB. On Cascade Lake, combining is faster at 2 MiB in 256
+//! parts (3.5 against 4.3 ns; including one read of all parts, 4.0 against 4.8 ns) and at 4 MiB in 128 parts (3.9
+//! against 5.6 ns). Therefore batches of up to 1 MiB of records are scattered.
 //!
 //! Batches of 4 M hashes that are not random, in 64 to 4096 parts, take 4.3 to 4.6 ns per key if all keys are equal,
-//! 2.2 to 2.6 if the hashes are sorted, and 3.0 to 4.0 if the keys follow Zipf's law. With a `split` that takes 2.2 ns
-//! by itself, a pass takes 4.1 with slack and 6.4 with a histogram, which calls `split` twice.
+//! 2.2 to 2.6 ns if the hashes are sorted, and 3.0 to 4.0 ns if the keys follow Zipf's law. With a `split` that takes
+//! 2.2 ns by itself, a pass takes 4.1 ns per key with slack, and 6.4 ns with a histogram, which calls `split` twice.
 //!
 //! Rejected (in ns per key): part numbers stored by the histogram for the second pass (6.6 and 9.2 at 1024 parts); four
 //! histograms interleaved (0.1 faster at best); cursors of 64 bits (0.1 to 0.5 slower from 2048 parts on); listing full
@@ -82,8 +83,8 @@
 //!
 //! A partitioner belongs to one thread; all threads can read its result. To build a filter, several threads first
 //! partition shares of the keys, each share with its own partitioner ([`partition_shares`]). Then each thread takes
-//! whole parts, and processes `part(i)` of every share in the order of the shares. In both phases, no two threads write
-//! to the same memory, and the order of the input is kept.
+//! whole parts. For part `i`, the thread processes `part(i)` of every share, in the order of the shares. In both
+//! phases, no two threads write to the same memory, and the order of the input is kept.
 
 use crate::KeyHash;
 use crate::kernel::cast::records_of_bytes;
@@ -102,16 +103,16 @@ pub use shares::{FEWEST_PASSED_PER_PART, SharePlan, Shares, chunk_bytes, partiti
 /// The largest number of parts in one pass. The runs of 8192 parts take 1 MiB, as much as the L2 of many processors.
 pub const MAX_PARTS: usize = 8192;
 /// The largest number of records that a partitioner groups in one pass; with one record per hash, also the largest
-/// number of hashes. It is this low because positions in the scratch memory have 32 bits, and if there are two parts,
-/// their regions together have room for more than twice the records of the batch.
+/// number of hashes. The number is this low because positions in the scratch memory have 32 bits, and because in a
+/// partition into two parts, the regions together have room for more than twice the records of the batch.
 pub const MAX_HASHES: usize = 1 << 30;
 
-/// Batches of up to this number of bytes of records are scattered; larger ones are combined.
+/// Batches of up to this number of bytes of records are scattered; larger batches are combined.
 const SCATTERED_BYTES: usize = 1 << 20;
 /// The length of a run in bytes, if there are up to [`LONG_RUN_PARTS`] parts. Each full run costs a mispredicted
 /// branch, so longer runs are better, as long as the runs of all parts leave room in L2.
 const LONG_RUN_BYTES: usize = 256;
-/// The length of a run in bytes, if there are more parts.
+/// The length of a run in bytes, if there are more than [`LONG_RUN_PARTS`] parts.
 const SHORT_RUN_BYTES: usize = 128;
 /// The largest number of parts for which runs are long.
 const LONG_RUN_PARTS: usize = 2048;
@@ -119,7 +120,7 @@ const LONG_RUN_PARTS: usize = 2048;
 /// Groups hashes by part, batch after batch, in scratch memory of its own.
 ///
 /// The memory is kept from batch to batch, since page faults in fresh memory cost more than the
-/// pass. It grows to the need of the largest batch, and is freed when the partitioner is dropped.
+/// pass. The memory grows to the need of the largest batch, and is freed when the partitioner is dropped.
 ///
 /// ```
 /// use trommel_base::partition::Partitioner;
@@ -196,7 +197,7 @@ impl Method {
 }
 
 impl<R: Record> Partitioner<R> {
-    /// A partitioner without memory yet.
+    /// A partitioner that has no memory yet.
     #[must_use]
     pub const fn new() -> Self {
         let regions = Regions { begins: Vec::new(), cursors: Vec::new() };
@@ -218,12 +219,13 @@ impl<R: Record> Partitioner<R> {
 
     /// The bytes of scratch memory that the partitioner holds, usually as many as its largest batch so far needed.
     ///
-    /// For a batch of `n` hashes in `p` parts, let `m` be `n / (p − 1)`, or `n` if there is one part. The batch needs
-    /// per part at most `m + 6 √m` records plus 1100 bytes. For 16 M hashes in 4096 parts, it needs 4.5 bytes per hash
-    /// with records of four bytes and 8.9 with records of eight; in two parts, it needs about twice the size of the
-    /// records. Slack that no record reaches is never written. If the system provides memory at the first write, as
-    /// Linux does, slack costs only addresses, except in pages that also contain records. From 4 MiB on, memory is
-    /// counted in whole huge pages of 2 MiB on Linux (with the feature `std`).
+    /// For a batch of `n` hashes in `p` parts, let `m` be `n / (p − 1)`, or `n` if there is one part. For each part,
+    /// the batch needs the memory of at most `m + 6 √m` records, plus at most 1100 bytes. With 16 M hashes in 4096
+    /// parts, a batch needs 4.5 bytes per hash for records of four bytes, and 8.9 bytes for records of eight bytes. In
+    /// two parts, a batch needs about twice the size of its records. Memory of a region that no record reaches is never
+    /// written. If the system provides memory at the first write, as Linux does, this memory costs only addresses,
+    /// except in pages that also contain records. On Linux with the feature `std`, scratch memory of at least 4 MiB is
+    /// counted in whole huge pages of 2 MiB.
     #[must_use]
     pub fn scratch_bytes(&self) -> usize {
         let regions = self.regions.begins.capacity() + self.regions.cursors.capacity();
@@ -254,23 +256,23 @@ impl<R: Record> Partitioner<R> {
         Scratch::for_batch::<R>(method, records, parts).bytes
     }
 
-    /// Groups `hashes` into `parts` parts: `split` returns the part of a hash and the record to keep of it.
+    /// Groups `hashes` into `parts` parts: `split` returns the part of a hash and the record to store for the hash.
     ///
-    /// The caller must ensure that `split` returns the same for the same hash. `split` is called once
-    /// per hash if all parts are of about the same size, except that the last can be smaller. A monotone reduction
-    /// ([`crate::range`]) of uniform hashes makes such parts. If the parts are uneven, or keys repeat, `split` is
-    /// called up to three times per hash.
+    /// The caller must ensure that `split` returns the same part and record whenever it is called with the same hash.
+    /// If all parts have about the same size (the last part can be smaller), `split` is called once per hash. A
+    /// monotone reduction ([`crate::range`]) of uniform hashes makes parts of these sizes. If the parts are uneven, or
+    /// keys repeat, `split` is called up to three times per hash.
     ///
-    /// Cost, on a Sapphire Rapids core: 1.3 ns per hash in a batch of 64 K, 1.8 to 3.2 ns in a batch of 16 M with up to
-    /// 4096 parts.
+    /// Cost, on a Sapphire Rapids core: 1.3 ns per hash in a batch of 64 K hashes, and 1.8 to 3.2 ns in a batch of 16 M
+    /// hashes with up to 4096 parts.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the system refuses the scratch memory. The partitioner can be used again.
     ///
     /// # Panics
     /// If `parts` is not in `1..=`[`MAX_PARTS`], if there are more than [`MAX_HASHES`] hashes, or if `split` returns a
-    /// part that is not below `parts`. If `split` returns different parts for one hash, the call panics or its result
-    /// is unspecified.
+    /// part that is not below `parts`. If `split` returns different parts for the same hash, the call panics or its
+    /// result is unspecified.
     pub fn partition<F>(
         &mut self,
         hashes: &[KeyHash],
@@ -284,8 +286,8 @@ impl<R: Record> Partitioner<R> {
     }
 
     /// Like [`Partitioner::partition`], with `each` records per hash: `split` returns the records and their parts. The
-    /// caller must ensure that `split` returns `each` records for every hash. If it does not, the call panics or its
-    /// result is unspecified.
+    /// caller must ensure that `split` returns `each` records for every hash. Otherwise the call panics or its result
+    /// is unspecified.
     ///
     /// # Errors
     /// As [`Partitioner::partition`].
@@ -389,7 +391,7 @@ impl<'a, R: Record> Partitioned<'a, R> {
 struct Scratch {
     /// The length of a region in records.
     region: usize,
-    /// Bytes of the runs of all parts, which come first.
+    /// Bytes of the runs of all parts. The runs come first in the memory.
     buffer_bytes: usize,
     /// Total bytes.
     bytes: usize,
@@ -404,12 +406,12 @@ impl Scratch {
     }
 }
 
-/// The guessed length of a region in records: the mean length of a part plus six standard deviations, in whole units.
-/// It suffices unless the parts are uneven. A monotone reduction of uniform hashes makes all parts about equally large
-/// except the last, which can be almost empty, so the mean is over the other parts. One unit is added for
-/// [`Regions::count`], which rounds each part up by less than a unit. The number of units is odd, since regions a power
-/// of two apart would share cache sets: on Sapphire Rapids, 1024 parts of 64 records of four bytes take 2.9 ns per key
-/// with an even number and 1.8 with an odd one.
+/// The guessed length of a region in records: the mean length of a part plus six standard deviations, in whole units
+/// ([`Method::unit`]). This length suffices unless the parts are uneven. A monotone reduction of uniform hashes makes
+/// all parts about equally large except the last, which can be almost empty, so the mean is over the other parts. One
+/// unit is added for [`Regions::count`], which rounds the length of each part up by less than a unit. The number of
+/// units is odd, since regions whose distance is a power of two would share cache sets: on Sapphire Rapids, 1024 parts
+/// of 64 records of four bytes take 2.9 ns per key with an even number of units, and 1.8 ns with an odd number.
 const fn guessed_region(hashes: usize, parts: usize, unit: usize) -> usize {
     let mean = if parts == 1 { hashes } else { hashes.div_ceil(parts - 1) };
     let records = mean.saturating_add(6 * mean.isqrt() + unit);
@@ -454,8 +456,8 @@ impl Regions {
     }
 }
 
-/// Returns the scratch memory, and replaces it first if it is too small. The old memory is freed before the new is
-/// requested.
+/// Returns the scratch memory. If it has fewer than `bytes` bytes, replaces it first: frees the old memory, and then
+/// requests new memory.
 fn grown(scratch: &mut Option<Storage>, bytes: usize) -> Result<&mut Storage, OutOfMemory> {
     if scratch.as_ref().is_none_or(|scratch| scratch.len() < bytes) {
         *scratch = None;
@@ -464,7 +466,7 @@ fn grown(scratch: &mut Option<Storage>, bytes: usize) -> Result<&mut Storage, Ou
     Ok(scratch.as_mut().unwrap())
 }
 
-/// Appends the records of every hash to their regions. Returns false if a record does not fit.
+/// Appends the records of every hash to their regions. Returns false if a record does not fit into its region.
 fn append<R: Record, I: IntoIterator<Item = (usize, R)>>(
     method: Method,
     hashes: &[u64],
@@ -511,7 +513,7 @@ fn scatter<R: Record, I: IntoIterator<Item = (usize, R)>>(
 
 /// Stores each record in the run of its part, and copies full runs to their regions. A record's index in its run
 /// follows from the cursor, since regions begin and end at multiples of a run's length. Returns false if a record does
-/// not fit into its region: at once if a full run does not fit, and at the end if a run that is not full does not.
+/// not fit into its region: at once if a full run does not fit, and at the end if a run that is not full does not fit.
 fn combine<R: Record, I: IntoIterator<Item = (usize, R)>, const RUN: usize>(
     hashes: &[u64],
     split: &impl Fn(u64) -> I,

@@ -1,4 +1,4 @@
-//! Reduces a hash to a number below `n`, for any `n`: multiply and take the high half.
+//! Reduces a hash to a number below `n`, for any `n`: multiplies the hash by `n` and takes the product's high half.
 //!
 //! Source: Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
 //! The filters rely on two properties of this reduction:
@@ -29,8 +29,8 @@ pub const fn reduce(hash: u64, n: u64) -> u64 {
 ///
 /// Valid for `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So if `n` is about
 /// 2^27 and no power of two, some indices receive 3 % more keys than others, which raises the false-positive rate of a
-/// filter by less than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive two values and others
-/// one.
+/// filter by less than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive two values of `high`,
+/// and others receive one value.
 #[inline(always)]
 #[must_use]
 pub const fn reduce_high(hash: u64, n: u32) -> u32 {

@@ -26,15 +26,16 @@ pub use blocked::{blocked_keys_per_block, split_keys_per_block};
 use blocked::BlockRate;
 use libm::{exp, expm1, log, log1p, pow};
 
-/// The most bits per key of a Bloom filter that is sized by a false-positive rate, counters not included. An exact set
-/// of the 64-bit hashes would be smaller than a filter with more bits. This is also the most bits per key of a filter
-/// block of any kind. A filter that is sized by bytes can have more, and so can a filter with slots at a low load.
+/// The most bits per key of a Bloom filter that is sized by a false-positive rate, counters not included. A filter with
+/// more bits per key would be larger than an exact set of the 64-bit hashes. In the block form ([`crate::block`]),
+/// filters of all kinds have at most this number of bits per key. In any other form, a filter can have more bits per
+/// key if it is sized by bytes, or if it has slots and a low load.
 pub const MAX_BITS_PER_KEY: f64 = 64.0;
 /// The most bits that a key sets in a standard filter.
 pub const MAX_HASHES: u32 = 32;
 
-/// The probability that a key's hash of `hash_bits` bits equals that of at least one of `keys` other keys:
-/// `1 − e^(−n / 2^h)`. No filter that sees only hashes can do better.
+/// The probability that a key's hash of `h = hash_bits` bits equals the hash of at least one of `n = keys` other keys:
+/// `1 − e^(−n / 2^h)`. No filter that sees only hashes can have a lower false-positive rate.
 ///
 /// ```
 /// let floor = trommel_base::sizing::hash_floor(40_000_000, 32);
@@ -76,16 +77,17 @@ pub fn standard_hashes(bits_per_key: f64) -> u32 {
     }
 }
 
-/// False-positive rate of a filter whose keys set `k ≤ 32` bits, drawn with repetition, in one block of
-/// `B = block_bits`. With blocks of 64 bits, this is the register-blocked filter; with 512, the classic blocked filter.
+/// False-positive rate of a filter in which each key sets `k ≤ 32` bits, drawn with repetition, in one block of
+/// `B = block_bits` bits. With `B = 64`, the filter is the register-blocked filter; with `B = 512`, it is the classic
+/// blocked filter.
 ///
-/// Computed by inclusion and exclusion instead of the occupancy recurrence, so that it takes only `k + 1`
-/// exponentials. After `t` draws in a block, the `d` distinct bits of a probe are all set with probability
+/// Computed by inclusion and exclusion instead of the occupancy recurrence, so that only `k + 1` exponentials are
+/// needed. After `t` draws in a block, the `d` distinct bits of a probe are all set with probability
 /// `Σ_r (−1)^r C(d, r) (1 − r/B)^t`. A block has `i` keys, which make `t = k·i` draws. Since `i` has a Poisson
 /// distribution with mean `λ`, the mean of `(1 − r/B)^(k·i)` is `exp(−λ (1 − (1 − r/B)^k))`.
 ///
-/// Valid for rates above about 1e-9 if `k ≤ 12`. At lower rates, or at higher rates if `k` is larger, rounding errors
-/// show, since terms of both signs nearly cancel.
+/// Valid for rates above about 1e-9 if `k ≤ 12`. At lower rates, rounding errors show, since terms of both signs nearly
+/// cancel. With a larger `k`, rounding errors show even at rates above 1e-9.
 #[must_use]
 pub fn blocked_fpr(block_bits: u32, k: u32, keys_per_block: f64) -> f64 {
     BlockRate::blocked(block_bits, k).at(keys_per_block)
@@ -141,11 +143,12 @@ fn distinct_draws(bits: u32, k: u32) -> [f64; MAX_HASHES as usize + 1] {
     distribution
 }
 
-/// False-positive rate of a filter whose keys set one bit in each of `lanes ≤ 32` lanes of
-/// `lane_bits` bits of one block: 8 × 32 is Parquet's split block, 8 × 64 the cache-line block.
+/// False-positive rate of a filter in which each key sets one bit in each of the `lanes ≤ 32` lanes of one block. A
+/// lane has `S = lane_bits` bits. Parquet's split block has 8 lanes of 32 bits, and the cache-line block 8 lanes of 64
+/// bits.
 ///
-/// Computed by inclusion and exclusion over the lanes: `r` given positions in different lanes of `S` bits are all
-/// missed by a key with probability `(1 − 1/S)^r`.
+/// Computed by inclusion and exclusion over the lanes: a key sets none of `r` given positions in different lanes with
+/// probability `(1 − 1/S)^r`.
 ///
 /// Valid for false-positive rates above about 1e-9. At lower rates, rounding errors show.
 #[must_use]
@@ -166,8 +169,9 @@ pub fn sectorised_fpr(
     let sectors_per_zone = f64::from(block_bits) / (f64::from(sector_bits) * f64::from(zones));
     let draws = k.checked_div(zones).unwrap_or(0);
     let sector = f64::from(sector_bits);
-    // In one zone alone, the number of keys per sector would be Poisson too. But the zones of a block share
-    // its keys: so the outer mean is over the keys of the block, and the keys per sector are binomial.
+    // In one zone alone, the number of keys per sector would have a Poisson distribution, as the number of keys per
+    // block has. But the zones of a block share the block's keys: so the outer mean is over the number of keys of the
+    // block, and the number of keys per sector has a binomial distribution.
     poisson_mean(keys_per_block, |keys| {
         let one_zone = probe_mean(sector_bits, draws, |clear| {
             let missed = pow(1.0 - f64::from(clear) / sector, f64::from(draws));
@@ -177,8 +181,8 @@ pub fn sectorised_fpr(
     })
 }
 
-/// `Σ_i Pois(λ, i) · f(i)`. Leaves out the terms far from `λ`, on both sides. Together these are below 1e-16 if `f` is
-/// at most 1.
+/// `Σ_i Pois(λ, i) · f(i)`. Leaves out the terms whose `i` is far from `λ`, on both sides. If `f` is at most 1, the sum
+/// of the terms left out is below 1e-16.
 fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
     // At means from 1e9 on, the distribution is practically a single point. (At means above 2^53, adding 1 to `i` would
     // not change it, and the loop below would not end.)
@@ -218,7 +222,7 @@ pub fn estimate_len(bits: u64, k: u32, ones: u64) -> f64 {
 
 /// Estimates the number of distinct keys from the number `ones` of set bits in `blocks` blocks of
 /// `B = block_bits`, if each key draws `k` bits with repetition inside one block: 0 if no bit is set,
-/// `blocks · B / k` if all are, else `−blocks · ln(share of clear bits) / (1 − (1 − 1/B)^k)`.
+/// `blocks · B / k` if all bits are set, else `−blocks · ln(share of clear bits) / (1 − (1 − 1/B)^k)`.
 #[must_use]
 pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> f64 {
     let bits = blocks.saturating_mul(u64::from(block_bits));
@@ -257,9 +261,9 @@ pub fn quotient_load(fpr: f64, remainder_bits: u32) -> f64 {
 /// False-positive rate at load `α` of a cuckoo filter whose lookups read two buckets of four slots:
 /// `1 − (1 − q)^(8α)`, where `q` is the probability that two fingerprints of a bucket are equal.
 ///
-/// A fingerprint has `f` bits. Each doubling of the filter's size uses up one of them, so `e = f − doublings` bits tell
-/// the keys of a bucket apart. Fingerprint 0 is stored as 1, which makes 1 twice as likely as any other value. So
-/// `q = 2^−e (1 + 2^(1−f))`.
+/// A fingerprint has `f` bits. Each doubling of the filter's size uses up one of these bits, so `e = f − doublings`
+/// bits tell the keys of a bucket apart. Fingerprint 0 is stored as 1, which makes 1 twice as likely as any other
+/// value. So `q = 2^−e (1 + 2^(1−f))`.
 ///
 /// ```
 /// use trommel_base::sizing::cuckoo_fpr;
@@ -360,8 +364,8 @@ mod tests {
     #[test]
     fn the_mean_over_probes_with_the_most_draws_is_exact_for_independent_positions() {
         let mean_at = |bits| probe_mean(bits, MAX_HASHES, |r| pow(0.01, f64::from(r)));
-        // If there is one position, all 32 draws hit it. If there are 2^32 − 1 positions, all draws hit different ones,
-        // except with a probability of 2^−23.
+        // If there is one position, all 32 draws hit it. If there are 2^32 − 1 positions, two of the draws hit the same
+        // position only with a probability of 2^−23.
         assert_close(mean_at(1), 0.99, 1e-12);
         assert_close(mean_at(u32::MAX), pow(0.99, 32.0), 1e-7);
     }
@@ -439,7 +443,7 @@ mod tests {
         assert_close(split_fpr(8, 64, 512.0 / 12.0), 0.0042, 0.01);
     }
 
-    /// Compares the closed form with the definition: the occupancy recurrence under a Poisson sum.
+    /// Compares the closed form of [`blocked_fpr`] with its definition, a Poisson sum over the occupancy recurrence.
     #[test]
     fn inclusion_and_exclusion_equals_the_occupancy_recurrence() {
         for (k, lambda) in [(3u32, 7.0), (5, 5.3), (6, 4.0), (8, 3.0)] {

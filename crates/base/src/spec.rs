@@ -19,12 +19,12 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The number of expected keys. For 0 keys, the filter has the smallest size. But if bytes are given and no
-    /// false-positive rate, it takes these bytes. (A quotient filter with [`Spec::fingerprint_bits`] has the smallest
-    /// size for 0 keys even then.)
+    /// The number of expected keys. For 0 keys, the filter has the smallest size. But if bytes and no false-positive
+    /// rate are given, a filter for 0 keys takes these bytes. (A quotient filter with [`Spec::fingerprint_bits`] has
+    /// the smallest size for 0 keys even if bytes are given.)
     pub keys: usize,
     /// The target false-positive rate. If neither a rate, nor a size, nor the bits of a remainder or fingerprint are
-    /// given, it is [`Spec::DEFAULT_FPR`].
+    /// given, the target is [`Spec::DEFAULT_FPR`].
     pub fpr: Option<f64>,
     /// The most bytes that the table is allowed to take.
     pub memory_bytes: Option<usize>,
@@ -39,8 +39,8 @@ pub struct Spec {
     /// The number of units (words, blocks or cache lines) is rounded to a multiple of this number, so that the filter
     /// can be folded by any divisor of this number.
     pub foldable_by: u32,
-    /// Whether to build the compact variant: a counting filter with 2-bit counters. For any other kind
-    /// this is an error.
+    /// Whether to build the compact variant: a counting filter with 2-bit counters. For any kind except the
+    /// counting filter, true is an error.
     pub compact: bool,
     /// The largest share of slots that the expected keys fill, in a filter that has slots.
     pub load: Option<f64>,
@@ -84,8 +84,9 @@ impl Spec {
 
     /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
     /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
-    /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0 as `unit_bytes`. If no keys are
-    /// expected, the spec that it gets has neither bits per key nor bytes, so the kind makes its smallest filter.
+    /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0 as `unit_bytes`. If `unit_bytes`
+    /// is 0 and no keys are expected, the returned spec has neither bits per key nor bytes, so the kind makes its
+    /// smallest filter.
     ///
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] unless the bits per key are above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
@@ -101,7 +102,7 @@ impl Spec {
         if unit_bytes == 0 && self.keys == 0 {
             return Ok(in_bytes);
         }
-        // Beyond 2^53, the last digits of the product are lost. Beyond 2^64 it saturates.
+        // Beyond 2^53, the last digits of the product are lost. Beyond 2^64, the conversion to `u64` saturates.
         let bytes = libm::ceil(self.keys as f64 * bits_per_key / 8.0) as u64;
         let rounded = bytes.max(1).checked_next_multiple_of(unit_bytes.max(1)).unwrap_or(u64::MAX);
         let too_large = SpecError::TooLarge { bytes: rounded.into(), max_bytes: MAX_BYTES };
@@ -112,7 +113,7 @@ impl Spec {
     /// Checks the false-positive rate, and returns it with the bytes.
     ///
     /// # Errors
-    /// [`SpecError::FprOutOfRange`] if a rate is given that is not strictly between 0 and 1.
+    /// [`SpecError::FprOutOfRange`] if the rate is given and is not strictly between 0 and 1.
     pub fn size(&self) -> Result<Size, SpecError> {
         if let Some(fpr) = self.fpr {
             check_fpr(fpr)?;
@@ -128,7 +129,7 @@ impl Spec {
     /// Refuses the options that only filters with slots have, for a kind without slots.
     ///
     /// # Errors
-    /// [`SpecError::Option`] with the first such option that was set.
+    /// [`SpecError::Option`] with the first of these options that was set.
     pub fn refuse_slot_options(&self, kind: FilterKind) -> Result<(), SpecError> {
         let set = [
             (self.load.is_some(), "load"),
@@ -143,8 +144,8 @@ impl Spec {
         }
     }
 
-    /// Refuses a `grow_at` load that is too low for the expected keys, or for one key if none are expected: doublings
-    /// make a filter of at most `most_slots` slots, and it would have no room for the keys at this load.
+    /// Refuses a `grow_at` load that is too low for the expected keys, or for one key if no keys are expected: even the
+    /// largest filter that doublings can make, with `most_slots` slots, would have no room for the keys at this load.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] if `grow_at` is not strictly between 0 and 1, [`SpecError::GrowAt`] if it is too
@@ -157,10 +158,10 @@ impl Spec {
     }
 
     /// Refuses folding and the compact variant, for a kind that has slots. Folding would put the fingerprints of
-    /// several slots into one.
+    /// several slots into one slot.
     ///
     /// # Errors
-    /// [`SpecError::Option`] with the first such option that was set.
+    /// [`SpecError::Option`] with the first of these two options that was set.
     pub fn refuse_bloom_options(&self, kind: FilterKind) -> Result<(), SpecError> {
         self.refuse_folding(kind)?;
         self.refuse_compact(kind)
@@ -169,16 +170,16 @@ impl Spec {
     /// Refuses a factor to fold by, for a kind that does not fold.
     ///
     /// # Errors
-    /// [`SpecError::Option`] if one was set.
+    /// [`SpecError::Option`] if [`Spec::foldable_by`] is not 1.
     pub fn refuse_folding(&self, kind: FilterKind) -> Result<(), SpecError> {
         let refused = SpecError::Option { kind, option: "foldable_by" };
         if self.foldable_by == 1 { Ok(()) } else { Err(refused) }
     }
 
-    /// Refuses the compact variant, for a kind that has none.
+    /// Refuses the compact variant, for a kind that has no compact variant.
     ///
     /// # Errors
-    /// [`SpecError::Option`] if it was asked for.
+    /// [`SpecError::Option`] if [`Spec::compact`] is true.
     pub fn refuse_compact(&self, kind: FilterKind) -> Result<(), SpecError> {
         let refused = SpecError::Option { kind, option: "compact" };
         if self.compact { Err(refused) } else { Ok(()) }
@@ -187,8 +188,8 @@ impl Spec {
     /// The instruction set to use.
     ///
     /// # Errors
-    /// [`SpecError::Isa`] if the set cannot be used. If the spec names no set, this can happen only to the set that the
-    /// environment variable `TROMMEL_ISA` names.
+    /// [`SpecError::Isa`] if the instruction set cannot be used. If the spec names no instruction set, the only
+    /// possible cause is the value of the environment variable `TROMMEL_ISA`.
     pub fn usable_isa(&self) -> Result<Isa, SpecError> {
         Ok(match self.isa {
             Some(isa) => isa.require()?,

@@ -24,7 +24,7 @@ use core::ptr::NonNull;
 
 /// Alignment of every table, in bytes: one cache line.
 pub const LINE_BYTES: usize = 64;
-/// On Linux with the feature `std`, a table of this size or more is mapped from the system instead of taken from the
+/// On Linux with the feature `std`, a table of at least this size is mapped from the system instead of taken from the
 /// allocator, and can ask for huge pages. A whole number of huge pages is mapped, so a table takes up to 2 MiB more
 /// than its length; see [`Storage::memory_bytes`].
 pub const MAPPED_THRESHOLD_BYTES: usize = 4 << 20;
@@ -40,8 +40,8 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 pub enum Backing {
     /// Memory of the global allocator, or no memory if the table has no bytes.
     Heap,
-    /// Mapped from the system, aligned to 2 MiB, and the system accepted the advice to use huge pages: it
-    /// uses them as far as it has any.
+    /// Mapped from the system, aligned to 2 MiB, and the system accepted the advice to use huge pages: the
+    /// system uses huge pages as far as it has any.
     HugePagesAdvised,
     /// Mapped from the system without advice: huge pages were not wanted, or the advice was refused.
     /// A system that is configured to always use huge pages uses them anyway.
@@ -108,7 +108,7 @@ impl fmt::Display for OutOfMemory {
 
 impl core::error::Error for OutOfMemory {}
 
-/// Returns an empty vector with room for `len` elements. Its first `len` elements are pushed without an allocation.
+/// Returns an empty vector with room for `len` elements. Pushing the first `len` elements allocates nothing.
 ///
 /// ```
 /// use trommel_base::storage::room_for;
@@ -156,8 +156,8 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`] if the system refuses the memory, or if `bytes` is above [`MAX_BYTES`]: then the system is not
-    /// asked.
+    /// [`OutOfMemory`] if the system refuses the memory. If `bytes` is above [`MAX_BYTES`], returns this error without
+    /// asking the system.
     pub fn zeroed(bytes: usize, huge_pages: bool) -> Result<Self, OutOfMemory> {
         let refused = OutOfMemory { bytes: bytes as u64 };
         if bytes as u64 > MAX_BYTES {
@@ -178,7 +178,7 @@ impl Storage {
     }
 
     /// Bytes of memory that [`Storage::zeroed`] takes from the system for a table of `bytes` bytes. On Linux with the
-    /// feature `std`, these are whole huge pages from [`MAPPED_THRESHOLD_BYTES`] on.
+    /// feature `std`, a table of at least [`MAPPED_THRESHOLD_BYTES`] takes whole huge pages.
     ///
     /// ```
     /// use trommel::container::Storage;
@@ -231,7 +231,7 @@ impl Storage {
             let _ = unsafe { munmap(base.as_ptr(), offset) };
         }
         if spare > 0 {
-            // SAFETY: these are the last `spare` bytes of the map: it is `offset + used_bytes + spare` long.
+            // SAFETY: these are the last `spare` bytes of the map, which is `offset + used_bytes + spare` long.
             let _ = unsafe { munmap(start.add(used_bytes).as_ptr().cast(), spare) };
         }
         // SAFETY: the range lies inside the map just made, and this advice never changes contents.
@@ -342,8 +342,8 @@ impl AsMut<[u8]> for Storage {
 }
 
 impl Clone for Storage {
-    /// Makes a copy, which wants huge pages if the original does. Like a vector's clone, this ends the program if
-    /// memory is refused.
+    /// Makes a copy, which wants huge pages if the original wants them. If the system refuses the memory, the program
+    /// ends, as it does when a vector is cloned.
     fn clone(&self) -> Self {
         Self::copy_of(self, self.huge_pages).unwrap_or_else(|_| {
             handle_alloc_error(
@@ -394,7 +394,7 @@ mod tests {
         }
     }
 
-    /// Mapping trims the ends of the map, and a drop unmaps it. Neither is allowed to reach into a neighbour.
+    /// Mapping trims the ends of the map, and a drop unmaps the rest. Neither is allowed to reach into a neighbour.
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no `munmap` of a part of a map")]
     fn mapped_tables_do_not_reach_into_their_neighbours() {

@@ -8,7 +8,7 @@ use crate::{Full, Insert, KeyHash, Storage};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A piece of work, which is called once.
+/// A piece of work: a closure that is called once.
 pub type Task<'t> = &'t mut (dyn FnMut() + Send + 't);
 
 /// Tasks that the threads of [`Workers::run`] take one after another.
@@ -19,7 +19,7 @@ pub type Tasks<'i, 't> = dyn ExactSizeIterator<Item = Task<'t>> + Send + 'i;
 /// Filters know workers only as `&dyn Workers`. So the code that builds a filter is compiled once, with the filter, and
 /// not again for each kind of workers.
 pub trait Workers: Sync {
-    /// How many tasks run at the same time, at least 1.
+    /// The number of tasks that can run at the same time. It is at least 1.
     fn threads(&self) -> usize;
 
     /// Calls every task once, in any order, on any threads, and returns when all calls have returned. If a call panics,
@@ -31,19 +31,19 @@ pub trait Workers: Sync {
     /// If a task panics. The panic reaches the caller only when no other task is running.
     fn run<'t>(&self, tasks: &mut Tasks<'_, 't>);
 
-    /// Returns pieces of scratch memory that were kept from earlier calls, so their pages are resident already. There
-    /// are at most as many pieces as `request` asks for, and none is smaller than it asks for. Their contents are
-    /// arbitrary. By default, no memory is kept.
+    /// Returns pieces of scratch memory that were kept from earlier calls, so their pages are resident already. Returns
+    /// at most [`ScratchRequest::pieces`] pieces, each of at least [`ScratchRequest::piece_bytes`] bytes. Their
+    /// contents are arbitrary. By default, no memory is kept.
     ///
     /// Frees kept memory until the returned pieces, the pieces that the caller still has to allocate, and the memory
-    /// that stays kept take at most [`ScratchRequest::most_bytes`] together. If this cannot be reached, keeps no
-    /// memory, and returns only pieces that take no more memory than new ones.
+    /// that stays kept take at most [`ScratchRequest::most_bytes`] together. If this limit cannot be reached, keeps no
+    /// memory, and returns only pieces that take no more memory than newly allocated pieces would.
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
         let _ = request;
         Vec::new()
     }
 
-    /// Takes back scratch memory that the caller no longer needs. By default it is freed.
+    /// Takes back scratch memory that the caller no longer needs. By default, the memory is freed.
     fn give_memory(&self, memory: Storage) {
         drop(memory);
     }
@@ -51,7 +51,7 @@ pub trait Workers: Sync {
 
 impl dyn Workers + '_ {
     /// Calls `work` with each of the first `len` items once, as [`Workers::run`] calls tasks. While the calls run, each
-    /// item takes up to 16 bytes more than its own size (if its alignment is at most 8).
+    /// item whose alignment is at most 8 takes up to 16 bytes more than its own size.
     ///
     /// ```
     /// use trommel_base::{CallerThread, Workers};
@@ -63,7 +63,7 @@ impl dyn Workers + '_ {
     /// ```
     ///
     /// # Errors
-    /// [`OutOfMemory`] if the system refuses the memory for the list of items. `work` has not been called then.
+    /// [`OutOfMemory`] if the system refuses the memory for the list of items. In this case, `work` is not called.
     ///
     /// # Panics
     /// As [`Workers::run`].
@@ -90,7 +90,7 @@ impl fmt::Debug for dyn Workers + '_ {
     }
 }
 
-/// The scratch memory that a call needs.
+/// The scratch memory that a call requests from [`Workers::take_memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScratchRequest {
     /// The number of pieces of memory.
@@ -122,7 +122,7 @@ pub struct Bulk<'w> {
     /// The threads that do the work.
     pub workers: &'w dyn Workers,
     /// The most bytes of memory, in addition to the filter's own, that the batch is allowed to use at a time. If these
-    /// bytes are too few, the batch is inserted in a slower way that needs fewer.
+    /// bytes are too few, the batch is inserted in a slower way that needs less memory.
     pub scratch_bytes: usize,
 }
 
@@ -134,14 +134,14 @@ impl Bulk<'static> {
 /// A filter that takes large batches in pieces that several threads can work on.
 pub trait InsertBulk: Insert {
     /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if
-    /// [`Insert::insert_batch`] groups large batches itself. Then callers have no choice to make between the two
-    /// methods: they always call [`InsertBulk::insert_bulk`].
+    /// [`Insert::insert_batch`] groups large batches itself. In this case, callers always call
+    /// [`InsertBulk::insert_bulk`].
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }
 
-    /// The number of slices into which [`InsertBulk::insert_slices`] would cut a batch: the number of threads, or one
-    /// if the kind does not support slices or there is too little memory for their tables.
+    /// The number of slices into which [`InsertBulk::insert_slices`] would cut a batch. This is the number of threads,
+    /// or 1 if the kind of filter does not support slices or there is too little memory for the tables of the slices.
     fn slices(&self, bulk: Bulk<'_>) -> usize {
         let _ = bulk;
         1
@@ -159,12 +159,13 @@ pub trait InsertBulk: Insert {
         self.insert_batch(hashes)
     }
 
-    /// Inserts a batch. The filter then has the same bytes as after [`Insert::insert_batch`], whatever the workers. If
-    /// there is too little memory, or memory is refused, the inserts take longer. The bytes can then differ, but only
-    /// in a kind whose bytes depend on the order of inserts; that kind documents it.
+    /// Inserts a batch. The filter then has the same bytes as after [`Insert::insert_batch`], whatever workers are
+    /// used. If there is too little memory, or memory is refused, the inserts take longer. If the kind of filter is one
+    /// whose bytes depend on the order of inserts, the bytes can then also differ from those after
+    /// [`Insert::insert_batch`]; such a kind documents this.
     ///
     /// # Errors
     /// [`Full`] if a key cannot be inserted, as in [`Insert::insert_hash`]. The error has the number of keys that were
-    /// inserted: the first ones of the batch.
+    /// inserted; they are the first keys of the batch.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full>;
 }

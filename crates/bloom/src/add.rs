@@ -1,7 +1,7 @@
 //! Inserts that cannot fail.
 //!
-//! A Bloom filter is never full: it accepts more keys than planned, at a higher false-positive rate. So the methods
-//! here return no error. Code that is generic over kinds calls [`Insert`](trommel_base::Insert) and
+//! A Bloom filter is never full: it accepts more keys than planned, at a higher false-positive rate. So the methods of
+//! this module return no error. Code that is generic over kinds calls [`Insert`](trommel_base::Insert) and
 //! [`InsertShared`](trommel_base::InsertShared) instead, whose errors never occur for a Bloom filter.
 
 use crate::counting::CountingBloomFilter;
@@ -33,8 +33,8 @@ fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[K
 macro_rules! infallible_inserts {
     ([$($generics:tt)*] $filter:ty, $example:literal, &$($mutable:ident)?) => {
         impl<$($generics)*> $filter {
-            /// Inserts a key; returns true if that changed a bit or, in a [`CountingBloomFilter`], a counter. Never
-            /// fails: a filter with more keys than planned only has a higher false-positive rate.
+            /// Inserts a key; returns true if the insert changed a bit or, in a [`CountingBloomFilter`], a counter.
+            /// Never fails: a filter with more keys than planned only has a higher false-positive rate.
             ///
             /// Cost: the cache lines of the key's bits; in a [`CountingBloomFilter`] also those of the key's counters,
             /// and in a `SharedBloom` also the cache line of the count of inserts.

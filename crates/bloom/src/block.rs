@@ -8,8 +8,8 @@ use trommel_base::spec::check_bits_per_key;
 use trommel_base::{FormatError, KeyHash, SpecError};
 use trommel_simd::Isa;
 
-/// The fewest bits per key. With fewer, more than 63 % of the absent keys would be reported as present; in split blocks
-/// and cache-line blocks, nearly all of them.
+/// The fewest bits per key. With fewer bits, a filter would report more than 63 % of the absent keys as present, and in
+/// split blocks and cache-line blocks nearly all absent keys.
 const MIN_BITS_PER_KEY: f64 = 1.0;
 
 impl<L: Layout> BlockTable for Bloom<L> {

@@ -1,4 +1,5 @@
-//! Packed counters: four-bit ones that stick at 15, or two-bit ones with an overflow table.
+//! Packed counters, of four bits or of two bits. A four-bit counter that reaches 15 *sticks*: it stays at 15. Two-bit
+//! counters have an overflow table for counts above 2.
 
 use crate::overflow::{ENTRY_BYTES, Overflow};
 use alloc::collections::BTreeMap;
@@ -95,7 +96,7 @@ impl<S: AsRef<[u8]>> Counters<S> {
     /// Checks that the counters agree with the bits and with the overflow table: a counter is above zero exactly where
     /// its bit is set, and a two-bit cell is at the ceiling exactly where the overflow table has an entry.
     ///
-    /// Cost: one pass over bits and counters, a word of counters at a time, and one over the overflow table.
+    /// Cost: one pass over bits and counters, a word of counters at a time, and one pass over the overflow table.
     pub(crate) fn check(&self, bits: &[u8]) -> Result<(), FormatError> {
         let (cells, _) = self.cells.as_ref().as_chunks();
         let mut at_ceiling = 0;
@@ -130,8 +131,8 @@ impl<S: AsRef<[u8]>> Counters<S> {
     }
 }
 
-/// Whether `difference` is zero for every word of counters and its bits. The loop has no early exit, so that the
-/// compiler vectorises it.
+/// Whether `difference` is zero for every word of counters and the bits that belong to them. The loop has no early
+/// exit, so that the compiler vectorises it.
 #[inline(always)]
 fn agree<const BITS_BYTES: usize>(
     bits: &[[u8; BITS_BYTES]],
@@ -145,13 +146,15 @@ fn agree<const BITS_BYTES: usize>(
 const EVERY_SECOND: u64 = 0x5555_5555_5555_5555;
 const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
 
-/// The lowest bit of each two-bit field: 1 if the field is not zero. All other bits are 0.
+/// Returns a word in which the lowest bit of each two-bit field is 1 if that field of `cells` is not zero. All other
+/// bits are 0.
 #[inline(always)]
 const fn nonzero_twos(cells: u64) -> u64 {
     (cells | cells >> 1) & EVERY_SECOND
 }
 
-/// The lowest bit of each four-bit field: 1 if the field is not zero. All other bits are 0.
+/// Returns a word in which the lowest bit of each four-bit field is 1 if that field of `cells` is not zero. All other
+/// bits are 0.
 #[inline(always)]
 const fn nonzero_fours(cells: u64) -> u64 {
     let twos = cells | cells >> 2;
@@ -186,7 +189,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         *byte = *byte & !(self.width.ceiling() << shift) | value << shift;
     }
 
-    /// Adds `amount` to a counter; true if that changed it.
+    /// Adds `amount` to a counter; true if the counter changed.
     #[inline(never)]
     fn add(&mut self, position: u64, amount: u64) -> bool {
         let ceiling = self.width.ceiling();
@@ -202,7 +205,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         sum != before
     }
 
-    /// Increments the counter at a position; true if that changed it, false if it is stuck.
+    /// Increments the counter at a position; true if the counter changed, false if it is stuck.
     #[inline]
     pub(crate) fn increment(&mut self, position: u64) -> bool {
         let (byte, shift) = self.byte_and_shift(position);
@@ -215,9 +218,9 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         }
     }
 
-    /// Decrements the counter at a position; true if it becomes zero. A stuck counter does not change. Neither does a
-    /// counter at zero. A removal finds a counter at zero only if this removal, or an earlier one, removed a key that
-    /// the filter did not hold.
+    /// Decrements the counter at a position; true if the counter becomes zero. A stuck counter and a counter at zero do
+    /// not change. A removal finds a counter at zero only if the key of this removal, or of an earlier removal, was not
+    /// in the filter.
     pub(crate) fn decrement(&mut self, position: u64) -> bool {
         let ceiling = self.width.ceiling();
         match (self.cell(position), self.width) {

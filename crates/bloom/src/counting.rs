@@ -16,30 +16,31 @@ use trommel_base::{
 use trommel_simd::Isa;
 
 /// A standard Bloom filter with a counter for every bit. The bit is set exactly if the counter is above zero. So
-/// lookups read only bits, and are as fast as those of a [`BloomFilter`]. Inserts, removals and [`Count`] read the
+/// lookups read only bits, and are as fast as lookups in a [`BloomFilter`]. Inserts, removals and [`Count`] read the
 /// counters.
 ///
 /// Memory: 5 bits per position with [`CounterWidth::Four`]. With [`CounterWidth::Two`], it is 3 bits per position, and
 /// an entry of the overflow table for each counter above 2. An entry takes 16 bytes in the frozen filter, and somewhat
-/// more in memory. If as many distinct keys are inserted as planned, at a false-positive rate of at most 3 %, then 2.6
-/// to 4.2 % of the counters are above 2, and the frozen overflow table takes another 3.4 to 5.3 bits per position.
+/// more in memory. In a filter that was planned for a false-positive rate of at most 3 %, and into which as many
+/// distinct keys were inserted as planned, 2.6 to 4.2 % of the counters are above 2, and the frozen overflow table
+/// takes another 3.4 to 5.3 bits per position.
 ///
 /// - Counters of four bits, the default, stick at 15: a counter that has reached 15 is never decremented again, so that
-///   a count above 15 causes no false negative. The probability that any of `m` counters sticks is below
-///   `m · (e ln 2 / 15)^15`, which is 3.1e-14 `m`. This holds for filters with a planned false-positive rate of at most
-///   30 %, if as many distinct keys are inserted as planned, and no key is inserted often.
+///   a count above 15 causes no false negative. The probability that any of `m` counters sticks is below `m · (e ln 2 /
+///   15)^15`, which is 3.1e-14 `m`. This bound holds for filters with a planned false-positive rate of at most 30 %, if
+///   as many distinct keys are inserted as planned, and no key is inserted often.
 /// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. Inserts
 ///   allocate the nodes of this table, of less than 300 bytes each. In a filter that was read from bytes, the first
-///   change of the table allocates all its nodes. If the system refuses this memory, the program ends.
+///   change of the table allocates all its nodes. If the system refuses the memory for a node, the program ends.
 ///
-/// Remove only keys that were inserted. The removal of another key is refused if a lookup does not find the key. If the
-/// lookup finds the key, by a false positive, the removal decrements counters of other keys, and lookups can then miss
-/// these keys.
+/// Remove only keys that were inserted. The removal of a key that was not inserted is refused if a lookup does not find
+/// the key. If the lookup finds the key, by a false positive, the removal decrements counters of other keys, and
+/// lookups can then miss these keys.
 ///
 /// Source: Fan, Cao, Almeida and Broder, "Summary cache", IEEE/ACM Transactions on Networking 8 (2000), section V-C.
-/// The filter there has only counters. Separate bits take a quarter more memory than four-bit counters alone, and half
-/// more than two-bit counters alone. In return, lookups read a table of a quarter of the size of four-bit counters, or
-/// half of the size of two-bit counters.
+/// The filter of that paper has only counters. With the separate bits, a filter takes a quarter more memory than with
+/// four-bit counters alone, and half more than with two-bit counters alone. In return, lookups read a table that is a
+/// quarter of the size of four-bit counters, or half of the size of two-bit counters.
 ///
 /// ```
 /// use trommel::{CountingBloomFilter, Filter, Insert, Remove};
@@ -56,7 +57,7 @@ pub struct CountingBloomFilter<S = Storage> {
     pub(crate) bits: BloomFilter<S>,
     pub(crate) counters: Counters<S>,
     /// Whether the counters are known to agree with the bits and the overflow table; false in a view of trusted bytes,
-    /// such as one that was opened with [`CountingBloomFilter::parse_trusted`].
+    /// such as a view that [`CountingBloomFilter::parse_trusted`] opened.
     is_checked: bool,
 }
 
@@ -253,7 +254,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
     }
 
     /// Checks that counters agree with bits and with the overflow table. [`CountingBloomFilter::parse_trusted`] skips
-    /// this check. Computes no checksum.
+    /// this check. This method computes no checksum.
     ///
     /// # Errors
     /// [`FormatError`] if counters disagree with bits or with the overflow table.
@@ -275,7 +276,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 
     /// The frozen filter: header, bits, counters, overflow table.
     ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) returns an error instead.
     ///
     /// ```
     /// use trommel::CountingBloomFilter;
@@ -321,8 +322,8 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 
 impl<'a> CountingBloomFilter<&'a [u8]> {
     /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the checksum,
-    /// and one that compares bits and counters. With four-bit counters and a false-positive rate of 1 %, both together
-    /// take 0.8 ms per million keys on a Zen 4 core.
+    /// and one pass that compares bits and counters. With four-bit counters and a false-positive rate of 1 %, the two
+    /// passes together take 0.8 ms per million keys on a Zen 4 core.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};
@@ -356,8 +357,8 @@ impl<'a> CountingBloomFilter<&'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the header, the length or the overflow table is not that of a frozen filter of this kind, or
-    /// if its keys were hashed with a secret key.
+    /// [`FormatError`] if the header, the length or the overflow table is not valid for a frozen filter of this kind,
+    /// or if its keys were hashed with a secret key.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
     }
@@ -376,8 +377,8 @@ impl<B: FrozenBytes> CountingBloomFilter<B> {
     ///
     /// # Errors
     /// [`FormatError`] if the container holds another kind of filter, invalid parameters or an invalid overflow table,
-    /// or if counters disagree with bits or with the overflow table. Whether counters agree is not checked if the
-    /// container was parsed as trusted.
+    /// or if counters disagree with bits or with the overflow table. If the container was parsed as trusted, counters
+    /// are not compared with bits or with the overflow table.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, payload) = (parsed.header(), parsed.trust(), parsed.payload());
         let expected = FilterKind::CountingBloom;
@@ -464,12 +465,13 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
         self.bits.hasher()
     }
 
-    /// The number of inserts minus the number of removals, but never below 0. If only inserted copies of keys were
-    /// removed, this is the number of copies held. A merge adds the `len` of the other filter.
+    /// The number of inserts minus the number of removals, but never below 0. If no key was removed more often than it
+    /// was inserted, this is the number of copies of keys that the filter holds; a key that was inserted twice has two
+    /// copies. A merge adds the `len` of the other filter.
     ///
-    /// A removal is refused if a lookup does not find the key. All other removals are counted, even those of false
-    /// positives and those of keys whose four-bit counters are all stuck. Lookups find a key with stuck counters
-    /// however often it is removed. So after such removals, `len` can be less than the number of copies held.
+    /// A removal is refused if a lookup does not find the key. All other removals are counted, even the removals of
+    /// false positives, and of keys whose four-bit counters are all stuck. However often a key with stuck counters is
+    /// removed, lookups find the key. So after such removals, `len` can be less than the number of copies held.
     fn len(&self) -> usize {
         self.bits.len()
     }
@@ -477,7 +479,7 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
     /// True if [`Filter::len`] is 0 and no bit is set. Counters that stick leave bits set even if every key was
     /// removed.
     ///
-    /// Cost: if [`Filter::len`] is 0, a pass over the bits up to the first one that is set.
+    /// Cost: if [`Filter::len`] is 0, a pass over the bits up to the first set bit.
     fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
@@ -514,7 +516,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
         changed
     }
 
-    /// Inserts a batch, with the same result as one key at a time. Never fails, like [`CountingBloomFilter::add`].
+    /// Inserts a batch, with the same result as if the keys were inserted one at a time. Never fails, like
+    /// [`CountingBloomFilter::add`].
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter, Filter};
@@ -544,7 +547,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Insert for CountingBloomFilter<S> {
     }
 }
 
-/// Two filters are equal if their frozen bytes are. The instruction set does not matter.
+/// Two filters are equal if their frozen bytes are equal. The instruction set does not matter.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CountingBloomFilter<T>> for CountingBloomFilter<S> {
     fn eq(&self, other: &CountingBloomFilter<T>) -> bool {
         self.bits == other.bits

@@ -67,7 +67,7 @@ impl<L: Layout> Bloom<L> {
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
-    /// An option that this kind of filter lacks does not compile:
+    /// The call of an option that this kind of filter lacks does not compile:
     ///
     /// ```compile_fail
     /// use trommel::SplitBlockBloom;
@@ -112,7 +112,7 @@ impl<L: Layout> FromSpec for Bloom<L> {
     fn from_spec(spec: &Spec) -> Result<Self, SpecError> {
         let isa = spec.usable_isa()?;
         let geometry = checked_geometry::<L>(spec)?;
-        // `checked_geometry` refuses tables that the machine cannot address, so this fits `usize`.
+        // `checked_geometry` refuses tables that the machine cannot address, so this number of bytes fits `usize`.
         let bytes = geometry.units * L::UNIT_BYTES as u64;
         let table = Storage::zeroed(bytes as usize, spec.huge_pages)?;
         Ok(Self::assemble(geometry, spec.hasher, 0, isa, table))
@@ -263,7 +263,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     }
 
     /// The number of inserts so far; a repeated key counts each time. After
-    /// [`Merge::merge`](trommel_base::Merge::merge) it is the sum of the numbers of both filters.
+    /// [`Merge::merge`](trommel_base::Merge::merge) the number is the sum of the numbers of both filters.
     /// [`Bloom::estimate_len`] estimates the number of distinct keys.
     fn len(&self) -> usize {
         usize::try_from(self.len).unwrap_or(usize::MAX)
@@ -271,12 +271,12 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 
     /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0:
     ///
-    /// - in the bits of a counting filter whose counters stuck, or from which false positives were removed;
+    /// - in the bits of a counting filter that has stuck counters, or from which false positives were removed;
     /// - in frozen bytes whose header states a `len` of 0;
     /// - in a filter from a Parquet bitset;
     /// - in the results of operations on such filters, for example [`Bloom::union`] and [`Bloom::intersect`].
     ///
-    /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first bit that is set.
+    /// Cost: if [`Filter::len`] is 0, a pass over the table up to the first set bit.
     fn is_empty(&self) -> bool {
         self.len == 0 && self.table().iter().all(|byte| *byte == 0)
     }
@@ -290,16 +290,16 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         L::unit(self.geometry, 0).is_some()
     }
 
-    /// Computed from the bits that are set now, not from [`Filter::len`]. So the rate also holds after repeated
-    /// inserts, merges and folds. The computation assumes that the bits of an absent key are uniform and independent of
-    /// each other. Cost: one pass over the table.
+    /// The rate is computed from the bits that are set now, not from [`Filter::len`]. So the rate also holds after
+    /// repeated inserts, merges and folds. The computation assumes that the bits of an absent key are uniform and
+    /// independent of each other. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))
     }
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
-    /// Inserts the key of a hash; returns true if that changed the table. Never fails, like [`Bloom::add`].
+    /// Inserts the key of a hash; returns true if the insert changed the table. Never fails, like [`Bloom::add`].
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -315,8 +315,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
         self.kernels.insert(self.geometry, self.table.as_mut(), hash)
     }
 
-    /// Inserts a batch, with the same result as one key at a time. From about 64 keys on, a batch is
-    /// mostly two to five times as fast as single inserts. Never fails, like [`Bloom::add`].
+    /// Inserts a batch, with the same result as if the keys were inserted one at a time. A batch of about 64 keys or
+    /// more is mostly two to five times as fast as single inserts. Never fails, like [`Bloom::add`].
     ///
     /// ```
     /// use trommel::{Filter, KeyHash, RegisterBloom};

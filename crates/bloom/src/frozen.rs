@@ -18,8 +18,8 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         }
     }
 
-    /// Does nothing, since any bits are a valid table. Other kinds check here what was not checked when a trusted view
-    /// was opened.
+    /// Does nothing, since any bits are a valid table. In other kinds of filters, this method checks what was not
+    /// checked when a trusted view was opened.
     ///
     /// ```
     /// use trommel::BloomFilter;
@@ -29,14 +29,15 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     /// ```
     ///
     /// # Errors
-    /// Never. The methods of other kinds can return errors.
+    /// Never. In other kinds of filters, this method can return an error.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         Ok(())
     }
 
     /// The frozen filter: header and table.
     ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    /// Ends the program if the system refuses the memory for these bytes; [`write_to`](Self::write_to) needs no such
+    /// memory.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Insert};
@@ -121,7 +122,7 @@ impl<'a, L: Layout> Bloom<L, &'a [u8]> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if the header or the length is not that of a frozen filter of this kind, or if its keys were
+    /// [`FormatError`] if the header or the length is not valid for a frozen filter of this kind, or if its keys were
     /// hashed with a secret key.
     pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::from_container(container::parse_trusted(bytes)?)
@@ -270,8 +271,8 @@ impl<B: FrozenBytes> Bloom<SplitBlock, B> {
 
 impl<S: AsRef<[u8]>> Bloom<SplitBlock, S> {
     /// The table as Parquet stores it: the bitset that follows the Bloom filter's header. Parquet readers find the keys
-    /// if the filter was made with [`Hasher::PARQUET`], and each key has the column's physical type. For example, the
-    /// keys of a column of 8-bit integers must be `i32`.
+    /// if the filter was made with [`Hasher::PARQUET`], and if each key has the column's physical type. For example,
+    /// the keys of a column of 8-bit integers must be `i32`.
     ///
     /// ```
     /// use trommel::{Hasher, SplitBlockBloom};

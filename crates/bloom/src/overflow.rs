@@ -14,9 +14,9 @@ pub(crate) const ENTRY_BYTES: usize = 16;
 pub(crate) enum Overflow<S> {
     /// The counts as a map, which can be changed.
     Map(BTreeMap<u64, u64>),
-    /// The entries of a container, which [`Overflow::parse`] has checked, in ascending order of position. Rejected:
-    /// copying the entries when a view is opened (on an AMD EPYC, opening a filter of 1e6 keys then took 3.1 ms, of
-    /// which the copy took 2 ms).
+    /// The entries as a container stores them, in ascending order of position. [`Overflow::parse`] has checked these
+    /// entries. Rejected: copying the entries when a view is opened (on an AMD EPYC, opening a filter of 1e6 keys then
+    /// took 3.1 ms, of which the copy took 2 ms).
     Frozen(S),
 }
 
@@ -129,7 +129,7 @@ impl<S: AsRef<[u8]>> Overflow<S> {
         }
     }
 
-    /// The counts as a map that can be changed; frozen entries are first copied into one.
+    /// The counts as a map that can be changed; frozen entries are first copied into a new map.
     pub(crate) fn map_mut(&mut self) -> &mut BTreeMap<u64, u64> {
         if let Self::Frozen(_) = self {
             *self = Self::Map(self.to_map());
@@ -141,7 +141,7 @@ impl<S: AsRef<[u8]>> Overflow<S> {
     }
 }
 
-/// Two tables are equal if their frozen bytes are.
+/// Two overflow tables are equal if their frozen bytes are equal.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Overflow<T>> for Overflow<S> {
     fn eq(&self, other: &Overflow<T>) -> bool {
         match (self, other) {

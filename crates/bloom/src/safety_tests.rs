@@ -1,8 +1,8 @@
 //! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
 //! a time, and a test must then fail.
 //!
-//! A call that should be refused gets hashes of 0 only, whose bits are in the first unit. So even without the check,
-//! the call accesses no unit that the table lacks.
+//! A call that should be refused gets only hashes that are 0, so its keys have their bits in the first unit. So even
+//! without the check, the call accesses no unit that the table lacks.
 
 use crate::geometry::Geometry;
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
@@ -17,8 +17,8 @@ fn panics<T>(call: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// Checks the layouts whose block form is read by unsafe code: all but the standard layout, whose block form can have
-/// any number of bytes and is read by safe code.
+/// Checks the layouts whose block form (the bare table, without a header) is read by unsafe code. These are all layouts
+/// but the standard one, whose block form can have any number of bytes and is read by safe code.
 fn of_every_blocked_layout(check: impl Fn(&dyn Checked)) {
     check(&Of::<Register>::default());
     check(&Of::<SplitBlock>::default());

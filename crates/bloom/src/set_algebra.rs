@@ -7,7 +7,7 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::{FoldError, Incompatible, Merge, MergeError, Storage};
 
-/// Sets the bits that are set in `other`, up to the end of the shorter table.
+/// Changes `table` to the bitwise or of `table` and `other`, up to the end of the shorter of the two.
 pub(crate) fn set_bits_of(table: &mut [u8], other: &[u8]) {
     table.iter_mut().zip(other).for_each(|(to, from)| *to |= from);
 }
@@ -24,9 +24,9 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
-    /// Adds all keys of another filter, owned or viewed, by a bitwise or. The table becomes bit for bit that of a
-    /// filter with the keys of both. [`Filter::len`](trommel_base::Filter::len) becomes the sum of its values in both
-    /// filters.
+    /// Adds all keys of another filter, owned or viewed, by a bitwise or. The table becomes bit for bit the table of a
+    /// filter with the keys of both filters. [`Filter::len`](trommel_base::Filter::len) becomes the sum of its values
+    /// in both filters.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -50,10 +50,10 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     }
 
     /// Keeps the bits that are set in both filters, by a bitwise and. Every key that is in both filters is still found.
-    /// The false-positive rate is at least that of a filter built from the intersection, and at most that of each of
-    /// the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the smaller of its values in both filters.
-    /// If each value is at least the number of keys in its filter, the smaller value is an upper bound for the number
-    /// of keys that are in both filters.
+    /// The resulting false-positive rate is at least the rate of a filter that is built from the keys that are in both
+    /// filters, and at most the rate of each of the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the
+    /// smaller of its values in both filters. If each value is at least the number of keys in its filter, the smaller
+    /// value is an upper bound for the number of keys that are in both filters.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -121,7 +121,7 @@ impl<L: Layout> Bloom<L> {
 
     /// Returns a copy of the filter, folded to half its size again and again, until the number of units is odd or the
     /// next fold would raise the expected false-positive rate above `fpr`. `None` if the expected false-positive rate
-    /// of this filter is already higher.
+    /// of this filter is already above `fpr`.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};

@@ -13,9 +13,9 @@ use trommel_simd::Isa;
 
 /// A Bloom filter of layout `L` that takes keys through `&self`, from any number of threads, without a lock.
 ///
-/// [`Bloom::into_shared`] makes it from a [`Bloom`], in the same memory, and [`SharedBloom::into_filter`] turns it
-/// back; both cost nothing. The filter that comes back is byte for byte the one that [`Insert`](trommel_base::Insert)
-/// makes from the same keys, in whatever order they were inserted.
+/// [`Bloom::into_shared`] makes a shared filter from a [`Bloom`], in the same memory, and [`SharedBloom::into_filter`]
+/// turns the shared filter back into a [`Bloom`]; both calls cost nothing. The returned [`Bloom`] is byte for byte the
+/// filter that [`Insert`](trommel_base::Insert) makes from the same keys, in whatever order the keys were inserted.
 ///
 /// Lookups are allowed during inserts, but they read the table word by word. Only an ordinary filter can read its
 /// table in vectors, so turn the shared filter back after the last insert. A lookup that runs during an insert can find
@@ -56,7 +56,8 @@ pub struct SharedBloom<L: Layout> {
 
 /// The number of inserts since the filter was shared, on cache lines of its own. A thread that counts its inserts takes
 /// the cache line of this number away from all other cores. If the table's address and size were on the same cache
-/// line, the cores would lose these too. The type takes 128 bytes, since some processors fetch cache lines in pairs.
+/// line, the other cores would lose address and size too. The type takes 128 bytes, since some processors fetch cache
+/// lines in pairs.
 ///
 /// Relaxed ordering is enough: a sum does not depend on the order of the additions, and no code reads other memory
 /// depending on this sum.
@@ -68,7 +69,8 @@ impl Inserted {
         Self(AtomicU64::new(0))
     }
 
-    /// Counts inserts. A batch calls this once, not once per key, so that it takes the cache line only once.
+    /// Counts inserts. A batch calls this function once, not once per key, so the batch takes the cache line from other
+    /// cores only once.
     #[inline(always)]
     fn add(&self, keys: usize) {
         self.0.fetch_add(keys as u64, Relaxed);
@@ -175,10 +177,10 @@ impl<L: Layout> SharedBloom<L> {
         L::estimate_len(self.geometry, layout::count_ones(self.words()))
     }
 
-    /// Inserts the keys into a new filter of the same shape, and returns this filter. `None` if there are fewer keys
-    /// than the table has words, or if memory is refused. With at least as many keys as words, it is mostly faster to
-    /// set bits without atomics and to unite the tables word by word, and the second table takes no more memory than
-    /// the caller's hashes.
+    /// Inserts the keys into a new filter of the same shape, and returns the new filter. `None` if there are fewer keys
+    /// than the table has words, or if memory is refused. With at least as many keys as words, setting bits in a second
+    /// table without atomic operations and then uniting the two tables word by word is mostly faster than direct
+    /// inserts, and the second table takes no more memory than the caller's hashes.
     ///
     /// Times in ns per key for inserts into a filter for a million keys at a false-positive rate of 1 %, on two cores
     /// of Zen 4. In each cell, the first figure is for inserts made directly, the second for inserts made through a new
@@ -284,9 +286,9 @@ impl<L: Layout> SharedBloom<L> {
     ///
     /// Cost: a batch with at least as many keys as the table has words goes into a second table first, without atomic
     /// operations; then each word of the filter takes at most one atomic OR. The second table is as large as the
-    /// filter's, no larger than the hashes, and freed when the call ends. In a smaller batch, or if the memory for the
-    /// second table is refused, each key takes one atomic OR for each of its words that lacks a bit, or in the standard
-    /// layout for each of its bits that is clear.
+    /// filter's table and no larger than the hashes, and is freed when the call ends. In a batch of fewer keys, or if
+    /// the memory for the second table is refused, each key takes one atomic OR for each word that lacks a bit of the
+    /// key; in the standard layout, one atomic OR for each bit of the key that is clear.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};

@@ -1,5 +1,5 @@
-//! The inserts that cannot fail (`add` and others) give the same filters as the inserts of the traits, and equal
-//! filters have equal frozen bytes.
+//! The inserts that cannot fail (`add` and others) give the same filters as the inserts of the traits `Insert` and
+//! `InsertShared`, and equal filters have equal frozen bytes.
 
 use trommel_base::{Filter, Insert, InsertShared};
 use trommel_bloom::{
@@ -51,7 +51,8 @@ for_each_kind! {
     cache_line: CacheLineBloom;
 }
 
-/// The number of inserts, the hasher and the shape are part of the frozen bytes, and so of equality.
+/// The frozen bytes include the number of inserts, the hasher and the shape, so filters that differ in one of these are
+/// not equal.
 #[test]
 fn filters_with_different_frozen_bytes_are_not_equal() {
     let filter = |keys: usize, seed: u64| {

@@ -4,7 +4,8 @@ use trommel_base::container::{self, Header};
 use trommel_base::{Filter, Insert, Remove};
 use trommel_bloom::{BloomFilter, CountingBloomFilter, SplitBlockBloom};
 
-/// Makes a filter and inserts the key "a" so often that its counters stick, and the key "b" once.
+/// Makes a filter and inserts the key "a" so often that its counters stick at 15 (removals no longer lower them), and
+/// the key "b" once.
 fn with_stuck_counters() -> CountingBloomFilter {
     let mut filter = CountingBloomFilter::with_capacity_and_fpr(1000, 0.01).unwrap();
     for _ in 0..20 {

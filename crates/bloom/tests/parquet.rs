@@ -24,7 +24,7 @@ const PROBES: i64 = 100_000;
 const IDS: usize = 0;
 const NAMES: usize = 1;
 
-/// An id in the file: a constant times an even number. Absent ids take odd numbers.
+/// An id in the file: a constant times an even number. Absent ids are the same constant times an odd number.
 fn id(i: i64) -> i64 {
     (2 * i).wrapping_mul(0x0123_4567_89AB)
 }
@@ -106,7 +106,7 @@ fn read_bitset(path: &Path, column: usize) -> Vec<u8> {
     fs::read(path).unwrap()[bitset_range(path, column)].to_vec()
 }
 
-/// An empty filter of ours, of `bytes` bytes and with Parquet's hash.
+/// An empty filter of this crate with `bytes` bytes and Parquet's hash function.
 fn ours_of(bytes: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().keys(ROWS as usize).memory_bytes(bytes);
     let filter = builder.hasher(Hasher::PARQUET).build().unwrap();
@@ -163,7 +163,8 @@ fn a_filter_from_a_parquet_file_finds_all_values_of_the_column() {
 
 #[test]
 fn our_bitset_equals_parquets_bit_for_bit() {
-    // Parquet's writer folds a filter that was planned too large; ours is built at the size that results.
+    // Parquet's writer folds a filter that was planned for too many keys. Our filter is built at the size of the filter
+    // in the file.
     for keys_planned in [ROWS as u64, 50 * ROWS as u64, 100] {
         let path = path(&format!("bit-for-bit-{keys_planned}"));
         write_file(&path, keys_planned);
@@ -188,7 +189,7 @@ fn our_bitset_equals_parquets_bit_for_bit() {
     }
 }
 
-/// Replaces the file's filter with one of ours, whose keys are not in the file.
+/// Replaces the bitset of the ids in the file by the bitset of our filter, whose keys are not in the file.
 #[test]
 fn a_parquet_reader_accepts_our_bitset() {
     let path = path("spliced");
@@ -213,7 +214,8 @@ fn a_parquet_reader_accepts_our_bitset() {
     fs::remove_file(path).unwrap();
 }
 
-/// Filters of any number of blocks, not only of powers of two, are read into the parquet crate's own type.
+/// The parquet crate's own filter type can read filters of any number of blocks, even if the number is not a power of
+/// two.
 #[test]
 fn answers_equal_parquets_at_any_size() {
     for blocks in [1, 2, 3, 7, 100, 1000, 1023] {

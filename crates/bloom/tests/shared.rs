@@ -1,5 +1,5 @@
-//! Filters that several threads insert into: they equal the filter of one thread byte for byte, and lookups never miss
-//! an inserted key.
+//! Filters that several threads insert into: they equal, byte for byte, the filter that one thread makes, and lookups
+//! never miss an inserted key.
 #![cfg(target_has_atomic = "64")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -124,7 +124,7 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
     const SHARE: u64 = 8_192;
     fn check_batches<L: Layout, const BATCH: usize>(isa: Isa) {
         const THREADS: u64 = 4;
-        // Few bits, so that threads often change the same word.
+        // The table has few bits, so that threads often change the same word.
         let mut spec = spec(20_000, isa);
         spec.fpr = Some(0.05);
         let shared: SharedBloom<L> = Bloom::from_spec(&spec).unwrap().into_shared();
@@ -191,7 +191,7 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
 }
 
 /// If two threads insert the same key into a register-blocked filter at once, exactly one of them is told that it
-/// changed the table. If all bits of the key were set before, neither of them is told so.
+/// changed the table. If all bits of the key were set before, neither thread is told of a change.
 #[test]
 fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
     let shared = Bloom::<Register>::from_spec(&spec(1_000, Isa::best())).unwrap().into_shared();
@@ -208,7 +208,7 @@ fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
                 });
             }
         });
-        // In the register layout all bits of a key are in one word, so one thread sets them all.
+        // In the register layout all bits of a key are in one word, so one thread changes them all at once.
         assert_eq!(changes.into_inner(), usize::from(!was_in));
     }
 }
@@ -224,7 +224,7 @@ fn counts_continue_from_the_filters_len_and_saturate() {
     let filter: Bloom<SplitBlock> = shared.into();
     assert!(filter.len() == 2 && filter.contains("before") && filter.contains("after"));
 
-    // Doubles the count until it saturates. Frozen bytes can have such a count, too.
+    // Doubles the count until it saturates. Frozen bytes can also state a saturated count.
     let mut saturated = filter.clone();
     for _ in 0..64 {
         let copy = saturated.clone();

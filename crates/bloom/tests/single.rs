@@ -18,8 +18,8 @@ fn filter<F: FromSpec>(isa: Isa, bits_per_key: usize) -> F {
     F::from_spec(&spec).unwrap()
 }
 
-/// Inserts `keys` one by one. Returns whether each insert set a bit, whether each of `probes` is found then, and the
-/// filter.
+/// Inserts `keys` one by one. Returns whether each insert set a bit, whether each of `probes` is found after the
+/// inserts, and the filter.
 fn inserted_one_by_one<F: Filter + Insert>(
     mut filter: F,
     keys: &[KeyHash],
@@ -30,9 +30,9 @@ fn inserted_one_by_one<F: Filter + Insert>(
     (new, found, filter)
 }
 
-/// Checks that the answers and the bytes of single inserts and lookups on all instruction sets of this machine equal
-/// the portable ones, in filters of 1 to 48 bits per key. Returns the different numbers of bits that a key sets in
-/// these filters.
+/// Checks filters of 1 to 48 bits per key: on all instruction sets of this machine, single inserts and lookups must
+/// give the same answers and bytes as in portable code. Returns the different numbers of bits that a key sets in these
+/// filters.
 fn check_against_portable<F: Filter + Insert + FromSpec + PartialEq>(
     hash_count: fn(&F) -> u32,
 ) -> BTreeSet<u32> {
@@ -51,7 +51,7 @@ fn check_against_portable<F: Filter + Insert + FromSpec + PartialEq>(
         );
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             let answers = inserted_one_by_one(filter::<F>(isa, bits_per_key), &keys, &known);
-            // Filters are equal if their bytes are.
+            // Filters are equal if their bytes are equal.
             assert!(
                 answers == expected,
                 "{isa} differs from portable code at {bits_per_key} bits per key"

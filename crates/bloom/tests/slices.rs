@@ -1,4 +1,4 @@
-//! Slices of a batch, inserted by several threads, give byte for byte the filter of one thread.
+//! Slices of a batch, inserted by several threads, give byte for byte the filter that one thread makes.
 
 use std::sync::Mutex;
 use trommel_base::{
@@ -73,12 +73,12 @@ fn check<L: Layout>() {
                 assert_eq!(filter.len(), expected.len(), "{what}: len");
             }
             // Checks that memory was given back, and that missing memory was allocated only once. At first three pieces
-            // are kept, one of them too small for a table. Seven threads need six tables: they take the two large
-            // pieces and allocate four. So seven pieces are kept at the end.
+            // of memory are kept, one of them too small for a table. Seven threads need six tables: they take the two
+            // large pieces and allocate four more. So seven pieces are kept at the end.
             let kept = workers.memory.into_inner().unwrap().len();
             assert!(
                 (2..=threads.max(3)).contains(&kept),
-                "{kept} tables kept by {threads} threads"
+                "{kept} pieces of memory are kept by {threads} threads"
             );
         }
     }

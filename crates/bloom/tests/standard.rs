@@ -19,11 +19,11 @@ fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
     found.count_ones() as u64
 }
 
-/// Measures the false-positive rates of a table that textbooks print. With `m/n` bits per key and `k` hashes, the rate
-/// must be `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
+/// Measures false-positive rates that textbooks print. With `m/n` bits per key and `k` hashes, the rate must be
+/// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
 ///
-/// All probes of one filter share the chance deviation of its fill. So there are many filters, each probed with fewer
-/// keys than it holds, and these deviations average out.
+/// All probes of one filter share the chance deviation of the filter's fraction of set bits. So there are many filters,
+/// each probed with fewer keys than it holds: the deviations of the filters average out.
 #[test]
 fn the_textbook_table_is_reproduced() {
     const KEYS: usize = 64_000;
@@ -108,8 +108,8 @@ fn bits_are_spread_evenly_over_the_table() {
     );
 }
 
-/// The estimate of distinct keys from `N` set bits of `m`: 0 if `N < k`, 1 if `N = k`, `m/k` if
-/// `N = m`, `−(m/k) ln(1 − N/m)` between.
+/// If `N` of `m` bits are set and a key sets `k` bits, the estimate of distinct keys is 0 for `N < k`, 1 for `N = k`,
+/// `m/k` for `N = m`, and `−(m/k) ln(1 − N/m)` for `N` between `k` and `m`.
 #[test]
 fn the_estimate_of_distinct_keys_follows_the_paper_at_its_edges_and_between() {
     let empty = filter_of_bits(128, 16);
@@ -160,9 +160,9 @@ fn published_sizes_are_reproduced() {
     }
 }
 
-/// Batches of lookups in the standard filter run in chunks and passes, unless they are short. Their answers equal those
-/// of single lookups: for lengths at the edges of chunks, for several orders of present and absent keys, in tables in
-/// cache and beyond, and for several numbers of hashes.
+/// Batches of lookups in the standard filter, except short ones, run in chunks and passes. The answers of batches equal
+/// the answers of single lookups: for lengths at the edges of chunks, for several orders of present and absent keys, in
+/// tables that fit into a cache and in larger ones, and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     const SIZES: [(u64, f64); 8] = [
@@ -175,7 +175,7 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
         (3000, 1e-9),
         (2_500_000, 0.01),
     ];
-    // How a chunk is looked up depends on how many keys of the chunk before were present.
+    // How a chunk is looked up depends on how many keys of the previous chunk were present.
     type Order = (&'static str, fn(usize) -> bool);
     let orders: [Order; 5] = [
         ("all are present", |_| true),
@@ -210,8 +210,9 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// A batch of inserts gives, bit for bit, the table of single inserts, in cache and beyond. This also holds at lengths
-/// around 256: AVX-512 code inserts batches of 256 keys and more, and computes the positions of several keys at a time.
+/// A batch of inserts gives, bit for bit, the table of single inserts, in tables that fit into a cache and in larger
+/// ones. The lengths include 255 to 263, since only batches of at least 256 keys run AVX-512 code, which computes the
+/// positions of several keys at a time.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     const SIZES: [(usize, f64); 4] = [(2000, 0.4), (2000, 0.01), (2000, 1e-9), (2_500_000, 0.01)];

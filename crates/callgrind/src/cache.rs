@@ -1,4 +1,4 @@
-//! Caches that the simulator accepts: the number of their sets is a power of two.
+//! Caches that Callgrind's simulator accepts: the number of sets of each cache is a power of two.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ pub struct Cache {
 
 impl Cache {
     /// A cache that can be simulated in place of a cache of `bytes` bytes with `ways` lines per set. The number of sets
-    /// is rounded down to a power of two, and the lines per set are increased to make up for it. If `bytes` is a whole
-    /// number of lines, from one line to 256 GiB, the sizes of the two caches differ by at most half a line for each
-    /// set of the simulated cache.
+    /// is rounded down to a power of two, and the number of lines per set is increased, so that the size stays nearly
+    /// the same. If `bytes` is a whole number of lines, from one line to 256 GiB, the sizes of the two caches differ by
+    /// at most half a line for each set of the simulated cache.
     ///
     /// ```
     /// use trommel_callgrind::Cache;
@@ -30,7 +30,7 @@ impl Cache {
         let lines = (bytes / LINE_BYTES).clamp(1, 1 << 32);
         let sets = (lines / ways.clamp(1, lines)).max(1);
         let sets = 1 << sets.ilog2();
-        // Rounded to the nearest number of lines per set, but at least 1, which the simulator requires.
+        // The number of lines per set is rounded to the nearest integer, but is at least 1, as the simulator requires.
         Self { sets, ways: ((lines + sets / 2) / sets).max(1) }
     }
 

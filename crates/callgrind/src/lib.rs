@@ -7,8 +7,8 @@
 //! [`Part::sections`] then reads the counts of the sections from the text of the file that Callgrind wrote, in the
 //! order in which the sections ran.
 //!
-//! Code outside of sections, such as filling a filter, is not counted. But if caches are simulated, this code runs
-//! through them, so it warms the caches for the next section.
+//! Code outside of sections, such as filling a filter, is not counted. But if caches are simulated, this code also uses
+//! the simulated caches, so it warms them for the next section.
 //!
 //! The simulated processor has two levels of cache, with least-recently-used replacement. The processor has no
 //! hardware prefetcher, and ignores prefetch instructions. Valgrind does not support AVX-512, so a program sees a

@@ -1,4 +1,4 @@
-//! Marks the sections of a program for Callgrind, which finds them by the names of the functions here.
+//! Marks the sections of a program for Callgrind, which finds the sections by the names of two functions of this file.
 
 use std::hint::black_box;
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// The totals of one part of a file that Callgrind wrote. Callgrind writes a part after each section, and one when the
-/// program ends. The methods that return a number of events return `None` if Callgrind did not count these events.
+/// The totals of one part of a file that Callgrind wrote. Callgrind writes a part after each section, and one more part
+/// when the program ends. The methods that return a number of events return `None` if Callgrind did not count these
+/// events.
 ///
 /// Source: the Callgrind format specification, version 1: lines `desc: Trigger:`, `events:` and `totals:`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,8 +35,8 @@ impl Part {
         parts
     }
 
-    /// The parts of a file with this text that count sections. A section is the code that a program runs by one call of
-    /// [`counted`](crate::counted). The parts are in the order in which the sections ran.
+    /// The parts that count sections, from a file with this text. A section is the code that a program runs by one call
+    /// of [`counted`](crate::counted). The parts are in the order in which the sections ran.
     #[must_use]
     pub fn sections(text: &str) -> Vec<Self> {
         Self::all(text).into_iter().filter(|part| part.is_section).collect()

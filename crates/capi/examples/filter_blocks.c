@@ -1,5 +1,5 @@
-/* The three layers: filter blocks of a small storage engine, a filter that keys are inserted into, and a view of its
-   bytes.
+/* The three layers: filter blocks of a small storage engine, a filter that keys are inserted into, and a view of that
+   filter's frozen bytes.
 
    Prints its results. Exits with 1 if a call fails, or if a result is not as expected. */
 #include <stdio.h>
@@ -31,7 +31,8 @@ static void *allocate(size_t bytes) {
     return memory;
 }
 
-/* An engine builds a filter block with each block of data, stores it, and probes it before it reads the data. */
+/* An engine builds and stores a filter block for each block of data. Before it reads a block of data, it probes the
+   filter block. */
 static void filter_blocks(void) {
     trommel_policy *policy;
     char names[KEYS][16];

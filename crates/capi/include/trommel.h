@@ -52,8 +52,8 @@ typedef enum {
   TROMMEL_FULL = 8,
   // The buffer is too short for the bytes to be written.
   TROMMEL_BUFFER_TOO_SMALL = 9,
-  // The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, of another kind, or in
-  // a later version of the format.
+  // The bytes are not a frozen filter, or not a filter block of the policy. They are damaged, cut off, of another
+  // kind, or in a later version of the format.
   TROMMEL_FORMAT = 10,
   // The two filters differ in kind, size, parameters, hash or seed.
   TROMMEL_INCOMPATIBLE = 11,
@@ -66,7 +66,7 @@ typedef enum {
   // A defect of the library. Its message was printed to the standard error output. A filter that the call was to
   // change may be damaged: free it.
   TROMMEL_PANIC = 15,
-  // The keys of the filter were hashed with a secret key, which this interface does not take.
+  // The filter's hash function needs its secret key, which this interface does not take.
   TROMMEL_SECRET_KEY = 16,
 } trommel_status;
 
@@ -75,7 +75,7 @@ typedef enum {
 typedef struct trommel_filter trommel_filter;
 
 // Builds and probes filter blocks. A filter block is the filter of one block or file of data. A storage engine stores
-// it as bytes only. A policy is immutable, so any number of threads can share it.
+// the filter block as bytes only. A policy is immutable, so any number of threads can share it.
 typedef struct trommel_policy trommel_policy;
 
 // A view of a frozen filter. It reads the filter's table in place, without a copy. A view is immutable, so any number
@@ -111,12 +111,12 @@ const char *trommel_version(void);
 //
 // Ownership: the library owns the text, which is valid until this thread's next failed call, or the thread's end.
 //
-// Thread safety: any thread; each has a message of its own. Cannot fail, and never returns NULL.
+// Thread safety: any thread; each thread has a message of its own. Cannot fail, and never returns NULL.
 const char *trommel_last_error(void);
 
 // Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 // "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
-// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, except for
+// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, but too low for
 // "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. If an adversary does not know the seed, it is harder
 // to choose keys that are false positives.
 //
@@ -181,9 +181,9 @@ trommel_status trommel_policy_build(const trommel_policy *policy,
                                     size_t capacity,
                                     size_t *written);
 
-// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. This is meant for
-// engines that hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates
-// nothing for the Bloom kinds.
+// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. The function is
+// meant for engines that hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`.
+// Allocates nothing for the Bloom kinds.
 //
 // Thread safety: any number of threads at once, each with its own buffer.
 //
@@ -204,14 +204,15 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
                              const void *key,
                              size_t len);
 
-// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-// if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length is not 0, or no
-// memory can have one of the lengths. Also returns true if the last bytes or the length of the block show that it is
-// not a block of this policy, for example if it is empty or of another kind. A block with other damage, or a block
-// that was built with another seed, can give a false negative: keep a checksum over the block, and compare the
-// policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends on the length
-// of the key. For "quotient" and "cache-line-quotient" it also depends on how many keys of the block have nearly the
-// same hash; if the block is damaged, a lookup can take as long as reading the whole block. Allocates nothing.
+// Returns false if a key is certainly not among the keys of a filter block, and true if the key may be among them.
+// Also returns true if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length
+// is not 0, or no memory can have one of the lengths. Also returns true if the last bytes or the length of the block
+// show that it is not a block of this policy, for example if it is empty or of another kind. A block with other
+// damage, or a block that was built with another seed, can give a false negative: keep a checksum over the block, and
+// compare the policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends
+// on the length of the key. For "quotient" and "cache-line-quotient" the time also depends on how many keys of the
+// block have nearly the same hash; if the block is damaged, a lookup can take as long as reading the whole block.
+// Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -286,13 +287,13 @@ uint64_t trommel_hash_bytes(const trommel_filter *filter,
                             const void *key,
                             size_t len);
 
-// Inserts `n` keys by their hashes, which is faster for many keys than one by one. The hashes come from
-// `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
-// may be NULL if `n` is 0.
+// Inserts `n` keys by their hashes. For many keys, this is faster than inserting the keys one by one. The hashes come
+// from `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values.
+// `hashes` may be NULL if `n` is 0.
 //
 // `*inserted` becomes the number of keys that were inserted: `n` on success, fewer after TROMMEL_FULL or
-// TROMMEL_MEMORY. These are the first keys of the batch, and they stay in the filter. After any other failure,
-// `*inserted` is 0. `inserted` may be NULL.
+// TROMMEL_MEMORY. The inserted keys are the first keys of the batch, and they stay in the filter. After any other
+// failure, `*inserted` is 0. `inserted` may be NULL.
 //
 // Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 //
@@ -304,11 +305,13 @@ trommel_status trommel_insert_hashes(trommel_filter *filter,
                                      size_t n,
                                      size_t *inserted);
 
-// Looks up `n` keys by their hashes, which is faster for many keys than one by one. Bit `i % 64` of word `i / 64` of
-// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
-// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
+// Looks up `n` keys by their hashes. For many keys, this is faster than looking the keys up one by one. Bit `i % 64`
+// of word `i / 64` of `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it
+// certainly is not. All (n + 63) / 64 words are written, with the bits beyond `n` as 0. `hashes` and `bitmap_words`
+// may be NULL if `n` is 0.
 //
-// On failure, the words are unchanged. Only TROMMEL_PANIC can leave some of them changed.
+// After any failure except TROMMEL_PANIC, the words are unchanged. After TROMMEL_PANIC, some of the words can be
+// changed.
 //
 // Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 //
@@ -342,7 +345,7 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
                                       bool *found);
 
 // Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
-// the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
+// the filter. On failure, `*removed` is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 //
 // Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
 // the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store a
@@ -363,15 +366,15 @@ trommel_status trommel_remove_bytes(trommel_filter *filter,
 //
 // Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 //
-// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
+// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if `filter` and `other` are the same filter;
 // TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a quotient or cuckoo filter has no room for the keys of `other`;
 // TROMMEL_MEMORY.
 trommel_status trommel_merge(trommel_filter *filter,
                              const trommel_filter *other);
 
-// Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; a
-// multiset stores one for each copy of a key. A Bloom filter counts inserts, minus removals. Returns 0 if `filter` is
-// NULL or misaligned.
+// Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; if the
+// filter is a multiset, it stores one fingerprint for each copy of a key. A Bloom filter counts inserts, minus
+// removals. Returns 0 if `filter` is NULL or misaligned.
 //
 // Thread safety: any number of threads at once.
 uint64_t trommel_len(const trommel_filter *filter);
@@ -385,8 +388,8 @@ size_t trommel_frozen_size(const trommel_filter *filter);
 // Writes the frozen filter to `dst`, which has room for `capacity` bytes. The bytes have checksums, and can be read on
 // every machine and by every later version of the library. The filter does not change.
 //
-// `*written` becomes the length of the frozen filter, which `trommel_frozen_size` returns too. The same holds after
-// TROMMEL_BUFFER_TOO_SMALL; after any other failure, `*written` is 0. `written` may be NULL.
+// `*written` becomes the length of the frozen filter, on success and after TROMMEL_BUFFER_TOO_SMALL;
+// `trommel_frozen_size` returns the same length. After any other failure, `*written` is 0. `written` may be NULL.
 //
 // Ownership: the buffer stays the caller's; the filter keeps no pointer to it.
 //
@@ -431,7 +434,7 @@ trommel_status trommel_view_contains_bytes(const trommel_view *view,
                                            bool *found);
 
 // Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
-// `trommel_view_hash_bytes`, or are those that were inserted into the filter.
+// `trommel_view_hash_bytes`, or from the same source as the hashes that were inserted into the filter.
 //
 // Thread safety: any number of threads at once, each with its own `bitmap_words`.
 //

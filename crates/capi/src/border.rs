@@ -212,8 +212,8 @@ mod tests {
             addresses("w", misaligned, 1),
             Err(Failure::Misaligned { name: "w", alignment: 8 })
         );
-        // Too many bytes for an `isize`; a byte count that wraps to 8; the largest count; a range past the end of the
-        // address space.
+        // The refused ranges: more than `isize::MAX` bytes; a number of items whose byte count wraps to 8; the largest
+        // number of items; and a range that goes past the end of the address space.
         let most = isize::MAX as usize / 8;
         for (first, items) in
             [(first, most + 1), (first, (1 << 61) + 1), (first, usize::MAX), (last, 1)]
@@ -237,13 +237,13 @@ mod tests {
             let read: &[u64] = unsafe { array("read", at(4), 2) }.unwrap();
             // SAFETY: the range lies in `words`, and `buffer` refuses it if it overlaps `read`.
             let buffer = unsafe { buffer("buffer", at(from), items, read) };
-            assert_eq!(buffer.is_ok(), apart, "{from} {items}");
+            assert_eq!(buffer.is_ok(), apart, "{items} words from {from} on");
         }
     }
 
     #[test]
     fn a_kind_is_read_up_to_its_end_and_no_further_than_64_bytes() {
-        // SAFETY: the text ends in a NUL, or has 64 bytes and more.
+        // SAFETY: the text ends in a NUL, or has at least 64 bytes.
         let kind = |text: &[u8]| unsafe { kind("kind", text.as_ptr().cast()) };
         assert_eq!(kind(b"bloom\0cuckoo\0"), Ok(FilterKind::Bloom));
         let mut text = [b'a'; 80];

@@ -115,13 +115,13 @@ pub unsafe extern "C" fn trommel_hash_bytes(
     .unwrap_or(0)
 }
 
-/// Inserts `n` keys by their hashes, which is faster for many keys than one by one. The hashes come from
-/// `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values. `hashes`
-/// may be NULL if `n` is 0.
+/// Inserts `n` keys by their hashes. For many keys, this is faster than inserting the keys one by one. The hashes come
+/// from `trommel_hash_bytes`. Any other uniform 64-bit values can be used instead, if lookups use the same values.
+/// `hashes` may be NULL if `n` is 0.
 ///
 /// `*inserted` becomes the number of keys that were inserted: `n` on success, fewer after TROMMEL_FULL or
-/// TROMMEL_MEMORY. These are the first keys of the batch, and they stay in the filter. After any other failure,
-/// `*inserted` is 0. `inserted` may be NULL.
+/// TROMMEL_MEMORY. The inserted keys are the first keys of the batch, and they stay in the filter. After any other
+/// failure, `*inserted` is 0. `inserted` may be NULL.
 ///
 /// Ownership: the hashes stay the caller's; the filter keeps no pointer to them.
 ///
@@ -154,11 +154,13 @@ pub unsafe extern "C" fn trommel_insert_hashes(
     })
 }
 
-/// Looks up `n` keys by their hashes, which is faster for many keys than one by one. Bit `i % 64` of word `i / 64` of
-/// `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it certainly is not. All
-/// (n + 63) / 64 words are written, with the bits beyond `n` as 0. Both pointers may be NULL if `n` is 0.
+/// Looks up `n` keys by their hashes. For many keys, this is faster than looking the keys up one by one. Bit `i % 64`
+/// of word `i / 64` of `bitmap_words`, least significant bit first, is 1 if key `i` may be in the filter and 0 if it
+/// certainly is not. All (n + 63) / 64 words are written, with the bits beyond `n` as 0. `hashes` and `bitmap_words`
+/// may be NULL if `n` is 0.
 ///
-/// On failure, the words are unchanged. Only TROMMEL_PANIC can leave some of them changed.
+/// After any failure except TROMMEL_PANIC, the words are unchanged. After TROMMEL_PANIC, some of the words can be
+/// changed.
 ///
 /// Ownership: hashes and words stay the caller's; the filter keeps no pointer to them.
 ///
@@ -257,7 +259,7 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 }
 
 /// Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
-/// the filter. On failure, it is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
+/// the filter. On failure, `*removed` is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 ///
 /// Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
 /// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store a
@@ -293,7 +295,7 @@ pub unsafe extern "C" fn trommel_remove_bytes(
 ///
 /// Thread safety: during the call, no other thread may use `filter`, and none may change `other`.
 ///
-/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if both are the same filter;
+/// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED; TROMMEL_OVERLAP if `filter` and `other` are the same filter;
 /// TROMMEL_INCOMPATIBLE; TROMMEL_FULL if a quotient or cuckoo filter has no room for the keys of `other`;
 /// TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
@@ -302,8 +304,8 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
         if !filter.is_null() && filter.cast_const() == other {
             return Err(Failure::MergeWithItself);
         }
-        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
-        // It is not the other one.
+        // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call. The
+        // check above ensures that `filter` is not `other`.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
         // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let other = &unsafe { border::handle("other", other) }?.filter;
@@ -311,9 +313,9 @@ pub unsafe extern "C" fn trommel_merge(filter: *mut Owned, other: *const Owned) 
     })
 }
 
-/// Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; a
-/// multiset stores one for each copy of a key. A Bloom filter counts inserts, minus removals. Returns 0 if `filter` is
-/// NULL or misaligned.
+/// Returns the number of keys in the filter. A quotient or cuckoo filter counts the fingerprints that it stores; if the
+/// filter is a multiset, it stores one fingerprint for each copy of a key. A Bloom filter counts inserts, minus
+/// removals. Returns 0 if `filter` is NULL or misaligned.
 ///
 /// Thread safety: any number of threads at once.
 #[unsafe(no_mangle)]
@@ -337,8 +339,8 @@ pub unsafe extern "C" fn trommel_frozen_size(filter: *const Owned) -> usize {
 /// Writes the frozen filter to `dst`, which has room for `capacity` bytes. The bytes have checksums, and can be read on
 /// every machine and by every later version of the library. The filter does not change.
 ///
-/// `*written` becomes the length of the frozen filter, which `trommel_frozen_size` returns too. The same holds after
-/// TROMMEL_BUFFER_TOO_SMALL; after any other failure, `*written` is 0. `written` may be NULL.
+/// `*written` becomes the length of the frozen filter, on success and after TROMMEL_BUFFER_TOO_SMALL;
+/// `trommel_frozen_size` returns the same length. After any other failure, `*written` is 0. `written` may be NULL.
 ///
 /// Ownership: the buffer stays the caller's; the filter keeps no pointer to it.
 ///

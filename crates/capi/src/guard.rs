@@ -46,8 +46,8 @@ pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     }
 }
 
-/// Catches panics; no other code of this crate does. A panic can leave the caller's filter half changed; `trommel.h`
-/// tells the caller to free it.
+/// Runs a call and catches its panic; no other code of this crate catches panics. A panic can leave the caller's filter
+/// half changed; `trommel.h` tells the caller to free such a filter.
 #[inline]
 fn catch<T>(call: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(call))
@@ -106,7 +106,7 @@ fn record(error: &dyn fmt::Display) {
         let mut last = last.borrow_mut();
         last.len = 0;
         last.bytes[0] = 0;
-        // The only error is a message that was cut off.
+        // Writing fails only if the message is too long, and then the message is cut off.
         let _ = write!(last, "{error}");
     });
 }
@@ -117,7 +117,7 @@ fn record(error: &dyn fmt::Display) {
 ///
 /// Ownership: the library owns the text, which is valid until this thread's next failed call, or the thread's end.
 ///
-/// Thread safety: any thread; each has a message of its own. Cannot fail, and never returns NULL.
+/// Thread safety: any thread; each thread has a message of its own. Cannot fail, and never returns NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn trommel_last_error() -> *const c_char {
     LAST.with(|last| last.as_ptr().cast::<Message>()).cast()

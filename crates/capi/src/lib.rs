@@ -29,7 +29,7 @@ pub use version::*;
 pub use view::*;
 
 /// Checks at compile time what `trommel.h` promises: threads can share policies and views, share filters in calls that
-/// take them as `const`, and pass all three to each other.
+/// take them as `const`, and pass policies, views and filters to each other.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Owned>();

@@ -17,7 +17,7 @@ pub struct Slice {
 }
 
 /// Builds and probes filter blocks. A filter block is the filter of one block or file of data. A storage engine stores
-/// it as bytes only. A policy is immutable, so any number of threads can share it.
+/// the filter block as bytes only. A policy is immutable, so any number of threads can share it.
 #[derive(Debug)]
 pub struct Policy {
     policy: FilterPolicy,
@@ -26,7 +26,7 @@ pub struct Policy {
 
 /// Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 /// "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
-/// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, except for
+/// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, but too low for
 /// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. If an adversary does not know the seed, it is harder
 /// to choose keys that are false positives.
 ///
@@ -144,9 +144,9 @@ pub unsafe extern "C" fn trommel_policy_build(
     })
 }
 
-/// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. This is meant for
-/// engines that hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`. Allocates
-/// nothing for the Bloom kinds.
+/// Like `trommel_policy_build`, but takes the keys' hashes, as `trommel_policy_hash` returns them. The function is
+/// meant for engines that hash each key once for several blocks, or whose keys are not in an array of `trommel_slice`.
+/// Allocates nothing for the Bloom kinds.
 ///
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///
@@ -196,14 +196,15 @@ pub unsafe extern "C" fn trommel_policy_hash(
     .unwrap_or(0)
 }
 
-/// Returns false if a key is certainly not among the keys of a filter block, and true if it may be. Also returns true
-/// if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length is not 0, or no
-/// memory can have one of the lengths. Also returns true if the last bytes or the length of the block show that it is
-/// not a block of this policy, for example if it is empty or of another kind. A block with other damage, or a block
-/// that was built with another seed, can give a false negative: keep a checksum over the block, and compare the
-/// policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends on the length
-/// of the key. For "quotient" and "cache-line-quotient" it also depends on how many keys of the block have nearly the
-/// same hash; if the block is damaged, a lookup can take as long as reading the whole block. Allocates nothing.
+/// Returns false if a key is certainly not among the keys of a filter block, and true if the key may be among them.
+/// Also returns true if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length
+/// is not 0, or no memory can have one of the lengths. Also returns true if the last bytes or the length of the block
+/// show that it is not a block of this policy, for example if it is empty or of another kind. A block with other
+/// damage, or a block that was built with another seed, can give a false negative: keep a checksum over the block, and
+/// compare the policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends
+/// on the length of the key. For "quotient" and "cache-line-quotient" the time also depends on how many keys of the
+/// block have nearly the same hash; if the block is damaged, a lookup can take as long as reading the whole block.
+/// Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use trommel::{FormatError, Full, MergeError, PolicyError, SpecError, Unsupported
 /// Later versions may add statuses, so a switch over them needs a default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// These are the names in C programs, where no type stands in front of a constant.
+// The variants have the names that C programs use, since in C the name of the type does not stand before a constant.
 #[allow(non_camel_case_types)]
 pub enum Status {
     /// The call did what it was asked for.
@@ -32,8 +32,8 @@ pub enum Status {
     TROMMEL_FULL = 8,
     /// The buffer is too short for the bytes to be written.
     TROMMEL_BUFFER_TOO_SMALL = 9,
-    /// The bytes are not a frozen filter, or not a filter block of the policy: damaged, cut off, of another kind, or in
-    /// a later version of the format.
+    /// The bytes are not a frozen filter, or not a filter block of the policy. They are damaged, cut off, of another
+    /// kind, or in a later version of the format.
     TROMMEL_FORMAT = 10,
     /// The two filters differ in kind, size, parameters, hash or seed.
     TROMMEL_INCOMPATIBLE = 11,
@@ -46,7 +46,7 @@ pub enum Status {
     /// A defect of the library. Its message was printed to the standard error output. A filter that the call was to
     /// change may be damaged: free it.
     TROMMEL_PANIC = 15,
-    /// The keys of the filter were hashed with a secret key, which this interface does not take.
+    /// The filter's hash function needs its secret key, which this interface does not take.
     TROMMEL_SECRET_KEY = 16,
 }
 

@@ -81,7 +81,7 @@ pub unsafe extern "C" fn trommel_view_contains_bytes(
 }
 
 /// Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
-/// `trommel_view_hash_bytes`, or are those that were inserted into the filter.
+/// `trommel_view_hash_bytes`, or from the same source as the hashes that were inserted into the filter.
 ///
 /// Thread safety: any number of threads at once, each with its own `bitmap_words`.
 ///

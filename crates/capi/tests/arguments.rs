@@ -1,4 +1,4 @@
-//! Calls every function with NULL, zero, huge and misaligned arguments. scripts/check-capi also runs this under
+//! Calls every function with NULL, zero, huge and misaligned arguments. scripts/check-capi also runs these tests under
 //! AddressSanitizer.
 #![allow(unsafe_code)]
 // Each call passes arguments that a C program might pass, and the test checks the result.
@@ -18,9 +18,9 @@ fn message() -> String {
     unsafe { CStr::from_ptr(trommel_last_error()) }.to_str().unwrap().to_string()
 }
 
-/// Byte counts that no memory has: the least one that is too large for an `isize`, and the largest.
+/// Numbers of bytes that no memory has: the least number that is too large for an `isize`, and the largest `usize`.
 const HUGE: [usize; 2] = [isize::MAX as usize + 1, usize::MAX];
-/// Word counts that no memory has. The byte count of the second wraps to 8.
+/// Numbers of 64-bit words that no memory has. The second number, converted to bytes, wraps to 8.
 const HUGE_WORDS: [usize; 3] = [isize::MAX as usize / 8 + 1, (1 << 61) + 1, usize::MAX];
 
 const KEY: &[u8] = b"anvil";
@@ -29,8 +29,8 @@ fn key() -> *const c_void {
     KEY.as_ptr().cast()
 }
 
-/// The arguments of the calls: a policy, a filter of one key, the filter's frozen bytes, a view of them, and the
-/// policy's filter block of the same key.
+/// The arguments of the calls: a policy, a filter of one key, a view of the filter's frozen bytes, these bytes, and a
+/// filter block that the policy built from the same key.
 struct Kit {
     policy: *mut Policy,
     filter: *mut Owned,
@@ -94,7 +94,7 @@ fn makes_a_handle<T>(make: impl Fn(*mut *mut T) -> Status) {
     assert_eq!(make(off(slot.as_ptr())), TROMMEL_MISALIGNED);
 }
 
-/// Checks that a function refuses a wrong handle.
+/// Checks that a function refuses a handle that is NULL or misaligned.
 fn takes_a_handle<T>(handle: *const T, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(null_mut()), TROMMEL_NULL_ARGUMENT);
     assert!(message().ends_with("is NULL"), "{}", message());
@@ -138,14 +138,14 @@ fn writes_a_value<T: Default>(null_is: Status, call: impl Fn(*mut T) -> Status) 
     }
 }
 
-/// Checks that a function refuses a wrong address for the answers of three hashes.
+/// Checks that a function refuses a NULL or misaligned address for the answers of three hashes.
 fn writes_words(call: impl Fn(*mut u64) -> Status) {
     let words = [0u64; 2];
     assert_eq!(call(null_mut()), TROMMEL_NULL_ARGUMENT);
     assert_eq!(call(off(words.as_ptr())), TROMMEL_MISALIGNED);
 }
 
-/// Checks that a function refuses texts that name no kind.
+/// Checks that a function refuses texts that name no kind of filter.
 fn takes_a_kind(call: impl Fn(*const std::ffi::c_char) -> Status) {
     assert_eq!(call(null()), TROMMEL_NULL_ARGUMENT);
     let endless = [b'x'; 64];
@@ -227,7 +227,7 @@ const CASES: &[Case] = &[
             assert_eq!(built, TROMMEL_BUFFER_TOO_SMALL);
             assert_eq!(written, unsafe { trommel_policy_size(kit.policy, 2) });
         }
-        // The second key has an impossible address or length.
+        // The first key is valid. The second key gets each address and length that `takes_bytes` tries.
         takes_bytes(TROMMEL_OK, |data, n| unsafe {
             let keys = [keys[0], Slice { data: data.cast(), len: n }];
             build(kit.policy, keys.as_ptr(), 2, dst, len, &mut { 0 })

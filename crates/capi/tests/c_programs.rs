@@ -1,8 +1,8 @@
-//! The programs in `examples/` compile without a warning, with gcc, clang, g++ and clang++ if the machine has
-//! them, and run.
+//! The programs in `examples/` compile without a warning, and run. The C program is compiled by gcc, clang, g++ and
+//! clang++, and the C++ program by g++ and clang++. Compilers that the machine lacks are left out.
 //!
-//! They are linked with the libraries that cargo built for the tests. The libraries are in the same folder as this
-//! test.
+//! The programs are linked with the libraries that cargo built for the tests. These libraries are in the same folder as
+//! the executable of this test.
 
 #![cfg(target_os = "linux")]
 
@@ -22,7 +22,7 @@ struct Program {
     compilers: [&'static str; 2],
 }
 
-/// The folder that holds this test and the libraries.
+/// The folder that holds the executable of this test and the libraries.
 fn folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
@@ -87,7 +87,8 @@ fn link(compile: &mut Command, folder: &Path, shared: bool) {
     compile.args(["-pthread", "-lm", "-ldl"]);
 }
 
-/// The wrapper calls every function of the header that C++ programs need, so that they need not call C functions.
+/// The wrapper calls every function of the header that C++ programs need, so that these programs need not call C
+/// functions.
 #[test]
 fn the_wrapper_for_cpp_has_every_function() {
     let header = include_str!("../include/trommel.h");

@@ -16,7 +16,7 @@ const KEYS: usize = 1000;
 const SEED: u64 = 0x5eed;
 
 fn keys() -> Vec<Vec<u8>> {
-    // Keys of 2 to 280 bytes, since the hash has a branch for each of several ranges of lengths.
+    // Keys of 2 to 280 bytes, since the hash function has a branch for each of several ranges of lengths.
     (0..KEYS).map(|i| format!("{i}-").repeat(1 + i % 70).into_bytes()).collect()
 }
 
@@ -57,7 +57,7 @@ fn c_and_rust_freeze_a_filter_to_the_same_bytes() {
         }
         let c = filter_by_c(kind, &keys);
         let bytes = freeze_by_c(c);
-        assert!(bytes == rust.to_bytes(), "{kind}: C froze other bytes");
+        assert!(bytes == rust.to_bytes(), "{kind}: the frozen bytes differ");
         unsafe { trommel_free(c) };
 
         // Rust reads the bytes that C wrote.
@@ -107,10 +107,11 @@ fn a_batch_gives_the_answers_of_single_lookups() {
         let mut view = null_mut();
         let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };
         assert_eq!(opened, TROMMEL_OK);
-        // More keys than the library looks up at a time, and lengths that end within a word.
+        // A word has 64 answers, so the answers for 1, 63, 65 and 1000 keys end within a word. The two largest numbers
+        // exceed 2^16, the number of keys that the library looks up at a time.
         hashes.extend(absent.clone().map(|key| rust.hash(&key).raw()));
         for n in [0, 1, 63, 64, 65, 1000, 1 << 16, (1 << 16) + 1, hashes.len()] {
-            // One word more than the answers take. The last word must not change.
+            // Each vector has one word more than the answers take. This last word must not change.
             let (mut owned, mut viewed) =
                 (vec![u64::MAX; n.div_ceil(64) + 1], vec![u64::MAX; n.div_ceil(64) + 1]);
             let hashes = &hashes[..n];
@@ -163,7 +164,7 @@ fn c_and_rust_build_the_same_filter_block() {
                     }
                 };
                 assert_eq!((status, written), (TROMMEL_OK, size));
-                assert!(block[..size] == expected, "{kind}: other block of {n} keys");
+                assert!(block[..size] == expected, "{kind}: the blocks of {n} keys differ");
                 assert!(block[size..].iter().all(|byte| *byte == 0xa5));
             }
             for (key, hash) in keys.iter().zip(&hashes) {
@@ -226,7 +227,8 @@ fn views_refuse_every_changed_byte() {
     }
 }
 
-/// Bytes that need a secret key are not reported as damaged.
+/// A filter that was hashed with a secret key can be read only with that key, which the C interface does not take. The
+/// bytes of such a filter are not reported as damaged.
 #[test]
 fn a_filter_of_a_secret_key_is_refused_by_a_status_of_its_own() {
     for &kind in FilterKind::ALL {
@@ -245,7 +247,8 @@ fn a_filter_of_a_secret_key_is_refused_by_a_status_of_its_own() {
     }
 }
 
-/// A process reads `TROMMEL_ISA` only once, so the test starts another process, in which the variable is set.
+/// A process reads the environment variable `TROMMEL_ISA` only once, so the test starts another process, in which the
+/// variable is set.
 #[test]
 fn an_unusable_instruction_set_is_never_reported_as_corruption() {
     let done = Command::new(std::env::current_exe().unwrap())

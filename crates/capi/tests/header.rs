@@ -1,6 +1,6 @@
 //! `include/trommel.h` is what cbindgen generates from the source.
 //!
-//! After a change of the interface, regenerate it:
+//! After a change of the interface, regenerate the header:
 //!
 //! ```sh
 //! TROMMEL_WRITE_HEADER=1 cargo test -p trommel-capi --test header
@@ -95,5 +95,5 @@ fn the_header_has_every_exported_function() {
             exported += 1;
         }
     }
-    assert!(exported > 20, "{exported} functions");
+    assert!(exported > 20, "found only {exported} exported functions");
 }

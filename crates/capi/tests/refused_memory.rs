@@ -1,4 +1,4 @@
-//! `trommel_freeze` returns TROMMEL_MEMORY if the system refuses the memory that it needs.
+//! `trommel_freeze` returns TROMMEL_MEMORY if the system refuses the memory that the call needs.
 #![allow(unsafe_code)]
 // Every pointer is to a value of this test, and the value outlives the call.
 #![allow(clippy::undocumented_unsafe_blocks)]
@@ -16,7 +16,7 @@ use trommel_capi::*;
 static ALLOCATOR: Refusing = Refusing;
 
 /// Freezing this filter allocates memory once, for the bytes of its overflow table. Freezing a filter without an
-/// overflow table allocates none.
+/// overflow table allocates no memory.
 #[test]
 fn freezing_reports_refused_memory() {
     let mut filter =

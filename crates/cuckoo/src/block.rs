@@ -30,9 +30,9 @@ impl BlockTable for CuckooFilter {
         geometry.is_possible().then(|| geometry.table_bytes() as usize)
     }
 
-    /// Fails if the overflow area is needed, or if empty pairs of slots do not mean *clear* (see `EmptyPair`): a block
-    /// stores neither the overflow area nor the meaning of empty pairs. None of 138,110 tables of 8 to 1,000,000 random
-    /// keys needed the overflow area.
+    /// Fails if the overflow area is needed, or if an empty pair of slots does not encode a clear overflow flag (see
+    /// `EmptyPair`): a block stores neither the overflow area nor the meaning of empty pairs. None of 138,110 tables of
+    /// 8 to 1,000,000 random keys needed the overflow area.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError> {
         let Some(geometry) = geometry_of(spec.parameter, table) else {
             return Err(PolicyError::TooManyKeys { keys: hashes.len() });

@@ -5,13 +5,13 @@
 //! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. If the flag is clear, no key with this
 //! primary bucket and this class is in its alternate bucket. Then a lookup of an absent key needs only one bucket, and
 //! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups, and on most
-//! instruction sets batches in small tables, read both buckets, and disregard the alternate if the flag is clear. This
-//! takes less time than a branch on the flag.
+//! instruction sets batches in small tables, read both buckets, and disregard the alternate if the flag is clear.
+//! Reading both buckets takes less time than a branch on the flag.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean something: slots 0
-//! and 1 are the pair of class 0, slots 2 and 3 that of class 1. A free slot counts as 0. A pair in strictly ascending
-//! order encodes *clear*, and any other order encodes *set*, unless both slots are free. A pair can hold any
-//! fingerprints, not only those of its class.
+//! and 1 are the pair of class 0, and slots 2 and 3 are the pair of class 1. A free slot counts as 0. A pair in
+//! strictly ascending order encodes *clear*, and any other order encodes *set*, unless both slots are free. A pair can
+//! hold any fingerprints, not only those of its class.
 //!
 //! | pair | flag |
 //! |---|---|
@@ -28,12 +28,12 @@
 
 use crate::width::{Slots, Width};
 
-/// The flag that a pair of two free slots stands for, the same for all such pairs of a filter.
+/// The flag that every pair of two free slots encodes, in all buckets of a filter.
 ///
-/// An insert places a key in its alternate only while its primary bucket is full, so at that moment both pairs can
-/// encode a flag that is set. Removals, doublings and unions can leave a bucket with too few fingerprints to encode the
-/// flags that are set. From then on, every empty pair of the filter is [`Self::Unknown`], until the filter holds no
-/// key.
+/// An insert places a key in its alternate only while its primary bucket is full, so at that moment both pairs of the
+/// primary bucket can encode a flag that is set. Removals, doublings and unions can leave a bucket with too few
+/// fingerprints to encode the flags that are set. From then on, every empty pair of the filter is [`Self::Unknown`],
+/// until the filter holds no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyPair {
     /// Clear: no key of the class was placed in its alternate.
@@ -43,7 +43,8 @@ pub(crate) enum EmptyPair {
 }
 
 impl EmptyPair {
-    /// The flag of a pair is set if its first slot has at least this value, and at least the value of its second slot.
+    /// Returns a bound: the flag of a pair is set if the value of the pair's first slot is at least this bound, and at
+    /// least the value of the second slot.
     #[inline(always)]
     pub(crate) const fn least_set(self) -> u32 {
         match self {
@@ -53,7 +54,7 @@ impl EmptyPair {
     }
 }
 
-/// The flags of both classes: whether keys of the class can be in their alternate bucket.
+/// The flags of a bucket: for each of the two classes, whether keys of the class can be in their alternate bucket.
 pub(crate) type Flags = [bool; 2];
 
 /// The class of a fingerprint, 0 or 1: its lowest bit.
@@ -88,7 +89,7 @@ fn ordered(a: u32, b: u32, set: bool) -> [u32; 2] {
     [low ^ exchange, high ^ exchange]
 }
 
-/// Orders both pairs so that they encode the flags, as far as their fingerprints can.
+/// Orders both pairs so that they encode the flags, as far as the fingerprints of the pairs can encode them.
 #[inline(always)]
 pub(crate) fn with_flags(slots: Slots, flags: Flags) -> Slots {
     let [a, b, c, d] = slots;
@@ -113,8 +114,8 @@ pub(crate) fn insert<W: Width>(word: W::Word, fingerprint: u32, empty: EmptyPair
     W::with_pair(word, u32::from(second), pair)
 }
 
-/// Replaces the fingerprint in a slot of a full bucket. The replaced fingerprint moves to its other bucket, so
-/// the flag of its class is set.
+/// Replaces the fingerprint in a slot of a full bucket. Sets the flag of the replaced fingerprint's class in the
+/// bucket, since the caller moves that fingerprint to its other bucket.
 #[inline(always)]
 pub(crate) fn exchange(slots: Slots, slot: usize, fingerprint: u32, empty: EmptyPair) -> Slots {
     let mut flags = flags(&slots, empty);
@@ -170,11 +171,12 @@ pub(crate) fn remove_and_arrange(
 }
 
 /// Distributes the fingerprints over the pairs so that the pairs encode the wanted flags. Returns the bucket, and
-/// whether it encodes all wanted flags. If it does not, it encodes them once empty pairs are [`EmptyPair::Unknown`].
+/// whether every flag that is wanted set is set in the bucket. If not, all of these flags are set once empty pairs are
+/// [`EmptyPair::Unknown`].
 #[inline(always)]
 pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;
-    // If one pair holds two fingerprints and the other none, each gets one.
+    // If one pair holds two fingerprints and the other pair is empty, each pair gets one fingerprint.
     let to_first = mask((a | b == 0) & (c != 0) & (d != 0));
     let to_second = mask((c | d == 0) & (a != 0) & (b != 0));
     let mut slots = [a & !to_second | c & to_first, b, c & !to_first | a & to_second, d];
@@ -200,7 +202,7 @@ mod tests {
     const RULES: [EmptyPair; 2] = [EmptyPair::Clear, EmptyPair::Unknown];
     const ALL_FLAGS: [Flags; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
-    /// All buckets whose slots have one of six values. Under Miri, a sample of them.
+    /// All buckets with each slot at one of six values. Under Miri, a sample of these buckets.
     fn buckets() -> impl Iterator<Item = Slots> {
         (0..6u32.pow(4)).step_by(if cfg!(miri) { 35 } else { 1 }).map(|i| {
             [0, 1, 2, 3].map(|slot| [0, 1, 2, 3, 254, 255][(i / 6u32.pow(slot) % 6) as usize])
@@ -216,8 +218,8 @@ mod tests {
         Bits8::slots(super::insert::<Bits8>(Bits8::word(slots), fingerprint, empty))
     }
 
-    /// [`super::remove`] on slots. Asserts that it changes neither flags nor the other pair, and that it leaves to
-    /// [`remove_and_arrange`] only removals of the last fingerprint of a pair.
+    /// [`super::remove`] on slots. Asserts that a removal changes neither the flags nor the pair without the
+    /// fingerprint, and that only removals of the last fingerprint of a pair are left to [`remove_and_arrange`].
     fn remove(slots: Slots, fingerprint: u32, empty: EmptyPair) -> (Slots, bool) {
         let first = slots.iter().position(|slot| *slot == fingerprint).unwrap();
         let Some(word) = super::remove::<Bits8>(Bits8::word(slots), fingerprint, empty) else {

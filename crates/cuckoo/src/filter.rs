@@ -18,8 +18,8 @@ use trommel_base::{
 };
 use trommel_simd::{Hint, Isa, prefetch};
 
-/// A cuckoo filter over the bytes `S`: owned ([`Storage`], the default) or borrowed (`&[u8]`, any
-/// alignment), in which case it is a zero-copy view.
+/// A cuckoo filter over the bytes `S`: owned bytes ([`Storage`], the default), or borrowed bytes of any alignment
+/// (`&[u8]`), of which the filter is a zero-copy view.
 ///
 /// It stores a fingerprint of a key in one of the key's two buckets, each of which has four slots. A lookup reads at
 /// most two buckets, at any load, and the overflow area, which is nearly always empty. A lookup of a single key reads
@@ -49,7 +49,7 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) len: u64,
     pub(crate) multiset: bool,
     pub(crate) empty: EmptyPair,
-    /// The load factor at which an insert doubles the filter; `None` if no insert does.
+    /// The load factor at which an insert doubles the filter; `None` if inserts never double it.
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     pub(crate) isa: Isa,
@@ -62,9 +62,9 @@ pub struct CuckooFilter<S = Storage> {
 }
 
 impl CuckooFilter {
-    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys it is about 95 % full, or
-    /// less if it has at most 1026 buckets. Its fingerprints have the least width of 8, 12, 16 and 32 bits that reaches
-    /// `fpr` at this load.
+    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys, the filter is about 95 %
+    /// full, or less full if it has at most 1026 buckets. Its fingerprints have the least width of 8, 12, 16 and 32
+    /// bits that reaches `fpr` at this load.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -81,7 +81,8 @@ impl CuckooFilter {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder, which has more options, among them load, fingerprint bits, multiset, growth and seed.
+    /// A builder, which has more options than [`with_capacity_and_fpr`](Self::with_capacity_and_fpr), among them load,
+    /// fingerprint bits, multiset, growth and seed.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -219,7 +220,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     /// # Panics
     /// If the table does not have the geometry's length.
     pub(crate) fn assemble(geometry: Geometry, hasher: Hasher, isa: Isa, table: S) -> Self {
-        // The kernels' memory accesses rely on this.
+        // The kernels' memory accesses rely on this assertion.
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes());
         Self {
             geometry,
@@ -327,17 +328,18 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     }
 
     /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
-    /// buckets. If no key was removed, this is an upper bound. Filters are sized by it. A bucket has *overflow flags*,
-    /// which exclude the second bucket of some lookups. So the filter's own false-positive rate at 95 % load is about a
-    /// sixth lower if keys were inserted in batches, and a fifth lower if they were inserted one by one.
+    /// buckets. If no key was removed, this rate is an upper bound on the filter's own false-positive rate. Filters are
+    /// sized by this bound. A bucket has *overflow flags*, which exclude the second bucket of some lookups. So the
+    /// filter's own rate at 95 % load is about a sixth lower than the bound if keys were inserted in batches, and a
+    /// fifth lower if they were inserted one by one.
     ///
     /// A removal clears no overflow flag. So if keys are removed and others inserted again and again, the
     /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even keys for which a set
-    /// stored no fingerprint because it found them already. When all flags are set, a set never stores a fingerprint
-    /// twice in the two buckets that a lookup of the fingerprint searches. So at most one of the eight slots matches,
-    /// the probabilities of a match in each slot add up, and the false-positive rate of a set rises to `8 α q`: `α` is
-    /// the number of stored fingerprints divided by the number of slots, and `q` is the probability that two
-    /// fingerprints of a bucket are equal (see [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
+    /// stored no fingerprint because it found them already. Once all flags are set, a filter that is a set never stores
+    /// a fingerprint twice in the two buckets that a lookup of the fingerprint searches. So at most one of the eight
+    /// slots matches, the probabilities of a match in each slot add up, and the false-positive rate of such a filter
+    /// rises to `8 α q`: `α` is the number of stored fingerprints divided by the number of slots, and `q` is the
+    /// probability that two fingerprints of a bucket are equal (see [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -479,7 +481,8 @@ impl Insert for CuckooFilter {
     ///
     /// # Errors
     /// [`Full`] if there is no room for all keys, if the system refuses memory that the inserts need, or if the filter
-    /// has to grow for the keys and cannot. The first `inserted` keys of the batch are then in the filter.
+    /// has to grow for the keys and cannot. The filter then holds the first [`inserted`](Full::inserted) keys of the
+    /// batch.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }
@@ -497,7 +500,7 @@ impl CuckooFilter {
         });
     }
 
-    /// Removes one copy of a key from the overflow area. Returns false if there is none.
+    /// Removes one copy of a key from the overflow area. Returns false if the area has no copy.
     #[inline(never)]
     fn remove_overflowing(&mut self, hash: KeyHash) -> bool {
         let key = Entry::of_hash(&self.geometry, hash.raw());
@@ -508,8 +511,8 @@ impl CuckooFilter {
         is_removed
     }
 
-    /// If the overflow area has a fingerprint that can be in `bucket`, moves it there. The caller must ensure that the
-    /// bucket has room.
+    /// If the overflow area has a fingerprint that can be in `bucket`, moves this fingerprint to the bucket. The caller
+    /// must ensure that the bucket has room.
     #[cold]
     #[inline(never)]
     fn drain(&mut self, bucket: u32) {
@@ -562,8 +565,8 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
     }
 }
 
-/// Filters are equal if their frozen bytes are. The load at which a filter grows and the filter's instruction set do
-/// not count. Two filters of the same keys are not equal if they hold the keys in different slots.
+/// Filters are equal if their frozen bytes are equal. The load at which a filter grows and the filter's instruction set
+/// do not count. Two filters of the same keys are not equal if they hold the keys in different slots.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CuckooFilter<T>> for CuckooFilter<S> {
     fn eq(&self, other: &CuckooFilter<T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

@@ -25,9 +25,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Does the checks that a trusted view left out, but does not compute the checksum. Checks that every fingerprint
-    /// of a doubled filter is in a bucket where it belongs, that the header states the number of fingerprints, and that
-    /// padding is zero. In a filter that was not doubled, any fingerprint can be in any bucket.
+    /// Does the checks that `parse_trusted` left out, except for the checksum of the table. Checks that every
+    /// fingerprint of a doubled filter is in a bucket where it belongs, that the header states the number of
+    /// fingerprints, and that padding is zero. In a filter that was not doubled, any fingerprint can be in any bucket.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -72,10 +72,10 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Ok(())
     }
 
-    /// The frozen filter: header, table and overflow area. The load at which the filter grows by itself is a setting of
-    /// the owned filter; the bytes do not contain it.
+    /// The frozen filter: header, table and overflow area. The bytes do not contain the load at which the filter grows
+    /// by itself, which is a setting of the owned filter.
     ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Insert};
@@ -123,10 +123,10 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 }
 
 impl<'a> CuckooFilter<&'a [u8]> {
-    /// A zero-copy view of a frozen filter, at any alignment. Only the overflow area is copied, which has at most
-    /// 64 fingerprints.
+    /// A zero-copy view of a frozen filter. The bytes may have any alignment. Only the overflow area, of at most 64
+    /// fingerprints, is copied.
     ///
-    /// Cost: one pass over the bytes for the checksum, and one that counts fingerprints.
+    /// Cost: one pass over the bytes for the checksum, and one pass that counts fingerprints.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, FormatError, Insert, QuotientFilter};

@@ -9,15 +9,15 @@ pub(crate) const SLOTS: u64 = 4;
 /// doubled.
 ///
 /// A filter that was doubled `d` times consists of `2^d` tables, and chance fills them unequally: the load of a table
-/// of a few thousand slots is some per cent above or below that of the filter. If one of the tables is full and the
-/// overflow area too, an insert into that table fails, even below the load at which the filter would grow. So let
-/// filters that began small grow at 85 to 90 %.
+/// of a few thousand slots is some per cent above or below the load of the filter. If one of the tables is full, and
+/// the overflow area is full too, an insert into that table fails, even below the load at which the filter would grow.
+/// So let filters that began small grow at 85 to 90 %.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// In tables of up to this number of buckets, chance fills the buckets so unevenly that only a lower load is
 /// guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
-/// The most buckets of a table. Some vector gathers take the numbers of buckets as indices, which are signed and have
-/// 32 bits.
+/// The most buckets of a table. Some vector gathers take the number of a bucket as an index, which is signed and has 32
+/// bits.
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 /// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
@@ -28,8 +28,8 @@ pub(crate) const FEWEST_BITS: u32 = 4;
 /// number of buckets. So the inserts of keys whose primary buckets are in one region of the table mostly read and write
 /// buckets in the region or near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
-/// The number of bytes after the last bucket, if buckets have six bytes. With these bytes, eight bytes can be read from
-/// the start of any bucket.
+/// The number of bytes after the last bucket, if buckets have six bytes. With this padding, eight bytes can be read
+/// from the start of any bucket.
 const PADDING_BYTES: u64 = 2;
 
 /// The shape of a table of buckets.
@@ -37,15 +37,17 @@ const PADDING_BYTES: u64 = 2;
 /// The product `hash / 2^64 · buckets` has the *primary bucket* before its binary point, and the *fingerprint*
 /// in its first bits after the point. Since 0 marks a free slot, fingerprint 0 becomes 1.
 ///
-/// The *alternate bucket* is `bucket + offset` for an even bucket and `bucket − offset` for an odd one, modulo
-/// the number of buckets, where `offset` is an odd number that depends on the fingerprint and the size of the table,
-/// but not on the bucket. Since the number of buckets is even, the alternate of an even bucket is odd, and the other
-/// way round. So the alternate of the alternate is the bucket itself, and the two always differ. The cuckoo filter of
-/// Fan et al. uses an exclusive or instead, for which the number of buckets must be a power of two.
+/// The *alternate bucket* is `bucket + offset` for an even bucket and `bucket − offset` for an odd one, modulo the
+/// number of buckets, where `offset` is an odd number that depends on the fingerprint and the size of the table, but
+/// not on the bucket. Since the number of buckets is even, the alternate of an even bucket is odd, and the alternate of
+/// an odd bucket is even. So the alternate of the alternate is the bucket itself, and a bucket and its alternate always
+/// differ. The cuckoo filter of Fan et al. uses an exclusive or instead, for which the number of buckets must be a
+/// power of two.
 ///
-/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. Its
-/// fingerprints begin `doublings` bits before the binary point. These first `doublings` bits of a fingerprint are the
-/// number of the table that has both its buckets, and alternates are computed within that table.
+/// A filter that was doubled `doublings` times consists of `2^doublings` interleaved tables of its first size. The
+/// fingerprints of such a filter begin `doublings` bits before the binary point. These first `doublings` bits of a
+/// fingerprint are the number of the table that has both buckets of the fingerprint, and alternates are computed within
+/// that table.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom",
 /// CoNEXT 2014, section 3.1, partial-key cuckoo hashing.
@@ -128,7 +130,8 @@ impl Geometry {
     }
 
     /// [`Self::split`] by one multiplication of 64-bit factors. On processors with 64-bit registers, it takes less time
-    /// for one key. In a loop over keys it takes more, since the compiler then cannot multiply in vectors.
+    /// than `split` for one key. In a loop over keys, it takes more time, since the compiler cannot do this
+    /// multiplication in vectors.
     #[inline(always)]
     pub(crate) fn split_one(&self, hash: u64) -> (u32, u32) {
         let product = u128::from(hash) * u128::from(self.buckets);
@@ -203,7 +206,7 @@ impl Geometry {
 /// Factors of [`mix`].
 pub(crate) const MIX_FACTORS: [u16; 2] = [0x9E37, 0xC2B3];
 
-/// Mixes all bits of a fingerprint into sixteen, by operations that vectors of 16-bit lanes have.
+/// Mixes all bits of a fingerprint into a number of sixteen bits, by operations that vectors of 16-bit lanes have.
 ///
 /// Rejected: a multiplication alone. The offsets of successive fingerprints would then be nearly in arithmetic
 /// progression. Many sums of such offsets are equal, so a search for room would visit the same buckets again and again.
@@ -273,8 +276,8 @@ mod tests {
         }
     }
 
-    /// In a doubled filter, a hash has the same fingerprint as before. Doubling splits each of its two buckets into
-    /// halves, and the hash goes to the first half of both or to the second half of both.
+    /// Doubling a filter does not change the fingerprint of a hash. Doubling splits each of the hash's two buckets into
+    /// halves, and the hash goes to the first half of both buckets or to the second half of both.
     #[test]
     fn doubling_splits_buckets() {
         for (buckets, fingerprint_bits) in [(10, 8), (1000, 12), (70_000, 16), (1 << 20, 32)] {
@@ -306,8 +309,8 @@ mod tests {
         assert_eq!(mixed, [35_505, 39_016, 3614, 28_158, 35_505, 699, 0]);
     }
 
-    /// Before doublings, offsets are odd, below the number of buckets of a small table and below 2^16 in a larger one,
-    /// and the largest offset is just below this bound.
+    /// Before doublings, offsets are odd. Their bound is the number of buckets of a small table, and 2^16 in a larger
+    /// table. The largest offset is one less than the bound.
     #[test]
     fn offsets_reach_to_half_of_a_table_or_to_the_span() {
         for (buckets, doublings, bound) in [
@@ -324,7 +327,7 @@ mod tests {
             let offset = |fingerprint| 2 * u32::from(geometry.half_offset(fingerprint)) + 1;
             assert_eq!((0..1 << 16).map(offset).max(), Some(bound - 1), "{geometry:?}");
             assert_eq!((0..1 << 16).map(offset).min(), Some(1), "{geometry:?}");
-            // From an even bucket, the other is above.
+            // The alternate of an even bucket is above the bucket.
             for fingerprint in 1..100 {
                 assert_eq!(geometry.alternate(0, fingerprint), offset(fingerprint) << doublings);
             }

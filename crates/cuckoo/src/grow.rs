@@ -81,8 +81,8 @@ impl CuckooFilter {
     /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
     /// inserted. Once the load is as high as before, the rate is about twice as high as before: lookups compare one bit
     /// less, and both halves of a bucket keep its overflow flags, which make lookups search the second bucket.
-    /// [`fpr_with`](CuckooFilter::fpr_with) returns an upper bound on the rate. Both tables are in memory until this
-    /// returns.
+    /// [`fpr_with`](CuckooFilter::fpr_with) returns an upper bound on the rate. The old and the new table are both in
+    /// memory until `grow` returns.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -117,7 +117,7 @@ impl CuckooFilter {
         Ok(())
     }
 
-    /// Splits every bucket into two halves, which both get its overflow flags.
+    /// Splits every bucket into two halves, which both get the overflow flags of the bucket.
     fn split_buckets<W: Width>(&self, doubled: &Geometry, table: &mut [u8]) -> EmptyPair {
         let from = self.table_of::<W>();
         let mut to = Table::<W, _>::new(doubled, table, self.empty);
@@ -133,8 +133,8 @@ impl CuckooFilter {
     }
 
     /// The number of keys that a batch inserts before it checks again whether the filter has to grow: as many as the
-    /// load `grow_at` still allows. If it allows none, 1: the filter grows for this key. `usize::MAX` if the filter
-    /// never grows by itself.
+    /// load `grow_at` still allows. If this load allows no further key, the result is 1, and the filter grows for this
+    /// key. `usize::MAX` if the filter never grows by itself.
     pub(crate) fn keys_before_growth(&self) -> usize {
         let Some(load) = self.grow_at else { return usize::MAX };
         let keys = (load * self.geometry.slots() as f64) as u64;
@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    /// Batches are cut into groups by the number of keys before the filter grows, so this must be neither too high (the
-    /// filter would exceed its load) nor too low (the groups would be short).
+    /// Batches are cut into groups by the number of keys before the filter grows, so this number must be neither too
+    /// high (the filter would exceed its load) nor too low (the groups would be short).
     #[test]
     fn a_filter_knows_how_many_keys_it_takes_before_it_grows() {
         for percent in [50, 75, 90] {

@@ -10,24 +10,25 @@
 //! | you need | use |
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
-//! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; at 95 % load, 8.4 bits per key for a false-positive rate below 3 %, and 12.6 for one below 0.2 % |
-//! | a false-positive rate between these steps, or the fewest bits for a given rate | a `QuotientFilter`: with remainders of `r` bits, any number from 1 to 32, it takes `(r + 2.125) / 0.95` bits per key, and has a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter with fingerprints of `f` bits takes `f / 0.95` bits per key, and has a false-positive rate of at most `8 · 2^−f` until it grows |
-//! | to count many copies of a key | a quotient filter: up to 255 of each key; the two buckets of a cuckoo filter have room for eight |
-//! | fingerprints in order, or growth to other sizes than twice the present one | a quotient filter |
+//! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; at 95 % load, 8.4 bits per key for a false-positive rate below 3 %, and 12.6 for a rate below 0.2 % |
+//! | a false-positive rate between the rates of fingerprints of 8, 12, 16 and 32 bits, or the fewest bits for a given rate | a `QuotientFilter`: with remainders of `r` bits, any number from 1 to 32, it takes `(r + 2.125) / 0.95` bits per key, and has a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter with fingerprints of `f` bits takes `f / 0.95` bits per key, and has a false-positive rate of at most `8 · 2^−f` until it grows |
+//! | to count many copies of a key | a quotient filter: up to 255 copies of each key; the two buckets of a key in a cuckoo filter have room for eight |
+//! | fingerprints in order, or growth to other sizes than twice the present size | a quotient filter |
 //!
 //! In a table in cache, lookups cost nearly the same at any load. In a larger table, a batch of lookups reads more
 //! second buckets the fuller the table is. The cost of inserts rises with the load: until the table is half full, 96 %
-//! of the keys find room in their primary bucket; at 95 % load, a search looks at some thirty buckets for room. Tables
+//! of the keys find room in their primary bucket; at 95 % load, a search for room looks at some thirty buckets. Tables
 //! of more than 1024 buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys with uniform hashes up to a load
 //! of 95 %, unless the filter was doubled; smaller tables are sized for lower loads. A key for which the table has no
-//! room goes to an overflow area of at most 64 fingerprints. If that is full too, the insert fails, and the filter
-//! holds the same fingerprints as before.
+//! room goes to an overflow area of at most 64 fingerprints. If the overflow area is full too, the insert fails, and
+//! the filter holds the same fingerprints as before.
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys, so there are keys that it cannot
 //! tell apart. A filter that is not built as a [multiset](Builder::multiset) does not insert a key that it already
 //! finds. But two keys that it cannot tell apart can have different primary buckets. Whether a lookup of the second key
-//! then finds the fingerprint of the first depends on the overflow flags. If the lookup finds it, the filter stores one
-//! fingerprint for both keys; if not, it stores one for each. See [`CuckooFilter`].
+//! then finds the fingerprint of the first depends on the overflow flags (see `bucket` below). If the lookup finds that
+//! fingerprint, the filter does not insert the second key, and stores one fingerprint for both keys. If not, the filter
+//! stores one for each. See [`CuckooFilter`].
 //!
 //! # The modules
 //!

@@ -1,12 +1,13 @@
 //! The union of two filters.
 //!
-//! A stored fingerprint does not tell which of its two buckets is the primary one. The union need not know. If the
-//! other filter stores a fingerprint in its alternate bucket, that filter has set the overflow flag of the primary
-//! bucket (see `bucket`). The union takes over all flags, so lookups find a fingerprint that stays in its bucket. If
-//! the union stores a fingerprint in the other of its two buckets, it sets the flag of the bucket that the other filter
-//! used, so that lookups from that bucket read both. Lookups search the overflow area whatever the flags encode, so the
-//! other filter may have set no flag for a fingerprint in its overflow area. The union can put such a fingerprint into
-//! the table, so it sets a flag in both of the fingerprint's buckets.
+//! A stored fingerprint does not tell which of its two buckets is the primary one, and the union of a filter with
+//! another filter need not know which. If the other filter stores a fingerprint in its alternate bucket, that filter
+//! has set the overflow flag of the primary bucket (see `bucket`). The union takes over all flags, so lookups find a
+//! fingerprint that stays in its bucket. If the union stores a fingerprint in the other of its two buckets, it sets the
+//! flag of the bucket that the other filter used, so that lookups from that bucket read both buckets. Lookups search
+//! the overflow area whatever the flags encode, so the other filter may have set no flag for a fingerprint in its
+//! overflow area. The union can put such a fingerprint into the table, so it sets a flag in both of the fingerprint's
+//! buckets.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -41,7 +42,7 @@ impl CuckooFilter {
     /// Adds the keys of another filter, owned or viewed, of the same geometry and hash. A set adds only the keys that
     /// it does not hold yet.
     ///
-    /// Cost: a copy of this filter, and an insert for every fingerprint of the other.
+    /// Cost: a copy of this filter, and an insert for every fingerprint of the other filter.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -70,7 +71,7 @@ impl CuckooFilter {
         let table = Storage::copy_of(&self.table, self.table.wants_huge_pages())?;
         let mut union =
             Self { table, overflow: self.overflow.try_clone()?, scratch: None, ..*self };
-        // The error has the number of keys in this filter, not in the union that was full.
+        // The error has the number of keys in this filter, not the number in the union, which was full and is dropped.
         let placed = with_width!(self.geometry, W => union.add_all::<W>(other));
         placed.map_err(|why| match why {
             WhyFull::Memory { bytes } => MergeError::OutOfMemory { bytes },
@@ -94,8 +95,8 @@ impl CuckooFilter {
             }
         }
         // The other filter's flags are taken over last, when the buckets are as full as they get: if a bucket has too
-        // few fingerprints to encode its flags, lookups take every empty pair of the filter for a set flag from then
-        // on.
+        // few fingerprints to encode its flags, lookups from then on treat the flag of every empty pair of slots in the
+        // filter as set.
         for bucket in 0..self.geometry.buckets as u32 {
             let theirs = bucket::flags(&from.slots(bucket), other.empty);
             if theirs != [false, false] {
@@ -111,7 +112,7 @@ impl CuckooFilter {
 }
 
 impl Parts<'_> {
-    /// Sets, in a bucket, the flags that the same bucket of another filter has.
+    /// Sets those flags of a bucket that are set in `flags`, the flags of the same bucket of another filter.
     fn set_flags<W: Width>(&mut self, bucket: u32, flags: bucket::Flags) {
         let mut table: Table<W, &mut [u8]> = self.table();
         let slots = table.slots(bucket);
@@ -128,9 +129,9 @@ impl Parts<'_> {
         *self.empty = table.empty;
     }
 
-    /// Adds a fingerprint that another filter holds in `entry.bucket` or in its overflow area. If this filter is a set
-    /// that already holds the fingerprint, nothing is added. But if the set holds it in the table, the flag in the
-    /// other of the fingerprint's buckets is set, so that lookups from both buckets find it.
+    /// Adds a fingerprint that another filter holds in `entry.bucket` or in its overflow area. If this filter is not a
+    /// multiset and holds the fingerprint already, adds nothing. But if the fingerprint is in one of its two buckets,
+    /// sets the flag of its class in the other bucket, so that lookups from both buckets find the fingerprint.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {

@@ -22,13 +22,13 @@ pub(crate) struct Overflow {
 pub(crate) const ENTRY_BYTES: usize = 8;
 /// The number of slots of the table per entry of the overflow area. [`CAPACITIES`] bounds the number of entries.
 const SLOTS_PER_ENTRY: u64 = 256;
-/// The least and the greatest capacity of an overflow area.
+/// The least and the greatest capacity of an overflow area, in entries.
 const CAPACITIES: core::ops::RangeInclusive<u64> = 2..=64;
 
 /// The most bytes that the entries take in the frozen filter.
 const MOST_BYTES: usize = *CAPACITIES.end() as usize * ENTRY_BYTES;
 
-/// The bytes of the entries in the frozen filter. They are few, so they are in an array, not on the heap.
+/// The bytes of the entries in the frozen filter. The entries are few, so their bytes are in an array, not on the heap.
 pub(crate) struct FrozenEntries {
     bytes: [u8; MOST_BYTES],
     len: usize,
@@ -45,7 +45,8 @@ pub(crate) fn capacity(geometry: &Geometry) -> usize {
     (geometry.slots() / SLOTS_PER_ENTRY).clamp(*CAPACITIES.start(), *CAPACITIES.end()) as usize
 }
 
-/// Packs a fingerprint with the lower of its two buckets. So the result does not depend on which of the two `key` has.
+/// Packs a fingerprint with the lower of its two buckets. So the result does not depend on which of the two buckets
+/// `key` has.
 fn pack(geometry: &Geometry, key: Entry) -> u64 {
     let lower = key.bucket.min(key.alternate(geometry).bucket);
     u64::from(lower) << 32 | u64::from(key.fingerprint)
@@ -70,8 +71,9 @@ impl Overflow {
         capacity(geometry) - self.len()
     }
 
-    /// Tries to allocate memory for all free entries. Returns how many of them can be filled without allocating. If no
-    /// more eviction chains than this number are active, storing their fingerprints cannot fail.
+    /// Tries to allocate memory for all free entries. Returns how many free entries can be filled without allocating.
+    /// An eviction chain has one fingerprint in hand, which goes to the overflow area if no room is found for it. While
+    /// no more chains than the returned number are active, storing these fingerprints cannot fail.
     pub(crate) fn ready_room(&mut self, geometry: &Geometry) -> usize {
         let room = self.room(geometry);
         match self.entries.try_reserve_exact(room) {
@@ -104,13 +106,13 @@ impl Overflow {
         true
     }
 
-    /// Removes one copy of a fingerprint. Returns false if there is none.
+    /// Removes one copy of a fingerprint. Returns false if there is no copy.
     pub(crate) fn remove(&mut self, geometry: &Geometry, key: Entry) -> bool {
         let found = self.entries.binary_search(&pack(geometry, key));
         found.map(|index| self.entries.remove(index)).is_ok()
     }
 
-    /// Removes and returns a fingerprint that has `bucket` as one of its two buckets, if there is one.
+    /// Removes and returns a fingerprint that has `bucket` as one of its two buckets, if there is such a fingerprint.
     pub(crate) fn take_for(&mut self, geometry: &Geometry, bucket: u32) -> Option<Entry> {
         let index = self.iter().position(|entry| {
             entry.bucket == bucket || entry.alternate(geometry).bucket == bucket
@@ -119,8 +121,8 @@ impl Overflow {
         Some(Entry { bucket, fingerprint })
     }
 
-    /// Converts the entries to those of the doubled table, whose overflow area is no smaller. Works in place, so it
-    /// cannot run out of memory.
+    /// Converts the entries to entries of the doubled table, whose overflow area has room for at least as many. Works
+    /// in place, so it cannot run out of memory.
     pub(crate) fn double(&mut self, doubled: &Geometry) {
         for packed in &mut self.entries {
             let Entry { bucket, fingerprint } = unpack(*packed);
@@ -165,7 +167,7 @@ impl Overflow {
         let entries = collected(entries.len(), numbers)?;
         let is_possible = |packed: &u64| {
             let entry = unpack(*packed);
-            // A fingerprint with too many bits belongs to no bucket.
+            // The width needs no check of its own: a fingerprint with too many bits belongs to no bucket.
             u64::from(entry.bucket) < geometry.buckets
                 && entry.fingerprint != 0
                 && geometry.belongs(entry.bucket, entry.fingerprint)
@@ -250,6 +252,6 @@ mod tests {
         let doubled = Geometry { buckets: 4000, doublings: 1, ..GEOMETRY };
         let fits =
             |first_bit: u32| read(&doubled, &[pack(&doubled, entry(5, first_bit << 15 | 77))]);
-        assert!(fits(1) && !fits(0), "a fingerprint of the other table");
+        assert!(fits(1) && !fits(0), "bucket 5 must take only fingerprints whose first bit is 1");
     }
 }

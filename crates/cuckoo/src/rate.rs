@@ -1,11 +1,11 @@
 //! The false-positive rate of a table, counted from its buckets.
 //!
 //! An absent key has a random primary bucket and a random fingerprint. The key is found if the fingerprint is in that
-//! bucket, or if the fingerprint is in the alternate and the primary bucket has the flag of the fingerprint's class set
-//! (see `bucket`). Flags and fingerprints are not independent: a flag is set when a fingerprint of its class is put
-//! into the alternate bucket, and lookups from the primary bucket then find this fingerprint there. So a formula that
-//! only knows the load and the share of set flags gives too low a rate, by 13 % at 95 % load. This module instead
-//! counts which fingerprints are found, and from which buckets.
+//! bucket. It is also found if the fingerprint is in the alternate bucket, and the flag of the fingerprint's class is
+//! set in the primary bucket (see `bucket`). Flags and fingerprints are not independent: a flag is set when a
+//! fingerprint of its class is put into the alternate bucket, and lookups from the primary bucket then find this
+//! fingerprint there. So a formula that only knows the load and the share of set flags gives too low a rate, by 13 % at
+//! 95 % load. This module instead counts which fingerprints are found, and from which buckets.
 
 use crate::bucket::{class, flag};
 use crate::table::{Entry, Table};
@@ -34,7 +34,7 @@ pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
             // fingerprint, that lookup is counted when `other` is visited, and not here.
             let from_other =
                 flag(&others, class(fingerprint), table.empty) && !others.contains(&fingerprint);
-            // Two fingerprints of hashes, 0 and 1, are stored as 1.
+            // A stored 1 stands for two fingerprints of hashes, 0 and 1.
             let values = if fingerprint == 1 { 2 } else { 1 };
             weight += values * (1 + u64::from(from_other));
         }

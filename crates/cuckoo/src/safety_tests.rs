@@ -1,9 +1,10 @@
 //! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
 //! a time, and each time a test must fail.
 //!
-//! Most tests use hash 0, whose primary bucket is the first. Its alternate bucket lies within a table that is a byte
-//! too short, but not within one of half the length. So the tables in the tests of lookups are only a byte too short or
-//! too long. Then, even when the script has removed a check, lookups read only bytes of the table.
+//! Most tests use hash 0, whose primary bucket is the first of the table. The alternate bucket of this hash lies within
+//! a table that is a byte too short, but not within a table of half the length. So the tables in the tests of lookups
+//! are only a byte too short or too long: even when the script has removed a check, lookups then read only bytes of the
+//! table.
 
 use crate::bucket::EmptyPair;
 use crate::evict::full_buckets::FullBuckets;
@@ -25,7 +26,7 @@ use trommel_simd::Isa;
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 const KEYS: usize = 256;
 
-/// The message of a panic; `None` if there is none.
+/// The message of a panic; `None` if `call` does not panic.
 fn panic_of<T>(call: impl FnOnce() -> T) -> Option<String> {
     let message = catch_unwind(AssertUnwindSafe(call)).err()?;
     let text = message.downcast_ref::<&str>().map(|text| String::from(*text));
@@ -144,7 +145,8 @@ fn batches_refuse_answers_that_are_too_short() {
     }
 }
 
-/// The instruction sets of this machine for which there are vector kernels, for fingerprints of at most 16 bits.
+/// The instruction sets of this machine that have inserts in vectors. (These inserts are for fingerprints of at most 16
+/// bits.)
 fn vector_sets() -> impl Iterator<Item = Isa> {
     Isa::available().filter(|isa| *isa >= Isa::Avx2)
 }
@@ -175,7 +177,8 @@ fn vector_inserts_refuse_a_table_of_another_length_or_width() {
     }
 }
 
-/// A bitmap of another length is replaced before a chain reads it. The kernel asserts the length once more.
+/// A bitmap of full buckets whose length does not fit the table is replaced before an eviction chain reads it. The
+/// kernel asserts the length once more.
 #[test]
 fn chains_use_no_bitmap_of_another_length() {
     let geometry = shape(1_000, 8);
@@ -195,8 +198,9 @@ fn chains_use_no_bitmap_of_another_length() {
     }
 }
 
-/// Inserts a key of bucket `bucket` into a window of `buckets` buckets, the first of which is bucket 100. The bitmap of
-/// the window's full buckets has `words` words, with all bits set. Returns the message of the panic, if there is one.
+/// Inserts a key of bucket `bucket` into a [`Window`] (a stretch of the table) of `buckets` buckets, the first of which
+/// is bucket 100. The bitmap of the window's full buckets has `words` words, with all bits set. Returns the message of
+/// the panic, if there is one.
 fn insert_within(
     kernels: &Kernels,
     geometry: &Geometry,
@@ -232,8 +236,8 @@ fn windows_refuse_outside_keys_too_few_bits_and_no_buckets() {
     }
 }
 
-/// All buckets of the window are full. The bitmap says that buckets after the window have room. The other bucket of
-/// every key is the first one after the window, or the last one before it.
+/// All buckets of the window are full. The bitmap says that buckets after the window have room. Every key has one
+/// bucket in the window; its other bucket is the first one after the window, or the last one before it.
 #[test]
 fn chains_do_not_leave_their_window() {
     const IN_WINDOW: u32 = 64;
@@ -259,7 +263,7 @@ fn chains_do_not_leave_their_window() {
             let window = first..first + IN_WINDOW;
             let mut buckets = left.iter().map(|word| Entry::from_word(*word).bucket);
             assert!(buckets.all(|bucket| window.contains(&bucket)), "{isa}, {bits} bits");
-            // In a table of 8 bits, each byte is a fingerprint. None is lost.
+            // In a table with fingerprints of 8 bits, each byte is a fingerprint. No fingerprint is lost.
             if bits == 8 {
                 let all = |table: &[u8], words: &[u64]| {
                     let listed = words.iter().map(|word| Entry::from_word(*word).fingerprint as u8);
@@ -281,7 +285,8 @@ fn vectors_are_only_for_tables_whose_indices_fit() {
             insert_within(&Kernels::of(made, isa), of, 100, (8, 1))
         };
         assert_eq!(inserted(&most, &most), None, "{isa}");
-        // The kernels of a larger table have no vectors, and those of a small table refuse the larger one.
+        // The kernels for a table of more than 2^29 buckets have no vectors. The vector kernels for a small table
+        // refuse such a table.
         assert_eq!(inserted(&more, &more), None, "{isa}");
         let expected = "assertion failed: geometry.buckets <= MAX_VECTOR_BUCKETS";
         assert_eq!(inserted(&small, &more).as_deref(), Some(expected), "{isa}");
@@ -317,9 +322,9 @@ fn keys_of_the_first_and_the_last_bucket_are_removed() {
     }
 }
 
-/// The bitmap `FullBuckets` has a bit for each bucket, set if the bucket is full. Vector inserts read in it the bits of
-/// alternate buckets before anything checks that its length fits the table. So a doubling must drop the bitmap of the
-/// smaller table.
+/// The bitmap `FullBuckets` has a bit for each bucket, set if the bucket is full. Vector inserts read the bits of
+/// alternate buckets before anything checks that the bitmap's length fits the table. So a doubling must drop the bitmap
+/// of the smaller table.
 #[test]
 fn a_doubled_filter_has_no_bits_of_the_smaller_one() {
     let mut filter = filter(shape(1_000, 12), Isa::Portable, 0);

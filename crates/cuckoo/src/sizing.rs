@@ -25,7 +25,7 @@ use trommel_base::{FilterKind, Spec, SpecError};
 const SMALL_LOADS: [(u64, f64); 5] =
     [(8, 0.5), (32, 0.7), (64, 0.8), (128, 0.85), (SMALL_BUCKETS, 0.9)];
 
-/// The widths as an error lists them.
+/// The widths of fingerprints, in the type in which an error lists them.
 const ALLOWED_WIDTHS: [u64; 4] = {
     let [a, b, c, d] = WIDTHS;
     [a as u64, b as u64, c as u64, d as u64]
@@ -52,8 +52,8 @@ fn planned_keys(buckets: u64, load: Option<f64>) -> u64 {
     (load.unwrap_or_else(|| planned_load(buckets)) * (buckets * SLOTS) as f64) as u64
 }
 
-/// The number of buckets of the smallest table that is planned for `keys` keys, but at most 2^62. This can be more than
-/// [`MAX_BUCKETS`]; the callers refuse such a table.
+/// The number of buckets of the smallest table that is planned for `keys` keys, but at most 2^62. The result can be
+/// more than [`MAX_BUCKETS`]; the callers refuse such a table.
 pub(crate) fn buckets_for(keys: usize, load: Option<f64>) -> u64 {
     let even = |load: f64| {
         let slots = libm::ceil(keys as f64 / load) as u64;
@@ -212,8 +212,8 @@ mod tests {
         geometry(&spec)
     }
 
-    /// A table is planned for at least as many keys as it was sized for. A table with two buckets fewer is planned for
-    /// fewer keys or, because quotients are rounded, for as many.
+    /// A table that is sized for `keys` keys is planned for at least `keys`. A table with two buckets fewer is planned
+    /// for fewer than `keys` or, because quotients are rounded, for exactly `keys`.
     #[test]
     fn tables_are_the_smallest_that_are_planned_for_their_keys() {
         for keys in (0..6000).chain([100_000, 1_000_003]) {
@@ -273,7 +273,8 @@ mod tests {
         assert_eq!(width(Some(0.02), Some(8)), Err(SpecError::FprUnreachable { fpr: 0.02, floor }));
     }
 
-    /// Compares with the rates of all widths. For no keys, all rates are equal, and the widest fingerprints are chosen.
+    /// Compares the rate of the chosen width with the rates of all widths. With 0 keys, all rates are equal, and the
+    /// widest fingerprints are chosen.
     #[test]
     fn the_width_in_given_bytes_has_the_lowest_rate() {
         let mut chosen = [0; WIDTHS.len()];
@@ -315,7 +316,7 @@ mod tests {
         for (bits, padding) in [(8, 0), (12, 2), (16, 0), (32, 0)] {
             let bucket_bytes = u128::from(bits) / 2;
             let max_bytes = MAX_BUCKETS * u64::from(bits) / 2 + padding;
-            // Keys that fill half of the slots of this number of buckets.
+            // A spec that needs exactly this number of buckets: its keys fill half of their slots.
             let with = |buckets: u64| {
                 let half =
                     |spec: &mut Spec| (spec.fingerprint_bits, spec.load) = (Some(bits), Some(0.5));

@@ -59,7 +59,8 @@ pub(crate) fn bucket_at<W: Width>(bucket: u32) -> usize {
     bucket as usize * W::BUCKET_BYTES
 }
 
-/// Whether a key can be in its alternate bucket, by the overflow flags in `word`, the key's primary bucket.
+/// Whether a key can be in its alternate bucket, according to the overflow flags in `word`, which is the key's primary
+/// bucket.
 #[inline(always)]
 pub(crate) fn may_be_elsewhere<W: Width>(word: W::Word, key: Entry, empty: EmptyPair) -> bool {
     pair_flag(W::pair(word, class(key.fingerprint) as u32), empty)
@@ -92,8 +93,8 @@ impl<W: Width, T: AsRef<[u8]>> Table<W, T> {
         may_be_elsewhere::<W>(word, key, self.empty)
     }
 
-    /// Whether a key is in the table: in its primary bucket or, if the flag of its class is set there, in its
-    /// alternate.
+    /// Whether a key is in the table: in its primary bucket or, if the flag of its class is set there, in its alternate
+    /// bucket.
     #[inline(always)]
     pub(crate) fn contains(&self, key: Entry) -> bool {
         let word = self.word(key.bucket);
@@ -102,8 +103,8 @@ impl<W: Width, T: AsRef<[u8]>> Table<W, T> {
                 && W::has(self.word(key.alternate(&self.geometry).bucket), key.fingerprint))
     }
 
-    /// How many copies of a key's fingerprint are in its primary bucket and, if the flag of its class is set there, in
-    /// its alternate.
+    /// How many copies of a key's fingerprint are in the key's primary bucket and, if the flag of the fingerprint's
+    /// class is set there, in the alternate bucket.
     pub(crate) fn count(&self, key: Entry) -> u32 {
         let copies = |word| W::slots(word).iter().filter(|slot| **slot == key.fingerprint).count();
         let word = self.word(key.bucket);
@@ -152,14 +153,14 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         self.note_encoded(is_encoded);
     }
 
-    /// Stores a bucket, with its slots in an order that encodes `flags`. Changes `empty` if no order does.
+    /// Stores a bucket, with its slots in an order that encodes `flags`. Changes `empty` if no order encodes them.
     pub(crate) fn arrange(&mut self, bucket: u32, slots: Slots, flags: bucket::Flags) {
         let (slots, is_encoded) = bucket::arrange(slots, flags, self.empty);
         self.store(bucket, slots);
         self.note_encoded(is_encoded);
     }
 
-    /// If a bucket could not encode its flags, empty pairs are not trusted from now on.
+    /// If a bucket could not encode its flags, lookups treat the flags of empty pairs of slots as set from now on.
     #[inline(always)]
     fn note_encoded(&mut self, is_encoded: bool) {
         if !is_encoded {

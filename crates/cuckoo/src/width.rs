@@ -21,13 +21,13 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn store(word: Self::Word, bytes: &mut [u8]);
     fn slots(word: Self::Word) -> Slots;
     fn word(slots: Slots) -> Self::Word;
-    /// The two slots of a pair, the even one first. Pair 0 is slots 0 and 1, pair 1 is slots 2 and 3.
+    /// The two slots of a pair, the even slot first. Pair 0 is slots 0 and 1, pair 1 is slots 2 and 3.
     fn pair(word: Self::Word, pair: u32) -> [u32; 2];
-    /// The bucket with a pair replaced by two slots, the even one first.
+    /// The bucket with a pair replaced by two slots, the even slot first.
     fn with_pair(word: Self::Word, pair: u32, slots: [u32; 2]) -> Self::Word;
     /// Whether any slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
-    /// The number of the pair that has the first slot with this value; 0 or 1 if there is none.
+    /// The number of the pair that has the first slot with this value; 0 or 1 if no slot has the value.
     fn pair_with(word: Self::Word, value: u32) -> u32;
 
     /// Moves the content of every slot up by one slot, and puts `value` into the first slot. The caller must ensure
@@ -117,7 +117,7 @@ macro_rules! width {
             #[inline(always)]
             fn pair_with(word: $word, value: u32) -> u32 {
                 let bit = Self::matches(word, value).trailing_zeros();
-                // A division by a power of two is a shift. Others take longer than a comparison.
+                // A division by a power of two is a shift. Other divisions take longer than a comparison.
                 if <u32>::is_power_of_two($bits) {
                     bit / (2 * $bits) & 1
                 } else {
@@ -127,8 +127,8 @@ macro_rules! width {
         }
 
         impl $name {
-            /// A word that is 0 if no slot has the value. Otherwise, its lowest set bit is the highest bit of the first
-            /// such slot.
+            /// A word that is 0 if no slot has the value. Otherwise, the lowest bit that is set in it is the highest
+            /// bit of the first slot with the value.
             ///
             /// The slots of `x` are 0 where those of `word` have the value. Subtracting 1 from each slot sets the
             /// highest bit of a slot that was 0, and `& !x` drops the slots that had this bit set before. (Warren,

@@ -10,8 +10,8 @@ use trommel_testkit::threads::ScopedThreads;
 use trommel_testkit::{Splitmix, Stream};
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
-/// Numbers of buckets: the fewest that are built in bulk, one and a half units of a build (2^19 buckets each), and a
-/// little more than three units.
+/// Numbers of buckets: the fewest that are built in bulk; one and a half units (a build fills the table in units of
+/// 2^19 buckets); and a little more than three units.
 const BUCKETS: [u64; 3] = [1 << 12, 786_434, 1_600_006];
 
 fn keys_at(buckets: u64, load: f64) -> u64 {
@@ -24,12 +24,12 @@ fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert_eq!(found.count_ones(), hashes.len(), "{filter:?} must find all keys");
 }
 
-/// Asserts that all keys are found, that the filter has a possible number of fingerprints for these keys, and that its
+/// Asserts that all keys are found, that the filter's number of fingerprints is possible for these keys, and that its
 /// bytes are accepted.
 fn assert_sound(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert_all_found(filter, hashes);
     assert!(words::len_range(filter, hashes).contains(&filter.len()), "{filter:?}");
-    // `from_bytes` counts the fingerprints.
+    // `from_bytes` counts the fingerprints, and refuses bytes with another number in the header.
     let bytes = filter.to_bytes();
     assert!(CuckooFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes);
 }
@@ -87,7 +87,7 @@ fn every_instruction_set_builds_the_same_bytes() {
     }
 }
 
-/// Batches of sorted, repeated and skewed keys, which are long enough for a build, are inserted. A set holds a repeated
+/// Inserts batches of sorted, repeated and skewed keys. Each batch is long enough for a build. A set holds a repeated
 /// key once.
 #[test]
 fn skewed_batches_are_inserted() {
@@ -152,7 +152,7 @@ fn a_batch_with_too_many_keys_inserts_its_first_ones() {
     }
 }
 
-/// Keys go in even if there is no memory for a build, or if they are too few for one.
+/// A batch is inserted even if there is no memory for a build, or if its keys are too few for a build.
 #[test]
 fn batches_that_cannot_be_built_are_inserted() {
     for multiset in [true, false] {
@@ -173,7 +173,7 @@ fn batches_that_cannot_be_built_are_inserted() {
     }
 }
 
-/// A build with memory for fewer workers makes the same bytes as one with memory for all.
+/// A build with memory for only some of the workers makes the same bytes as a build with memory for all workers.
 #[test]
 fn memory_for_fewer_workers_makes_the_same_bytes() {
     let mut filter = words::filter_of_buckets(BUCKETS[2], 8, true);
@@ -205,7 +205,7 @@ fn tables_of_many_sizes_are_built_to_95_percent() {
         let bulk = Bulk { workers: &ScopedThreads(2), scratch_bytes: usize::MAX };
         filter.insert_bulk(&hashes, bulk).unwrap();
         assert_all_found(&filter, &hashes);
-        // Later inserts rely on the bits of full buckets that the build made.
+        // Later inserts rely on the bitmap of full buckets that the build made.
         let more = distinct(0xB1D + seed, hashes.len() as u64..hashes.len() as u64 + 500);
         filter.insert_batch(&more).unwrap();
         assert_all_found(&filter, &hashes);

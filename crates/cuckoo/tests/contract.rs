@@ -1,5 +1,5 @@
-//! Runs two suites on cuckoo filters, with every instruction set: the contract tests that all filters share, and those
-//! for filters that can be full.
+//! Runs three suites on cuckoo filters: the contract tests that all filters share, the tests of merges, and the tests
+//! for filters that can be full. Most of the tests run with every instruction set.
 
 mod words;
 
@@ -75,7 +75,8 @@ fn of_bits(spec: &Spec, bits: u32, multiset: bool) -> Result<CuckooFilter, SpecE
     with_bits(&spec, bits, multiset)
 }
 
-// The false-positive rate decides the width: 8 bits for a rate of 3 % or more, 12 for 0.2 % or more, else 16 or 32.
+// In `Set` and `Multiset`, the false-positive rate of the spec decides the width: 8 bits for a rate of 3 % or more, 12
+// for 0.2 % or more, else 16 or 32.
 subject!(Set: CuckooFilter::from_spec, copies: 1, golden: 0xa2c3_2cf7_ab3d_7a74);
 subject!(Multiset: |spec: &Spec| {
     let mut spec = *spec;
@@ -85,7 +86,7 @@ subject!(Multiset: |spec: &Spec| {
 subject!(Bits16: |spec| with_bits(spec, 16, false), copies: 1, golden: 0xf751_0c46_8b7f_a092);
 subject!(Bits32: |spec| with_bits(spec, 32, false), copies: 1, golden: 0xf2cd_2804_6a07_96de);
 subject!(Bits32Multiset: |spec| with_bits(spec, 32, true), copies: 8, golden: 0xd238_9e57_bab6_342a);
-// These widths are used for any false-positive rate.
+// The filters of the following subjects have the given width, whatever false-positive rate the spec asks for.
 subject!(Bits8: |spec| of_bits(spec, 8, false), copies: 1, golden: 0xc5a5_38b2_108e_767a);
 subject!(Bits8Multiset: |spec| of_bits(spec, 8, true), copies: 8, golden: 0x6f63_51ca_c7cd_5882);
 subject!(Bits12: |spec| of_bits(spec, 12, false), copies: 1, golden: 0xa2c3_2cf7_ab3d_7a74);

@@ -1,6 +1,6 @@
-//! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All others, even those
-//! that no writer writes, are accepted. The accepted filters answer lookups, take inserts and removals, and can be
-//! doubled and merged, like unforged ones.
+//! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All other tables, even
+//! those that no writer writes, are accepted. The accepted filters answer lookups, take inserts and removals, and can
+//! be doubled and merged, like unforged ones.
 
 mod words;
 
@@ -13,7 +13,7 @@ use trommel_testkit::streams::distinct;
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Asserts that owned filter and view refuse the bytes with the same error, and returns it.
+/// Asserts that `parse` and `from_bytes` refuse the bytes with the same error, and returns this error.
 #[track_caller]
 fn refused(bytes: &[u8]) -> FormatError {
     let error = CuckooFilter::parse(bytes).expect_err("the view must refuse the bytes");
@@ -35,8 +35,8 @@ fn assert_structure(bytes: &[u8], expected: &str) {
 }
 
 /// Looks keys up in a filter of accepted bytes, merges it with a clone, removes and inserts keys, doubles it, and reads
-/// its bytes again. The filter can answer anything about keys from before, but nothing panics, and the keys that are
-/// inserted here are found.
+/// its bytes again. The filter can answer anything about keys that this function did not insert. But nothing panics,
+/// and the keys that this function inserts are found.
 fn exercise(bytes: &[u8], random: &mut Splitmix) {
     let view = CuckooFilter::parse(bytes).unwrap();
     let mut filter = CuckooFilter::from_bytes(bytes).unwrap();
@@ -155,7 +155,7 @@ fn any_table_with_the_right_count_is_accepted() {
     assert!(accepted > 600, "only {accepted} tables accepted");
 }
 
-/// Noise, or one byte repeated, in place of a table.
+/// A table that consists of noise, or of one repeated byte, is accepted.
 #[test]
 fn noise_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(2);
@@ -180,9 +180,9 @@ fn noise_with_the_right_count_is_accepted() {
     }
 }
 
-/// These are refused: entries out of order; an entry with the upper bucket, with fingerprint 0, with a fingerprint that
-/// is too wide, with a bucket beyond the table, or, in a doubled filter, with a bucket and a fingerprint of different
-/// tables; too many entries; half an entry; and padding that is not zero.
+/// These are refused: entries out of order; an entry with the higher of its two buckets, with fingerprint 0, with a
+/// fingerprint that is too wide, with a bucket beyond the table, or, in a doubled filter, with a bucket and a
+/// fingerprint of different tables; too many entries; half an entry; and padding that is not zero.
 #[test]
 fn overflow_and_padding_that_no_writer_writes_are_refused() {
     for bits in WIDTHS {
@@ -244,7 +244,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
                     wrong.push((bucket ^ 1) << 32 | fingerprint);
                 }
                 for forged in wrong {
-                    // The entries are sorted, so that only the one entry is wrong.
+                    // The entries are sorted again, so that the forged entry is wrong, and not their order.
                     let forged = changed(&|entries| {
                         entries[at] = forged;
                         entries.sort_unstable();
@@ -269,7 +269,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
     }
 }
 
-/// Lookups follow the overflow flags of a table, even if these do not fit its keys.
+/// Lookups follow the overflow flags of a table, even if the flags do not fit the table's fingerprints.
 #[test]
 fn lookups_follow_forged_flags() {
     let mut random = Splitmix::new(5);
@@ -277,7 +277,7 @@ fn lookups_follow_forged_flags() {
         let filter = words::filter_of_buckets(130, bits, true);
         let mut header = container::parse(&filter.to_bytes()).unwrap().header();
         let mut payload = random.bytes(filter.geometry().slots() as usize * bits as usize / 8);
-        // Every third bucket is empty, and so is the second pair of the next one.
+        // Every third bucket is empty, and in the bucket after each of these, the second pair of slots is empty.
         let bucket = bits as usize / 2;
         payload.chunks_mut(bucket).step_by(3).for_each(|bucket| bucket.fill(0));
         payload.chunks_mut(bucket).skip(1).step_by(3).for_each(|b| b[bucket / 2..].fill(0));
@@ -309,8 +309,8 @@ fn lookups_follow_forged_flags() {
     }
 }
 
-/// In the header of an empty filter, no writer sets the flag for unknown empty pairs. A bulk build into such a filter
-/// succeeds.
+/// A flag in the header says that lookups must treat the overflow flags of empty pairs of slots as set. No writer sets
+/// this flag for an empty filter. A bulk build into an empty filter whose header has this flag succeeds.
 #[test]
 fn an_empty_filter_with_a_forged_flag_can_be_built() {
     for bits in WIDTHS {

@@ -1,4 +1,4 @@
-//! How full a filter gets, and that an insert that fails changes nothing.
+//! Tests how full a filter gets, and that a failed insert changes nothing.
 
 mod words;
 
@@ -16,7 +16,7 @@ fn assert_all_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "{filter:?} must find all keys");
 }
 
-/// Inserts one by one until a key does not fit. Returns the number of keys before that key, and the error.
+/// Inserts keys one by one until a key does not fit. Returns the number of keys before that key, and the error.
 fn fill_singly(filter: &mut CuckooFilter, hashes: &[KeyHash]) -> (usize, Full) {
     for (i, hash) in hashes.iter().enumerate() {
         let before = filter.len();
@@ -79,7 +79,8 @@ fn filling_until_an_insert_fails_loses_no_key() {
         let bytes = filter.to_bytes();
         assert!(CuckooFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes);
         if multiset {
-            // The oldest half goes first, since its fingerprints were moved most often.
+            // The half of the keys that was inserted first is removed first, since its fingerprints were moved most
+            // often.
             let (gone, kept) = inside.split_at(inserted / 2);
             for (i, hash) in gone.iter().enumerate() {
                 assert!(filter.remove_hash(*hash));
@@ -99,8 +100,8 @@ fn filling_until_an_insert_fails_loses_no_key() {
     }
 }
 
-/// A filter that was filled and then emptied key by key keeps its scratch memory. A bulk build must not use it, since
-/// it does not describe the buckets that the build fills.
+/// A filter that was filled and then emptied key by key keeps its scratch memory, which records the buckets that were
+/// full. A bulk build must not use this record, which does not describe the buckets that the build fills.
 #[test]
 fn a_build_does_not_use_scratch_of_the_emptied_filter() {
     let keys = 250_000;
@@ -126,8 +127,8 @@ fn a_build_does_not_use_scratch_of_the_emptied_filter() {
     }
 }
 
-/// Tables of more than 1024 buckets take keys up to a load of 95 %: 200 filters of all widths and many sizes, filled by
-/// single inserts or by batches.
+/// Tables of more than 1024 buckets take keys up to a load of 95 %. The test fills 200 filters of all widths and many
+/// sizes, by single inserts or by batches.
 #[test]
 fn large_tables_take_95_percent() {
     let mut random = Splitmix::new(0x95);
@@ -159,8 +160,8 @@ fn large_tables_take_95_percent() {
     }
 }
 
-/// Tables of up to 1026 buckets take the keys that they are planned for, in hundreds to thousands of filters of each
-/// size.
+/// Tables of up to 1026 buckets take the keys that they are planned for. The test fills a filter of each size hundreds
+/// to thousands of times.
 #[test]
 fn small_tables_take_as_many_keys_as_planned() {
     for (keys, filters) in [
@@ -200,7 +201,7 @@ fn small_tables_take_as_many_keys_as_planned() {
 }
 
 /// A filter with a load to grow at takes keys up to exactly that load, and doubles for the next key: in single inserts,
-/// in batches of any length, and in a batch that is built in bulk.
+/// in batches of any length, and in one batch of all keys. (The table is too small for a bulk build.)
 #[test]
 fn a_filter_grows_for_the_first_key_that_would_exceed_its_load() {
     for bits in WIDTHS {

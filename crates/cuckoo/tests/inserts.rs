@@ -50,7 +50,7 @@ const SHAPES: [(usize, u32); 12] = [
 ];
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Inserts batches of many lengths, with repeated keys, until one does not fit. Returns the number of keys in the
+/// Inserts batches of many lengths, with repeated keys, until a batch does not fit. Returns the number of keys in the
 /// batches that fit and, if a batch did not fit, the number of its keys that were inserted.
 fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
     let slots = filter.geometry().slots() as usize;
@@ -71,7 +71,8 @@ fn fill(filter: &mut CuckooFilter, seed: u64) -> (usize, Option<usize>) {
         }
         given += batch.len();
         if at == keys.len() {
-            // A set with short fingerprints mistakes many keys for ones that it holds, and so has room for the others.
+            // A set with short fingerprints mistakes many keys for keys that it holds, and so has room for all other
+            // keys.
             assert!(!filter.is_multiset(), "a multiset took more keys than it has room for");
             break;
         }

@@ -2,8 +2,8 @@
 //!
 //! The oracle knows the place of every key (primary bucket and fingerprint) and its pair (both buckets and the
 //! fingerprint). A lookup must find its key if a key with the same place is held, and must not find it if no key with
-//! the same pair is held. Otherwise the held keys of the pair have the other bucket as their primary bucket, and either
-//! answer is right.
+//! the same pair is held. In the remaining case, keys of the same pair are held, but the primary bucket of each is the
+//! alternate bucket of the looked-up key. Either answer is right then.
 
 mod words;
 
@@ -72,7 +72,7 @@ impl Model {
             assert!(!new || get(&self.at_place, &place) == 0, "a held key was inserted again");
             assert!(
                 new || get(&self.copies, &place.pair()) > 0,
-                "the pair of a known key is not held"
+                "a key without a fingerprint of its pair was not inserted"
             );
         }
         self.held.push(hash);
@@ -92,7 +92,7 @@ impl Model {
         Ok(())
     }
 
-    /// Inserts a batch of these keys, without those for which the outcome would depend on the order of inserts.
+    /// Inserts a batch of these keys, without the keys for which the outcome would depend on the order of inserts.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut batch: Vec<(KeyHash, bool)> = Vec::new();
         let mut coming: HashMap<Pair, Place> = HashMap::new();
@@ -119,8 +119,8 @@ impl Model {
         outcome
     }
 
-    /// Whether a key can be removed without removing another. In a set, every key of its pair must have a fingerprint
-    /// of its own.
+    /// Whether a key can be removed without also removing another key. In a set, this requires that every key of the
+    /// pair has a fingerprint of its own.
     fn is_apart(&self, hash: KeyHash) -> bool {
         let place = self.place(hash);
         let (keys, copies) = (get(&self.of_pair, &place.pair()), get(&self.copies, &place.pair()));
@@ -128,9 +128,9 @@ impl Model {
             || (keys == copies && keys <= 2 && get(&self.at_place, &place) == 1)
     }
 
-    /// Removes the key at an index of `held`. If a set cannot remove the key without removing another, the oracle only
-    /// forgets the key. But if the filter has as many fingerprints of the key's pair as the oracle has keys of that
-    /// pair, the key stays.
+    /// Removes the key at an index of `held`. If a set cannot remove the key without also removing another key, only
+    /// the oracle forgets the key. But if the filter has as many fingerprints of the key's pair as the oracle has keys
+    /// of that pair, the key stays.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);
@@ -203,7 +203,7 @@ impl Model {
         assert!(self.filter.to_bytes() == bytes && self.filter.is_multiset() == multiset);
     }
 
-    /// Doubles the filter. Keys that share a pair still share one afterwards.
+    /// Doubles the filter. Keys that shared a pair before share a pair afterwards.
     fn grow(&mut self) {
         let old_pairs: Vec<Pair> = self.held.iter().map(|hash| self.place(*hash).pair()).collect();
         let slots = self.slots();
@@ -224,9 +224,9 @@ impl Model {
 
 const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 
-/// Keeps a filter at about the given load: inserts fresh and held keys, removes held ones, and looks up both kinds.
-/// Some inserts are batches, the filter is read back from bytes a few times, and a small filter is doubled. Returns the
-/// number of operations.
+/// Keeps a filter at about the given load: inserts fresh and held keys, removes held keys, and looks up fresh and held
+/// keys. Some inserts are batches, the filter is read back from bytes a few times, and a small filter is doubled.
+/// Returns the number of operations.
 fn churn(mut model: Model, load: f64, operations: usize, seed: u64) -> u64 {
     let mut random = Splitmix::new(seed);
     let mut batch = Vec::new();
@@ -315,8 +315,8 @@ fn random_operations_agree_with_an_exact_oracle() {
     assert!(operations > 5_000_000, "only {operations} operations");
 }
 
-/// At 95 % load, removes a key and inserts another, twelve times as often as the filter holds keys. If removals left
-/// anything behind, it would add up.
+/// At 95 % load, removes a key and inserts another, twelve times for each key that the filter holds. If removals left
+/// anything behind, these leftovers would add up.
 #[test]
 fn all_keys_can_be_replaced_many_times_at_95_percent() {
     let mut operations = 0;
@@ -400,7 +400,10 @@ fn a_merge_holds_the_keys_of_both() {
                     left.len += right.len;
                 } else {
                     let range = words::len_range(&left.filter, &held);
-                    assert!(range.contains(&left.filter.len()), "fingerprints not in {range:?}");
+                    assert!(
+                        range.contains(&left.filter.len()),
+                        "the number of fingerprints is not in {range:?}"
+                    );
                     // A set has at most two fingerprints of a pair, one for each primary bucket.
                     left.copies = left.of_pair.keys().map(|pair| (*pair, 2)).collect();
                     left.len = left.filter.len() as u64;

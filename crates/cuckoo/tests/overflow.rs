@@ -24,7 +24,7 @@ fn assert_found(filter: &CuckooFilter, hashes: &[KeyHash]) {
     }
 }
 
-/// A filter with as many copies of one key as it has room for, and their number.
+/// A filter with as many copies of one key as it has room for, and the number of these copies.
 fn full_of(hash: KeyHash, buckets: u64, bits: u32) -> (CuckooFilter, u64) {
     let mut filter = words::filter_of_buckets(buckets, bits, true);
     let most = 8 + capacity(&filter) as u64;
@@ -93,8 +93,8 @@ fn a_batch_of_copies_stops_when_there_is_no_room() {
     }
 }
 
-/// Inserts hot keys among others into a highly loaded table. The others are found before and after the removal of the
-/// hot keys, and a merge with a clone fails and changes nothing.
+/// Inserts hot keys among other keys into a highly loaded table. The other keys are found before and after the removal
+/// of the hot keys, and a merge with a clone fails and changes nothing.
 #[test]
 fn hot_keys_lose_no_other_key() {
     let mut random = Splitmix::new(3);
@@ -138,8 +138,8 @@ fn hot_keys_lose_no_other_key() {
     }
 }
 
-/// Filters are filled until the overflow area is full. Its keys are looked up, frozen, read back, doubled and merged
-/// like keys of the table, and removals empty it.
+/// Filters are filled until the overflow area is full. Keys of the overflow area are looked up, frozen, read back,
+/// doubled and merged like keys of the table, and removals empty the area.
 #[test]
 fn keys_of_the_overflow_area_are_kept_like_all_others() {
     let mut overflowed = 0;
@@ -223,7 +223,7 @@ fn two_full_buckets_do_not_stop_keys_of_other_buckets() {
     }
 }
 
-/// Scratch memory is no part of the filter: if it is freed, later inserts make the same bytes as if it were not.
+/// Scratch memory is no part of the filter: whether it was freed or not, later inserts make the same bytes.
 #[test]
 fn freeing_scratch_does_not_change_later_inserts() {
     for bits in WIDTHS {
@@ -246,7 +246,8 @@ fn freeing_scratch_does_not_change_later_inserts() {
     }
 }
 
-/// The error says how many copies of the key there are, since the number that fit depends on the other keys.
+/// The error says how many copies of the key the filter holds, since the number of copies that fit depends on the other
+/// keys.
 ///
 /// The first key gets 8 copies in its two buckets, and 64 that fill the overflow area. The second key gets only the 8
 /// in its buckets. The removal of a copy of the first key frees an entry of the overflow area, so the third key gets 9.

@@ -1,7 +1,8 @@
-//! Which slot of a nearly full table each key gets. Other tests show that all instruction sets and numbers of threads
-//! choose the same slots. The tests here notice if a change of the code makes all of them choose other slots. Such a
-//! change breaks no reader of frozen filters. But if it is not intended, a part of the eviction probably no longer
-//! works: filters stay correct without that part, and only need more time.
+//! Tests which slot of a nearly full table each key gets. Other tests show that the slots are the same with all
+//! instruction sets and numbers of threads. The tests of this file notice if a change of the code changes the slots
+//! with every instruction set and number of threads. Such a change breaks no reader of frozen filters. But if it is not
+//! intended, a part of the eviction probably no longer works: filters stay correct without that part, and only need
+//! more time.
 
 mod words;
 
@@ -33,7 +34,8 @@ fn one_by_one(filter: &mut CuckooFilter, hashes: &[KeyHash]) {
     }
 }
 
-/// The first batch is too short for a bulk build.
+/// Inserts in batches of 1000 keys. The first batch is too short for a bulk build, and the later ones find a filter
+/// that is not empty.
 fn in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash]) {
     for batch in hashes.chunks(1000) {
         filter.insert_batch(batch).unwrap();
@@ -80,8 +82,9 @@ fn keys_of_a_nearly_full_table_keep_their_slots() {
     assert!(digests == DIGESTS, "the digests are now {digests:#018x?}");
 }
 
-/// Three units of 2^19 buckets each have two borders. The second window begins where the first ends, in the middle of
-/// the second unit.
+/// A bulk build first fills units of 2^19 buckets, each on its own. Then, in windows around the borders of the units,
+/// it inserts the keys that the units have no room for. Three units have two borders, so there are two windows. The
+/// second window begins where the first ends, in the middle of the second unit.
 #[test]
 fn keys_near_the_border_of_two_units_keep_their_slots() {
     let digest = digest((3 << 19, 8, true), 0.95, in_bulk);

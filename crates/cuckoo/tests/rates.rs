@@ -46,8 +46,8 @@ fn absent_keys_are_found_at_the_counted_rate() {
     }
 }
 
-/// A filter that is doubled and filled again has about twice the false-positive rate, and the counted rate is still
-/// right.
+/// A filter that is doubled and filled again has about twice the false-positive rate that it had before, and the
+/// counted rate is still right.
 #[test]
 fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
     for bits in [8, 12] {
@@ -73,9 +73,9 @@ fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
     }
 }
 
-/// After removals, some overflow flags are set that no key needs, and the flags of empty pairs of slots can count as
-/// set. The counted rate includes both. Absent keys are found at the counted rate, and not significantly more often
-/// than by lookups that always search two buckets.
+/// After removals, some overflow flags that no key needs are still set, and the flags of empty pairs of slots can count
+/// as set. The counted rate includes both. Absent keys are found at the counted rate, and not significantly more often
+/// than lookups that always search two buckets would find them.
 #[test]
 fn the_counted_rate_holds_after_removals() {
     for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
@@ -101,8 +101,9 @@ fn counting_a_part_of_a_large_table_is_enough() {
         filter.contains_batch(&hashes.absent, &mut found);
         let measured = found.count_ones() as f64 / PROBES as f64;
         let expected = filter.expected_fpr();
-        // The tolerance is three standard deviations of about 0.65 %. That combines 0.2 % for the counted rate, since
-        // only a part of the buckets is counted, and 0.6 % for the rate that is measured with a million probes.
+        // The tolerance is three standard deviations of about 0.65 %. This deviation combines 0.2 % for the counted
+        // rate, since only a part of the buckets is counted, and 0.6 % for the rate that is measured with a million
+        // probes.
         assert!(
             (measured / expected - 1.0).abs() < 0.02,
             "{measured} where {expected} was expected"
@@ -110,8 +111,8 @@ fn counting_a_part_of_a_large_table_is_enough() {
     }
 }
 
-/// The memory of a million keys, and how much the false-positive rate falls because overflow flags exclude the second
-/// bucket of many lookups.
+/// Checks the memory that a million keys take, and how far the overflow flags lower the false-positive rate: they spare
+/// many lookups the second bucket.
 #[test]
 fn a_million_keys_have_the_documented_size_and_fpr() {
     for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {
@@ -130,7 +131,8 @@ fn a_million_keys_have_the_documented_size_and_fpr() {
             one_by_one.insert_hash(hash).unwrap();
         }
         let share = one_by_one.expected_fpr() / one_by_one.fpr_with(one_by_one.len());
-        // Searches move fewer fingerprints than eviction chains, and so set fewer overflow flags.
+        // Single inserts search for room. Searches move fewer fingerprints than the eviction chains of a batch, and so
+        // set fewer overflow flags.
         assert!((0.76..0.82).contains(&share), "{bits} bits: {share} of the bound");
     }
 }
@@ -156,8 +158,8 @@ fn a_number_of_bytes_gives_the_lowest_fpr() {
     }
 }
 
-/// Primary buckets and fingerprints are uniform, and alternates nearly so, also at sizes that are no powers of two, and
-/// for sequential keys.
+/// Primary buckets and fingerprints are uniform, and alternate buckets nearly uniform, also in tables whose number of
+/// buckets is no power of two, and for sequential keys.
 #[test]
 fn buckets_and_fingerprints_are_uniform() {
     const HASHES: usize = 400_000;
@@ -178,7 +180,8 @@ fn buckets_and_fingerprints_are_uniform() {
                 fingerprints[(place.fingerprint >> (bits - bits.min(8))) as usize] += 1;
                 low_bits[(place.fingerprint % values) as usize] += 1;
             }
-            // Fingerprint 0 is stored as 1.
+            // Fingerprint 0 is stored as 1. So with 8 bits, value 0 is missing, and value 1 comes twice as often as
+            // others.
             for counts in [&mut fingerprints, &mut low_bits] {
                 if bits == 8 {
                     assert_eq!(counts.remove(0), 0);
@@ -202,7 +205,7 @@ fn buckets_and_fingerprints_are_uniform() {
                 assert!(statistic < critical, "{what} of {stream}, {buckets} buckets: {statistic}");
             }
             // An alternate follows from a primary bucket and one of few offsets, so alternates need not pass the
-            // same test. But no cell may have 35 % more of them than expected.
+            // same test. But no cell may have 35 % more alternates than expected.
             let excess = alternate.iter().zip(&per_bucket_cell).map(|(n, e)| *n as f64 / e);
             assert!(excess.fold(0.0, f64::max) < 1.35, "alternates of {stream}, {buckets} buckets");
         }

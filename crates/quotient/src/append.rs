@@ -3,9 +3,9 @@
 //! *run* is the remainders of one quotient, in adjacent slots.
 //!
 //! Which fingerprint begins a run, and which one finds its home taken, cannot be predicted, so the appender takes no
-//! branch on either. It sets bytes instead of bits, in windows of 32 blocks, and converts a window to words when the
-//! next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one (a build took 18.5 ns
-//! per key instead of 9).
+//! branch on either. It collects the metadata bits in windows of 32 blocks, with a byte for each bit, and converts a
+//! window to words when the next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one
+//! (a build took 18.5 ns per key instead of 9).
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -19,8 +19,8 @@ use trommel_simd::bits_of;
 /// The number of blocks in a window.
 const WINDOW_BLOCKS: usize = 32;
 
-/// Fills an empty table in order. Merges and resizes use it, and so do bulk builds that give up placing fingerprints by
-/// region of the table.
+/// Fills an empty table in order. Merges and resizes use an appender, and so do bulk builds that give up placing
+/// fingerprints by region of the table.
 pub(crate) struct Appender<'t, L> {
     table: Table<L, &'t mut [u8]>,
     slots: SlotWindow,
@@ -43,7 +43,7 @@ struct Last {
 struct SlotWindow {
     /// The first slot of the window.
     begin: u64,
-    /// The slot after the window, or after the table.
+    /// The slot after the window, or after the table if the table ends first.
     end: u64,
     /// The slot after the last fingerprint.
     next: u64,
@@ -58,7 +58,7 @@ struct HomeWindow {
     begin: u64,
     end: u64,
     occupied: Vec<u8>,
-    /// For every block, the slot after the last run of the block's quotients; 0 if they have no run.
+    /// For every block, the slot after the last run of the block's quotients; 0 if no quotient of the block has a run.
     runs_end: Vec<u64>,
     /// The slot after the last run of all quotients before the window.
     runs_end_before: u64,
@@ -195,9 +195,9 @@ impl<'t, L: Layout> Appender<'t, L> {
         self.homes.runs_end.fill(0);
     }
 
-    /// Writes the occupieds of the window. Also writes the offsets of the blocks after the window's first block, up to
-    /// and including block `to`, which is the first block of the next window or the end of the table. Updates
-    /// `runs_end_before`.
+    /// Writes the occupieds of the window (a bit for each quotient: whether it has a run). Also writes the offsets of
+    /// the blocks after the window's first block, up to and including block `to`, which is the first block of the next
+    /// window or the end of the table. Updates `runs_end_before`.
     fn write_homes(&mut self, to: usize) {
         let per_block = L::SLOTS as usize;
         let first = (self.homes.begin / u64::from(L::SLOTS)) as usize;
@@ -220,8 +220,8 @@ impl<'t, L: Layout> Appender<'t, L> {
     }
 }
 
-/// Sets a block's offset if the runs of earlier blocks, which end before slot `end`, reach into it. Returns whether
-/// they do.
+/// Sets a block's offset if the runs of earlier blocks, which end before slot `end`, reach into the block. Returns
+/// whether the runs reach into it.
 fn set_offset<L: Layout>(table: &mut Table<L, &mut [u8]>, block: usize, end: u64) -> bool {
     let begin = block as u64 * u64::from(L::SLOTS);
     let reaches = end > begin && block < table.shape.blocks;

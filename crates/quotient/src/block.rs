@@ -86,7 +86,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
 
 /// Whether `bits` is a width that the remainders of a filter block can have.
 fn is_width<L: Layout>(bits: u32) -> bool {
-    // Block tables never grow, and a layout that reserves remainder 0 starts with its full width.
+    // A layout that reserves remainder 0 starts with its largest width, and block tables never grow, so they keep this
+    // width.
     L::REMAINDER_BITS.contains(&bits) && (!L::RESERVES_ZERO || bits == *L::REMAINDER_BITS.end())
 }
 
@@ -114,8 +115,8 @@ fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geomet
 #[inline(always)]
 fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
     let mut blocks = table_bytes * 8 / L::block_bits(remainder_bits);
-    // This ends soon: there are at most three sections, each of them has less than 64 bytes of padding, and a block has
-    // more than 17 bytes.
+    // The loop ends soon: there are at most three sections, each of them has less than 64 bytes of padding, and a block
+    // has more than 17 bytes.
     while blocks > 0 && L::table_bytes(blocks, remainder_bits) > table_bytes {
         blocks -= 1;
     }
@@ -140,7 +141,8 @@ mod tests {
         L::table_bytes(Geometry::blocks_for::<L>(slots), bits)
     }
 
-    /// The number of slots of a table is not stored. Compares with the lengths of the tables of fewer than 4,000 slots.
+    /// The number of slots of a table is not stored, but computed from the table's length. Compares the computed
+    /// numbers with the tables of fewer than 4,000 slots.
     fn lengths_give_the_most_slots<L: Layout>(bits: u32) {
         let mut most_slots = HashMap::new();
         for slots in (1..4_000).filter(|slots| slots % L::SLOTS_STEP == 0) {

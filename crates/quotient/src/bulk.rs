@@ -4,9 +4,9 @@
 //! several threads if the caller has them. A build does not move stored remainders to insert a key, so its time per key
 //! does not grow with the load.
 //!
-//! **In all other cases.** Hashes are partitioned by region of the table, and inserted region by region. But they are
-//! inserted in their own order if the table or the batch is small, if not all keys are sure to fit, or if there is too
-//! little scratch memory.
+//! **In all other cases.** Hashes are partitioned by region of the table, and inserted region by region. But the hashes
+//! are inserted in their own order if the table or the batch is small, if not all keys are sure to fit, or if there is
+//! too little scratch memory.
 
 use crate::build::{Inputs, MOST_REGIONS, build};
 use crate::filter::Quotient;
@@ -30,8 +30,8 @@ const FEWEST_KEYS: usize = 256;
 /// | 2^9 | – | – | – | – | 0.8 to 0.9 |
 /// | 2^14 to 2^22 | 0.11 to 0.16 | 0.52 to 0.73 | 0.9 to 1.2 | 1.2 to 1.8 | 1.6 to 4.1 |
 ///
-/// Where inserts are slow, a build is faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio
-/// there is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
+/// Where inserts are slow, a build is faster at 1/16 too: with remainders of 8 bits in blocks of 64 slots, the ratio at
+/// 1/16 is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
 /// The most keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory each.
@@ -49,20 +49,20 @@ const FEWEST_KEYS_PER_GROUP: usize = 8;
 impl<L: Layout> InsertBulk for Quotient<L> {
     /// Inserts a batch. If the filter is empty and does not grow by itself, and the batch has at least 1024 keys, and
     /// at least one for every eight slots, the table is built on all workers. Otherwise, the keys are inserted on the
-    /// caller's thread. They are inserted there also if a build fails because the keys do not fit, a key has too many
-    /// copies, or the scratch memory does not suffice.
+    /// caller's thread. If a build fails because the keys do not fit, a key has too many copies, or the scratch memory
+    /// does not suffice, the keys are inserted on the caller's thread too.
     ///
     /// Scratch memory of a build:
     /// - four bytes per key, or eight if the remainder and the quotient within a region of the table have more than 32
     ///   bits together (remainders of 20 bits and more, and narrower ones in large tables);
     /// - slack, since keys do not spread evenly over the regions: another 5 to 60 % of those bytes with one thread, and
     ///   more if regions have few keys, or if several threads divide the keys of a region. With eight threads and 2^25
-    ///   slots the slack is about 110 %. If the table has only two or three regions, it is 60 to 130 %;
+    ///   slots the slack is about 110 %. If the table has only two or three regions, the slack is 60 to 130 %;
     /// - 0.5 to 2 MB for each thread, and more if the table is so large that its regions, at most 4096, have more than
     ///   8192 slots each.
     ///
-    /// Inserts by region of the table take up to 15 MB, or 1.5 MB for tables of up to 64 MiB. If the budget allows
-    /// less, keys are inserted one by one.
+    /// Inserts by region of the table take up to 15 MB of scratch memory, or 1.5 MB for tables of up to 64 MiB. If the
+    /// budget allows less, keys are inserted one by one.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let mut done = 0;
         // All chunks use the same piece of memory, so that its pages fault only once. Only a chunk that needs more
@@ -93,8 +93,9 @@ impl<L: Layout> InsertBulk for Quotient<L> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Builds the table if the filter is empty and there are enough keys. Returns false, and changes nothing, if this
-    /// is not so, if the keys do not fit or have too many copies, or if there is no memory for the build.
+    /// Builds the table if the filter is empty and there are enough keys. Returns false, and changes nothing, if the
+    /// filter is not empty, if there are too few keys, if the keys do not fit or have too many copies, or if there is
+    /// no memory for the build.
     fn try_build(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> bool {
         let many = hashes.len() as u64 >= self.geometry.slots / SLOTS_PER_BUILT_KEY;
         if self.len > 0 || !many || hashes.len() < FEWEST_BUILT_KEYS {
@@ -216,8 +217,9 @@ const fn newness_bytes(keys: usize, groups: usize) -> usize {
     keys / 8 + groups * size_of::<u64>()
 }
 
-/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers, and takes a piece of
-/// memory that the workers keep, if there is one. The memory that the workers keep after that is within the budget.
+/// If `memory` is too small for `keys` keys in `groups` groups, gives it back to the workers. Then takes a large enough
+/// piece of memory from the workers, if they keep such a piece. The memory that the workers keep after that is within
+/// the budget.
 fn take_memory(memory: &mut Option<Storage>, keys: usize, groups: usize, bulk: Bulk<'_>) {
     let piece_bytes = Partitioner::<u64>::piece_bytes_for(keys, groups);
     if memory.as_ref().is_none_or(|memory| memory.len() < piece_bytes) {

@@ -1,8 +1,8 @@
 //! Checks whether bytes are a table that this library would have written.
 //!
-//! There is exactly one table of a given geometry for a multiset of fingerprints: every run is in the right slots and
-//! sorted, every offset is right, and every free slot is zero. All other bytes are refused. (`layout/mod.rs` defines
-//! runs, occupieds, runends and offsets.) The check has two parts.
+//! There is exactly one table of a given geometry for given fingerprints and numbers of copies: every run is in the
+//! right slots and sorted, every offset is right, and every free slot is zero. All other bytes are refused.
+//! (`layout/mod.rs` defines runs, occupieds, runends and offsets.) The check has two parts.
 //!
 //! - The *metadata*: occupieds, runends and offsets agree. If they do, no lookup reads beyond the table or searches
 //!   without end, whatever the remainders are.
@@ -99,7 +99,7 @@ fn check_blocks<L: Layout, W: Words>(
         }
         each(block, BlockSlots { free, joined: slots & !free & !runends })?;
         taken += u64::from((slots & !free).count_ones());
-        // This is not negative: the check of `runends` made sure that no run ends before it was begun.
+        // The difference is not negative: the check of `runends` made sure that no run ends before it was begun.
         open = open + u64::from(occupieds.count_ones()) - u64::from(runends.count_ones());
     }
     match open {
@@ -220,8 +220,8 @@ impl<L: Layout, W: Words> Runs<'_, L, W> {
         }
     }
 
-    /// Compares wider remainders. None are malformed: only `WideBlock` has remainders wider than a byte, and it stores
-    /// them unchanged.
+    /// Compares remainders that are wider than a byte. Only `WideBlock` has such remainders, and it stores them
+    /// unchanged, so none is malformed.
     #[inline(always)]
     fn numbers(&self, block: usize) -> Compared {
         let mut stored = [0; 65];

@@ -22,7 +22,8 @@ pub(crate) struct Entries<'t, L> {
     home_block: usize,
     /// The first slot of `home_block`.
     home_begin: u64,
-    /// The next slot. `block` is its block, `begin` the first slot of that block, and `runends` its runends.
+    /// The next slot. `block` is the slot's block, `begin` the first slot of that block, and `runends` the runends of
+    /// that block.
     at: u64,
     block: usize,
     begin: u64,
@@ -50,7 +51,7 @@ impl<'t, L: Layout> Entries<'t, L> {
         entries
     }
 
-    /// Goes on to slot `next` or, if a run has ended, to the next run, which begins there or later.
+    /// Goes on to slot `next` or, if a run has ended, to the next run, which begins at slot `next` or later.
     #[inline(always)]
     fn step(&mut self, run_ended: bool, next: u64) {
         if run_ended & (self.occupieds == 0) {

@@ -23,8 +23,9 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// A quotient filter of layout `L` over the bytes `S`: owned ([`Storage`], the default) or borrowed
 /// (`&[u8]`, any alignment). A filter over borrowed bytes is a zero-copy view.
 ///
-/// The filter keeps a fingerprint of every key: the quotient names a slot, and the remainder is stored there or
-/// soon after. So the filter can list the fingerprints in order, and merges, grows and shrinks without the keys.
+/// The filter keeps a fingerprint of every key: the fingerprint's quotient names a slot, and its remainder is stored in
+/// that slot or soon after it. So the filter can list the fingerprints in order, and merges, grows and shrinks without
+/// the keys.
 ///
 /// The filter is a set, unless built with [`multiset`](Builder::multiset): a fingerprint that a set holds is not
 /// inserted again. Two keys with the same fingerprint are then stored as one, and removing either removes both. **So
@@ -341,8 +342,8 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     }
 
     /// The share of all possible fingerprints that the filter holds. This is the false-positive rate of a set, and an
-    /// upper bound for a multiset, since it counts every copy. For a [`CacheLineQuotient`], the share is multiplied by
-    /// 258/256, the mean effect of its reserved remainder.
+    /// upper bound for a multiset, since the share counts every copy. For a [`CacheLineQuotient`], the share is
+    /// multiplied by 258/256, the mean effect of its reserved remainder.
     fn expected_fpr(&self) -> f64 {
         let held = self.len as f64 * sizing::reserved_factor::<L>();
         (held / self.geometry.fingerprints as f64).min(1.0)
@@ -402,8 +403,8 @@ impl<L: Layout> Insert for Quotient<L> {
 impl<L: Layout> Remove for Quotient<L> {
     /// Removes one copy of the key's fingerprint; returns false, and changes nothing, if the filter does not hold it.
     ///
-    /// A false positive is a key that was never inserted but has the fingerprint of a key that was. Removing it removes
-    /// a copy of the inserted key.
+    /// A false positive is a key that was never inserted but has the fingerprint of a key that was. Removing the false
+    /// positive removes a copy of the inserted key's fingerprint.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         let hash = self.round(hash);
         let removed = self.kernels.remove(&self.geometry, self.table.as_mut(), hash);

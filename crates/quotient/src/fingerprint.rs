@@ -4,10 +4,10 @@
 //! `r` is the number of bits of a remainder. That number is the fingerprint, unless `fingerprint_bits` was given. (A
 //! layout that reserves remainder 0 adds 1 to a fingerprint whose low eight bits are zero.) Doubling the slots moves a
 //! bit from the remainder to the quotient, and does not change the fingerprint. If the number of slots is not the
-//! original one times a power of two, the quotients change. The filter cannot compute the new ones from hashes, since
-//! it keeps only fingerprints. So a filter of such a size replaces each hash by a number that the hash's fingerprint
-//! alone determines, and splits that number instead. A new filter that was built with `fingerprint_bits` does the same,
-//! unless `2^fingerprint_bits` is `slots · 2^r`.
+//! original one times a power of two, the quotients change. The filter cannot compute the new quotients from hashes,
+//! since it keeps only fingerprints. So a filter of such a size replaces each hash by a number that the hash's
+//! fingerprint alone determines, and splits that number instead. A new filter that was built with `fingerprint_bits`
+//! does the same, unless `2^fingerprint_bits` is `slots · 2^r`.
 
 use crate::geometry::Geometry;
 use crate::layout::Layout;

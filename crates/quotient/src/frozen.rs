@@ -47,7 +47,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     /// The frozen filter: header and table. The load at which the filter grows by itself is a setting of the owned
     /// filter; the bytes do not contain it.
     ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
     ///
     /// ```
     /// use trommel::{Insert, QuotientFilter};

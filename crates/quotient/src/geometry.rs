@@ -31,7 +31,7 @@ pub(crate) const MAX_SLOTS: u64 = 1 << 42;
 /// [`Rounding`](crate::fingerprint::Rounding).
 pub(crate) const MAX_FINGERPRINT_BITS: u32 = 62;
 /// The load that a filter reaches with any distinct keys whose hashes are uniform. Above this load, or with many copies
-/// of few keys, inserts get slower and slower until one finds no free slot.
+/// of few keys, inserts get slower and slower until an insert finds no free slot.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 
 impl Geometry {
@@ -39,7 +39,7 @@ impl Geometry {
     /// more beyond the last quotient with a probability of about `e^(−0.102 x)`, so 320 slots are too few in less than
     /// one of 10^14 filters. Runs extend `x` slots beyond the last quotient only if some range of slots gets `x` keys
     /// more than it has slots. The number of keys that hash to a range has a standard deviation of at most `√slots`, so
-    /// runs extend less far in a small filter. There, an overhang of 32 slots plus four times this bound is enough.
+    /// runs extend less far in a small filter, and an overhang of 32 slots plus four times `√slots` is enough for it.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())
     }

@@ -1,8 +1,8 @@
 //! Quotient filters: hash tables that store a short fingerprint of each key instead of the key.
 //!
-//! A fingerprint is the key's hash, reduced to fewer bits. Its high part, the quotient, names a slot. Its low part, the
-//! remainder, is stored in that slot or, if other remainders take that slot, in a later one. Two bits per slot record
-//! which remainders belong to which quotient.
+//! A fingerprint is the key's hash, reduced to fewer bits. The fingerprint's high part, the quotient, is the number of
+//! a slot. Its low part, the remainder, is stored in that slot or, if other remainders take that slot, in a later slot.
+//! Two bits per slot record which remainders belong to which quotient.
 //!
 //! # When to use one
 //!
@@ -17,16 +17,17 @@
 //!
 //! The speeds in this table were measured on a Zen 4 core with AVX-512 and 1 MiB of L2.
 //!
-//! Lookups are faster in a [`CacheLineQuotient`] than in a [`QuotientFilter`]: one cache line has metadata and
-//! remainders, and at 95 % load a lookup reads 1.2 cache lines on average. A [`QuotientFilter`] has metadata and
-//! remainders in different cache lines. A new [`CacheLineQuotient`] always has remainders of 8 bits. So its
-//! false-positive rate is 0.37 % at 95 % load, and a lower rate takes more slots at a lower load. A [`QuotientFilter`]
-//! is built for any false-positive rate that its remainders can reach. They have at most 32 bits, and fewer if the
-//! table has more than 2^30 slots. So at 95 % load, rates below 2.2 · 10^−10 are refused.
+//! Lookups are faster in a [`CacheLineQuotient`] than in a [`QuotientFilter`]. A [`CacheLineQuotient`] has the metadata
+//! and remainders of 50 slots in one cache line, and at 95 % load a lookup reads 1.2 cache lines on average. A
+//! [`QuotientFilter`] has metadata and remainders in different cache lines. A new [`CacheLineQuotient`] always has
+//! remainders of 8 bits. So its false-positive rate is 0.37 % at 95 % load, and a lower rate takes more slots at a
+//! lower load. A [`QuotientFilter`] is built for any false-positive rate that its remainders can reach. Remainders have
+//! at most 32 bits, and fewer if the table has more than 2^30 slots. So at 95 % load, rates below 2.2 · 10^−10 are
+//! refused.
 //!
-//! At 95 % load, batches of lookups took at most 1.8 times as long as at 75 %, on the Zen 4 core. The cost of an insert
-//! grows faster with the load: on average, an insert moves 6 stored remainders at 75 % load, 45 at 90 %, and 190 at
-//! 95 %. A build from all keys at once moves no stored remainder to make room. Such a build is an
+//! On the Zen 4 core, batches of lookups at 95 % load took at most 1.8 times as long as at 75 % load. The cost of an
+//! insert grows faster with the load: on average, an insert moves 6 stored remainders at 75 % load, 45 at 90 %, and 190
+//! at 95 %. A build from all keys at once moves no stored remainder to make room. Such a build is an
 //! [`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter that does not grow by itself. The batch
 //! must have at least 1024 keys, and at least one key for every eight slots. If the keys do not fit, a key has too many
 //! copies, or there is too little scratch memory, the keys are inserted without a build. For a filter that changes all

@@ -87,11 +87,11 @@ impl From<OutOfMemory> for ResizeError {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Doubles the number of slots, without the keys: the highest bit of every remainder becomes the lowest of its
-    /// quotient. This does not change the false-positive rate, which depends on the number of keys and on
+    /// Doubles the number of slots, without the keys: the highest bit of every remainder becomes the lowest bit of its
+    /// quotient. Doubling does not change the false-positive rate, which depends on the number of keys and on
     /// [`Geometry::fingerprints`]. The rate rises with every further key.
     ///
-    /// Cost: one pass over the old table and one over the new; both are in memory meanwhile.
+    /// Cost: one pass over the old table and one over the new table; both tables are in memory meanwhile.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -111,17 +111,17 @@ impl<L: Layout> Quotient<L> {
         self.resize_slots(self.geometry.slots.saturating_mul(2))
     }
 
-    /// Gives the filter the fewest slots that hold `keys` keys at 95 % load, which can be more or fewer than now. A
-    /// [`QuotientFilter`](crate::QuotientFilter) can have any number of slots that leaves remainders of 1 to 32 bits. A
-    /// [`CacheLineQuotient`](crate::CacheLineQuotient) has either its original number or at least twice that. All keys
-    /// stay, with the same fingerprints.
+    /// Gives the filter the fewest slots that hold `keys` keys at 95 % load, which can be more or fewer slots than it
+    /// has now. A [`QuotientFilter`](crate::QuotientFilter) can have any number of slots that leaves remainders of 1 to
+    /// 32 bits. A [`CacheLineQuotient`](crate::CacheLineQuotient) can have its original number of slots, or at least
+    /// twice that number. All keys stay, with the same fingerprints.
     ///
     /// If the new number of slots is not the original one times a power of two, each insert, lookup, count and removal
     /// costs two multiplications more: the filter keeps fingerprints and not hashes, so it first rounds a key's hash to
-    /// its fingerprint. A filter that was built with `fingerprint_bits` does this at nearly every size. In a
+    /// its fingerprint. A filter that was built with `fingerprint_bits` rounds hashes at nearly every size. In a
     /// [`CacheLineQuotient`](crate::CacheLineQuotient), the fingerprints whose lowest eight bits are zero are reserved.
-    /// If such a filter was only doubled, each of these operations tests whether the key's fingerprint is reserved,
-    /// which costs one multiplication.
+    /// If the slots of such a filter were only doubled, each insert, lookup, count and removal tests whether the key's
+    /// fingerprint is reserved, which costs one multiplication.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -134,8 +134,8 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// # Errors
-    /// [`ResizeError`]: `TooSmall` if the filter holds more than `keys` keys or they do not fit, `Fingerprint` if
-    /// fingerprints are too short or too long for the size, `TooLarge`, or `OutOfMemory`.
+    /// [`ResizeError`]: `TooSmall` if the filter holds more than `keys` keys, or if the keys it holds do not fit,
+    /// `Fingerprint` if fingerprints are too short or too long for the size, `TooLarge`, or `OutOfMemory`.
     pub fn resize(&mut self, keys: usize) -> Result<(), ResizeError> {
         let slots = self.slots_to_hold(keys);
         if (keys as u64) < self.len {
@@ -150,15 +150,16 @@ impl<L: Layout> Quotient<L> {
         if !L::RESERVES_ZERO {
             return slots;
         }
-        // Remainder 0 of eight bits is reserved, since its stored form is that of remainder 1. At the original number
-        // of slots, no fingerprint has this remainder. At any other number of slots, a fingerprint could have it. So
-        // remainders must have at most seven bits there, which needs at least twice the original number of slots.
+        // Remainder 0 of eight bits is reserved, since its stored form is the stored form of remainder 1. At the
+        // original number of slots, no fingerprint has remainder 0. At any other number of slots, a fingerprint could
+        // have it. So with another number of slots, remainders must have at most seven bits, which needs at least twice
+        // the original number of slots.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
         if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
 
-    /// Shrinks the table to the fewest slots that hold the keys at 95 % load. If that table is not smaller, or not
-    /// possible, the filter stays as it is. See [`Quotient::resize`].
+    /// Shrinks the table to the fewest slots that hold the keys at 95 % load. If a table with this number of slots is
+    /// not smaller, or not possible, the filter stays as it is. See [`Quotient::resize`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -248,7 +249,7 @@ fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeErro
         .ok_or(ResizeError::Fingerprint { slots, fingerprints: old.fingerprints })
 }
 
-/// An empty table, on huge pages if the one that it replaces wants them.
+/// An empty table, on huge pages if the table that it replaces asks for huge pages.
 fn new_table<L: Layout>(geometry: &Geometry, old: &Storage) -> Result<Storage, OutOfMemory> {
     let bytes = geometry.table_bytes::<L>();
     if bytes > MAX_BYTES {
@@ -298,8 +299,9 @@ fn entry_in<L: Layout>(geometry: &Geometry) -> impl Fn(u64) -> (u64, u32) {
     }
 }
 
-/// Merges two ascending sequences, some numbers at a time. Which sequence has the next number cannot be predicted, so a
-/// step takes no branch: it reads the next number of each of two buffers, and advances in one of them.
+/// Merges two ascending sequences, some numbers at a time. The processor cannot predict which sequence has the next
+/// number, so a step has no branch: it reads the next number of each of two buffers, and advances in the buffer with
+/// the smaller number.
 struct Merged<I> {
     left: Buffered<I>,
     right: Buffered<I>,
@@ -340,8 +342,8 @@ impl<I: Iterator<Item = u64>> Merged<I> {
         Self { left: Buffered::new(left), right: Buffered::new(right) }
     }
 
-    /// The next merged numbers: as many as the left buffer or the right one still has, whichever has fewer, without
-    /// [`END`]. The slice is empty at the end of both sequences.
+    /// The next merged numbers, without [`END`]: at most as many as are left in the buffer that has fewer numbers left.
+    /// The slice is empty at the end of both sequences.
     fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
         let (left, right) = (self.left.rest(), self.right.rest());
         let steps = left.len().min(right.len());
@@ -383,14 +385,15 @@ impl<L: Layout> Quotient<L> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one over the new one;
-    /// all three are in memory meanwhile. The bytes of a trusted view are checked first, in one more pass.
+    /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one over the new
+    /// table; all three tables are in memory meanwhile. If `other` was parsed without a check, its bytes are checked
+    /// first, in one more pass.
     ///
     /// # Errors
     /// [`MergeError`] if the filters differ in hash function, seed, number of possible fingerprints or maximum of
     /// copies, if there are too few free slots or too many copies of a key, if the system refuses the memory, or if
-    /// `other` was parsed without a check, by [`parse_trusted`](Quotient::parse_trusted), and its bytes are damaged.
-    /// This filter is unchanged then.
+    /// `other` was parsed without a check, by [`parse_trusted`](Quotient::parse_trusted), and its bytes are damaged. On
+    /// an error, this filter is unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Quotient<L, T>) -> Result<(), MergeError> {
         let (mine, theirs) = (self.hasher, other.hasher);
         Incompatible::check("hash function", mine.id() as u64, theirs.id() as u64)?;

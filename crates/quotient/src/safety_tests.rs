@@ -1,5 +1,5 @@
 //! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
-//! a time, and a test must then fail.
+//! a time; after each removal, a test must fail.
 //!
 //! The *home* of a hash is the slot whose number is the hash's quotient; `table.rs` also defines runs. The tests that
 //! pass kernels arguments of a wrong length use hash 0, whose home is the first slot. So even after a check was
@@ -192,7 +192,7 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
         let kernels = Kernels::of::<LineBlock>(isa);
         for hash in [0, u64::MAX] {
             // The memory after the table looks like a line that ends the run and has the same remainder in all slots.
-            // In one of the 255 iterations, this is the key's remainder.
+            // Each of 255 iterations writes another remainder there, and one of these remainders is the key's.
             let mut answers = (1..=u8::MAX).map(|remainder| {
                 memory[len..len + 50].fill(remainder);
                 let table = &memory[..len];
@@ -211,7 +211,7 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     }
 }
 
-/// The table has no free slot. The zeros after it look like free slots.
+/// The table has no free slot. The zeros after the table look like free slots.
 #[test]
 fn inserts_find_no_free_slot_beyond_the_table() {
     let geometry = geometry::<LineBlock>(1_000);
@@ -235,8 +235,8 @@ fn inserts_find_no_free_slot_beyond_the_table() {
     }
 }
 
-/// Quotient 0 has a run of six slots, quotient 1 has none, and the runs of quotients 2 to 63 never end. So these runs
-/// take all slots from slot 6 on, and a remainder of quotient 1 finds no free slot.
+/// Quotient 0 has a run of six slots, quotient 1 has none, and the runs of quotients 2 to 63 never end. The runs
+/// without an end take all slots from slot 6 on, and a remainder of quotient 1 finds no free slot.
 #[test]
 fn a_table_without_a_free_slot_is_full() {
     for remainder_bits in [6, 8, 13] {
@@ -257,8 +257,8 @@ fn a_table_without_a_free_slot_is_full() {
     }
 }
 
-/// A table of 16 slots has one block. If a kernel read the metadata of a second block, it would read padding. This test
-/// sets bits in the padding that would then mark slot 127 as the end of the key's run, but the table ends with slot 63.
+/// A table of 16 slots has one block. If a kernel read the metadata of a second block, it would read padding. The bits
+/// that this test sets in the padding would mark slot 127 as the end of the key's run, but the table ends with slot 63.
 #[test]
 fn a_table_of_one_block_has_no_run_in_a_second() {
     let mut geometry = geometry::<WideBlock>(16);
@@ -342,7 +342,7 @@ fn keys_are_kept<L: Layout>(geometry: &Geometry, slots: u64) {
     }
 }
 
-/// In tables of a few blocks, a key's block can be the last or the last but one.
+/// In tables of a few blocks, a key's block can be the table's last block, or the last but one.
 #[test]
 fn small_wide_tables_keep_their_keys() {
     for slots in (1..=70).chain((80..=640).step_by(16)) {

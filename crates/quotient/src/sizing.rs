@@ -30,7 +30,7 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     let spec = &spec.in_bytes(0)?;
     if let Some(bits) = spec.remainder_bits {
         let (min, max) = (*L::REMAINDER_BITS.start(), *L::REMAINDER_BITS.end());
-        // A layout that reserves remainder 0 starts with its full width.
+        // In a layout that reserves remainder 0, every new filter has remainders of the largest width.
         check_bits("remainder_bits", bits, if L::RESERVES_ZERO { max } else { min }, max)?;
     }
     if let Some(bits) = spec.fingerprint_bits {
@@ -184,8 +184,8 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
         return checked::<L>(spec, fewest, bits);
     }
     // Searches for the most slots that fit into the bytes, between `fewest`, which fit, and `MAX_SLOTS`. In every
-    // iteration, a table of `least · SLOTS_STEP` slots fits, and one of `most · SLOTS_STEP` slots does not fit or has
-    // more than `MAX_SLOTS`.
+    // iteration, a table of `least · SLOTS_STEP` slots fits, and a table of `most · SLOTS_STEP` slots does not fit or
+    // has more than `MAX_SLOTS` slots.
     let (mut least, mut most) = (fewest / L::SLOTS_STEP, MAX_SLOTS / L::SLOTS_STEP + 1);
     while most - least > 1 {
         let middle = least + (most - least) / 2;
@@ -213,7 +213,8 @@ fn for_fingerprints_in_bytes<L: Layout>(
     if min_bytes > bytes { Err(SpecError::TooSmall { bytes, min_bytes }) } else { Ok(geometry) }
 }
 
-/// The number of bytes of a table. If it has more slots than a filter can have, offsets and padding are not counted.
+/// The number of bytes of a table. If the table has more slots than a filter can have, offsets and padding are not
+/// counted.
 fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     if slots <= MAX_SLOTS {
         return L::table_bytes(Geometry::blocks_for::<L>(slots), remainder_bits).into();
@@ -222,8 +223,8 @@ fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
     u128::from(slots) * bits_per_slot / 8
 }
 
-/// The geometry for a spec with this number of slots and of remainder bits. Refuses tables that are too large for any
-/// machine, and quotients and remainders that are too long together, before anything is allocated.
+/// The geometry for a spec, with the given numbers of slots and of remainder bits. Refuses tables that are too large
+/// for any machine, and quotients and remainders that are too long together, before anything is allocated.
 fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Geometry, SpecError> {
     let bytes = table_bytes::<L>(slots, remainder_bits);
     if slots > MAX_SLOTS || bytes > u128::from(MAX_BYTES) {
@@ -264,7 +265,7 @@ mod tests {
         geometry::<L>(&spec)
     }
 
-    /// Counts pairs of remainders that are stored alike.
+    /// Counts the pairs of remainders that have the same stored form.
     #[test]
     fn a_reserved_remainder_raises_the_rate_by_the_pairs_that_become_equal() {
         let stored = |remainder: u32| LineBlock::stored(8, remainder);
@@ -312,7 +313,7 @@ mod tests {
         }
     }
 
-    /// A given load is kept, also in a layout that could reach the rate by more slots.
+    /// A load that the spec gives is kept, even in a layout that could reach the false-positive rate with more slots.
     #[test]
     fn a_given_load_must_reach_a_given_rate() {
         let with = |fpr| {
@@ -363,7 +364,7 @@ mod tests {
         }
         check::<WideBlock>(|spec| spec.fpr = Some(0.001));
         check::<LineBlock>(|spec| spec.fpr = Some(0.001));
-        // With fingerprints of a given width, bytes are only a limit too.
+        // If the width of fingerprints is given, the bytes are only a limit too.
         check::<WideBlock>(|spec| spec.fingerprint_bits = Some(24));
     }
 
@@ -408,7 +409,7 @@ mod tests {
             let allowed: std::vec::Vec<u32> =
                 (1..=MAX_FINGERPRINT_BITS).filter(|bits| with(*bits).is_ok()).collect();
             let (first, last) = (allowed[0], allowed[allowed.len() - 1]);
-            // At least one bit of remainder, and at most 32.
+            // Remainders have at least one bit, and at most 32 bits.
             assert_eq!(first, slots.ilog2() + 1, "{keys} keys");
             assert_eq!(last, slots.ilog2() + 32, "{keys} keys");
             for bits in [1, first.saturating_sub(1).max(1), (last + 1).min(MAX_FINGERPRINT_BITS)] {

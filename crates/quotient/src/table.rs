@@ -1,7 +1,7 @@
 //! The algorithms on a table: lookup, insert and remove.
 //!
 //! The *run* of a quotient is its remainders in adjacent slots, in ascending order. A run begins at the slot whose
-//! number is the quotient (its *home*), or right after the run before it if that one ends at the home or later. A
+//! number is the quotient (its *home*) or, if the run before it ends at the home or later, right after that run. A
 //! *cluster* is a sequence of adjacent runs of which only the first begins at its home.
 //!
 //! A quotient that has a run is *occupied*, and the last slot of a run is its *runend*. Runs are in the order of their
@@ -72,10 +72,11 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     }
 
     /// The slot after the last run whose quotient is below `home`, or the first slot of the block of `home`, whichever
-    /// is later. The run of `home` begins there, or at `home` if that comes later.
+    /// is later. The run of `home` begins at this slot or at `home`, whichever is later.
     ///
     /// Cost: reads the block of `home`. In 14 of 100 lookups at 95 % load in blocks of 64 slots, it also reads the next
-    /// block, and rarely more. It reads earlier blocks only if the block's offset is too large to be stored.
+    /// block. It rarely reads further blocks. It reads earlier blocks only if the block's offset is too large to be
+    /// stored.
     #[inline(always)]
     pub(crate) fn end_of_runs_below<W: Words>(&self, words: W, home: Position) -> Position {
         let mut block = home.block;
@@ -96,8 +97,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         }
     }
 
-    /// Among the runends from `from` on, the one that has `skip` others before it; the end of the table if there is
-    /// none.
+    /// Among the runends from `from` on, the runend that has `skip` of them before it; the end of the table if there
+    /// are no more than `skip` runends.
     #[inline(always)]
     pub(crate) fn select_runend<W: Words>(&self, words: W, from: Position, skip: u32) -> Position {
         let (mut block, mut slot, mut skip) = (from.block, from.slot, skip);
@@ -137,7 +138,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
     }
 
     /// The slot in a run where a remainder belongs, which is before all remainders that are at least as large, and the
-    /// number of remainders that equal it.
+    /// number of the run's remainders that equal it.
     #[inline(always)]
     fn search(&self, run: Run, stored: u32) -> (Position, u32) {
         let mut at = run.first;
@@ -161,7 +162,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
             return found;
         }
         // `from` is the end of the table if a run takes the last slot of the table, and the new remainder belongs after
-        // this run. It does if it is larger than all remainders of the run, or has a higher quotient.
+        // this run. The new remainder belongs there if it is larger than all remainders of the run, or if its quotient
+        // is higher.
         if from >= self.end() {
             return None;
         }
@@ -237,8 +239,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         L::set_offset(&self.shape, self.bytes.as_mut(), block, stored);
     }
 
-    /// Inserts a fingerprint. Returns false, and changes nothing, if the table is a set that holds it already. Changes
-    /// nothing on an error either.
+    /// Inserts a fingerprint. Returns false, and changes nothing, if the table is a set that holds the fingerprint
+    /// already. Changes nothing on an error either.
     #[inline(always)]
     pub(crate) fn insert<W: Words>(
         &mut self,
@@ -261,7 +263,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         let free = self.first_free(words, at).ok_or(WhyFull::Slots)?;
         L::insert_remainder(&self.shape, self.bytes.as_mut(), at, free, stored);
         // If the quotient has a run already, a 0 is inserted at the run's first slot, so its runend moves up by one. If
-        // not, a 1 is inserted: the new run begins and ends at `first`.
+        // the quotient has no run yet, a 1 is inserted: the new run begins and ends at `first`.
         self.insert_runend(first, free, !occupied);
         for block in home.block + 1..=free.block {
             let offset = self.offset(block);
@@ -272,7 +274,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         Ok(true)
     }
 
-    /// Removes one copy of a fingerprint. Returns false, and changes nothing, if the table does not hold it.
+    /// Removes one copy of a fingerprint. Returns false, and changes nothing, if the table does not hold the
+    /// fingerprint.
     #[inline(always)]
     pub(crate) fn remove<W: Words>(&mut self, words: W, home: Position, stored: u32) -> bool {
         if !self.is_occupied(home) {
@@ -333,8 +336,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
     /// of a removal would be quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
-        // The end of runs that the last iteration computed for its own block, which is the one before `block`; `None`
-        // if it computed none.
+        // The end of runs that the last iteration computed for its own block, which is the block before `block`; `None`
+        // if it computed no end of runs.
         let mut known: Option<Position> = None;
         for block in home + 1..=last {
             let offset = self.offset(block);

@@ -18,8 +18,8 @@ pub(crate) trait Words: Copy {
     /// A word with a single bit: the set bit of `word` that has `skip` set bits below it. Returns 0 if `word` has no
     /// more than `skip` set bits. The caller must ensure that `skip` is below 64.
     fn one(self, word: u64, skip: u32) -> u64;
-    /// A word with two bits: the set bit of `word` that has `skip` set bits below it, and the next set bit above it.
-    /// The result has only the first of them, or none, if `word` has too few set bits. The caller must ensure that
+    /// A word with two bits: the set bit of `word` that has `skip` set bits below it, and the next set bit above it. If
+    /// `word` has too few set bits, the result has only the first of the two, or no bits. The caller must ensure that
     /// `skip` is below 64.
     #[inline(always)]
     fn two_ones(self, word: u64, skip: u32) -> u64 {

@@ -1,5 +1,6 @@
 //! Large batches make the same filter as single inserts, bit for bit. In an empty filter, a batch can build the whole
-//! table. Otherwise, its keys are inserted region by region of the table. Some batches do not fit.
+//! table. Otherwise, the keys of the batch are inserted into one region of the table after another. Some batches do not
+//! fit.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -31,7 +32,7 @@ impl<L: Layout> Maker<L> {
     }
 
     /// Inserts a batch into a filter that holds some keys, on every instruction set, and fails if the result differs
-    /// from that of single inserts in portable code. Returns the outcome of the batch.
+    /// from the result of single inserts in portable code. Returns the outcome of the batch.
     fn assert_same(&self, held: &[KeyHash], batch: &[KeyHash], what: &str) -> Result<(), Full> {
         let mut singly = self.make(Isa::Portable);
         insert_singly(&mut singly, held).unwrap();
@@ -56,7 +57,7 @@ impl<L: Layout> Maker<L> {
     }
 }
 
-/// Inserts hashes one by one, in their order, until one is refused.
+/// Inserts hashes one by one, in their order, until a hash is refused.
 fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Result<(), Full> {
     for (i, hash) in hashes.iter().enumerate() {
         if let Err(full) = filter.insert_hash(*hash) {
@@ -71,7 +72,7 @@ fn insert_singly<L: Layout>(filter: &mut Quotient<L>, hashes: &[KeyHash]) -> Res
 fn assert_same_at_every_load<L: Layout>(maker: &Maker<L>, what: &str) {
     let slots = maker.make(Isa::Portable).geometry().slots;
     let mut random = Splitmix::new(slots);
-    // The number of batches that fitted, and the number of those that did not.
+    // The number of batches that fitted, and the number of batches that did not.
     let mut outcomes = [0, 0];
     for held_percent in [0, 1, 40, 90] {
         for batch_percent in [2, 30, 94 - held_percent, 130] {
@@ -115,8 +116,8 @@ fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
     }
 }
 
-/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. Filters with blocks of 64 slots
-/// that were only doubled use the hashes themselves.
+/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. If a filter with blocks of 64
+/// slots was only doubled, it uses the hashes themselves.
 #[test]
 fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {
@@ -165,7 +166,8 @@ fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
 
 /// All keys belong to the first third of the table. This third has fewer slots than there are keys, so nearly all keys
 /// are in one cluster. One key in twenty repeats another. A build allows this number of copies, but the removal of each
-/// would move the rest of the cluster. That takes too long, so the build sorts and appends the fingerprints instead.
+/// copy would move the rest of the cluster. This would take too long, so the build sorts and appends the fingerprints
+/// instead.
 #[test]
 fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     fn dropped<L: Layout>(bits: u32) {
@@ -206,7 +208,8 @@ fn a_batch_of_several_chunks_ends_at_the_right_key() {
     }
 }
 
-/// The table is so large that, with regions of the usual size, it would have more than the 4096 regions of a build.
+/// The table is so large that, with regions of the usual size, it would have more than 4096 regions, the most that a
+/// build can have.
 #[test]
 fn a_large_table_is_built_in_larger_regions() {
     let mut spec = Spec::default();

@@ -8,7 +8,7 @@ use trommel_testkit::subject::{Exact, Resize, Room, Subject};
 use trommel_testkit::{contract_suite, exact_suite, full_suite, merge_suite, resize_suite};
 
 /// Declares a subject: its filter, a change to every spec, the most copies of a fingerprint, the largest step between
-/// table sizes in bytes, whether it reserves remainder 0, and its golden digest.
+/// table sizes in bytes, whether the filter reserves remainder 0, and the golden digest.
 macro_rules! subject {
     ($subject:ident: $filter:ident, |$spec:ident| $add:expr, copies: $copies:expr,
      step: $step:literal, reserved: $reserved:literal, golden: $golden:literal) => {
@@ -34,7 +34,8 @@ macro_rules! subject {
                 filter.isa()
             }
             fn sizing_fpr(filter: &$filter, keys: usize) -> f64 {
-                // One of 256 stored remainders is twice as likely as the others, and one does not occur.
+                // If remainder 0 is reserved, it is stored as 1. So stored remainder 1 is twice as likely as each of
+                // the 254 others.
                 let factor = if $reserved { 258.0 / 256.0 } else { 1.0 };
                 -libm::expm1(-(keys as f64) * factor / filter.geometry().fingerprints as f64)
             }

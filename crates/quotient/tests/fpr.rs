@@ -70,7 +70,7 @@ fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
 
 /// At 95 % load, a million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive
 /// rate: a slot has `r` bits of remainder, 2 bits, and a 64th of an offset of 8 bits. In blocks of a cache line, which
-/// have 50 slots in 512 bits, they take `10.24 / 0.95` bits each.
+/// have 50 slots in 512 bits, each key takes `10.24 / 0.95` bits.
 #[test]
 fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {
@@ -96,7 +96,7 @@ fn a_million_keys_take_the_bits_of_the_equation() {
     );
 }
 
-/// A slot takes the bits of its remainder and at most 2.25 more.
+/// A slot takes the bits of its remainder and at most 2.25 bits more.
 #[test]
 fn a_slot_takes_its_remainder_and_little_more() {
     for bits in 1..=32 {

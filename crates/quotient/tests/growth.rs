@@ -220,7 +220,7 @@ fn shrinking_frees_memory() {
         );
         assert_eq!(filter.fpr_with(1000), fpr, "shrinking changed the false-positive rate");
     }
-    // 995 keys need fewer slots than 1000 keys, but a table with as many blocks. So shrinking keeps the old table.
+    // 995 keys need fewer slots than 1000 keys, but equally many blocks. So shrinking keeps the old table.
     let spec = |keys| QuotientFilter::builder().keys(keys).fingerprint_bits(17).build().unwrap();
     let mut nearly = spec(1000);
     nearly.insert_batch(&hashes[..995]).unwrap();
@@ -229,7 +229,7 @@ fn shrinking_frees_memory() {
     assert_eq!(smaller.memory_bytes(), nearly.memory_bytes());
     nearly.shrink_to_fit().unwrap();
     assert_eq!(nearly.geometry(), before);
-    // A cache-line filter has the size that it was made with, or at least twice that.
+    // A cache-line filter has the size that it was made with, or at least twice that size.
     let mut line = filter::<LineBlock>(1000, None);
     let small = line.to_bytes();
     (0..3).for_each(|_| line.grow().unwrap());
@@ -328,8 +328,9 @@ fn merge_without_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full
     }
 }
 
-/// A filter that grows by itself also grows when it merges with another. One that does not grow refuses a merge that
-/// does not fit, even if it has enough free slots elsewhere, and the error has the filter's number of slots.
+/// A filter that grows by itself also grows when it merges with another. A filter that does not grow refuses a merge
+/// whose fingerprints do not fit, even if it has enough free slots elsewhere, and the error has the filter's number of
+/// slots.
 #[test]
 fn a_filter_that_grows_can_merge_with_a_larger_one() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30);
@@ -342,8 +343,8 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     let slots = fixed.geometry().blocks * u64::from(WideBlock::SLOTS);
     assert_eq!((full.capacity as u64, full.len, full.why), (slots, 0, WhyFull::Slots));
     assert!(fixed.to_bytes() == before);
-    // Both filters hold 80 keys of the last quotient. From the slot of this quotient to the end of the table, there are
-    // 133 slots. Hundreds of slots before it are free.
+    // Each of the two filters holds 80 keys of the last quotient. From the slot of this quotient to the end of the
+    // table, there are 133 slots. Hundreds of slots before that slot are free.
     let at_the_end = |keys: std::ops::Range<u64>| {
         let mut filter = QuotientFilter::builder().keys(300).remainder_bits(20).build().unwrap();
         let hashes: Vec<KeyHash> =
@@ -363,8 +364,8 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     assert!(hashes.iter().all(|hash| growing.contains_hash(*hash)));
 }
 
-/// A merge doubles a filter as often as its load requires, and not once more. With a load of 1/2, the limits are whole
-/// numbers of keys.
+/// A merge doubles a filter as often as its load requires, and not once more. With a load of 1/2, the numbers of keys
+/// above which a filter doubles are whole.
 #[test]
 fn a_merge_doubles_no_more_than_the_load_requires() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30).grow_at(0.5);

@@ -169,9 +169,9 @@ fn a_batch_that_does_not_fit_ends_where_single_inserts_do() {
     }
 }
 
-/// The run of the last quotient takes all slots up to the end of the table. Then no further remainder fits, whether it
-/// belongs after the run or into it. (The table ends with one offset byte per block, padded to a multiple of 64 bytes.
-/// With 64 blocks there is no padding, so a write to the offset of a further block would be outside the table.)
+/// The run of the last quotient takes all slots up to the end of the table. Then no further remainder fits, neither
+/// after the run nor into it. (The table ends with one offset byte per block, padded to a multiple of 64 bytes. With 64
+/// blocks there is no padding, so a write to the offset of a further block would be outside the table.)
 #[test]
 fn a_run_that_ends_with_the_table_refuses_further_remainders() {
     for (keys, blocks) in [(1, 1), (100, 3), (3787, 64)] {

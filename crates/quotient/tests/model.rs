@@ -184,7 +184,7 @@ fn spec(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
     spec
 }
 
-/// Every instruction set, once for a set and once for a multiset.
+/// Every instruction set twice: once with a filter that is a set, and once with a multiset.
 fn variants() -> impl Iterator<Item = (Isa, bool)> {
     Isa::available().flat_map(|isa| [(isa, false), (isa, true)])
 }
@@ -295,7 +295,7 @@ fn batches_agree_with_a_sorted_multiset() {
                 .collect();
             pair.insert_batch(&batch);
             held.extend(&batch);
-            // Remove keys down to a random load, so that each batch begins at a different one.
+            // Remove keys down to a random load, so that each batch begins at a different load.
             let keep = (random.unit() * slots as f64) as u64;
             while pair.len > keep && !held.is_empty() {
                 let at = random.below(held.len() as u64) as usize;
@@ -318,8 +318,8 @@ fn batches_agree_with_a_sorted_multiset() {
 }
 
 /// A resized filter does not split a key's hash into quotient and remainder. It splits a number that the hash's
-/// fingerprint determines, and there can be more pairs of quotient and remainder than fingerprints. (A filter with
-/// blocks of 64 slots that was only doubled still splits the hash.)
+/// fingerprint determines, and there can be more pairs of quotient and remainder than fingerprints. (If a filter with
+/// blocks of 64 slots was only doubled, it still splits the hash.)
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

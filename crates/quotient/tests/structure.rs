@@ -35,7 +35,7 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
-/// The number of slots of a table, including those after the last quotient's slot.
+/// The number of slots of a table, including the slots after the last quotient's slot.
 fn all_slots<L: Layout>(filter: &Quotient<L>) -> u64 {
     filter.geometry().blocks * u64::from(L::SLOTS)
 }
@@ -49,8 +49,8 @@ struct Cluster {
     remainders: u64,
     /// The number of copies of each remainder.
     copies: u64,
-    /// The number of further quotients after those with many keys. Each has one key, whose remainder is pushed far from
-    /// the slot of its quotient.
+    /// The number of further quotients, after the quotients with many keys. Each further quotient has one key, whose
+    /// remainder is pushed far from the slot of its quotient.
     pushed: u64,
 }
 
@@ -87,7 +87,7 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
 /// Inserts a cluster in random order, one by one and in batches, and removes it in another order, on every instruction
 /// set. At every step, the filter must have the bytes that portable single inserts make, must hold the keys inserted so
 /// far, and must not hold absent keys whose quotients are before or in the cluster. `most_offset` is the largest offset
-/// that the layout stores; the cluster must have more keys than this.
+/// that the layout stores; the cluster must have more keys than this number.
 fn assert_inserts_and_removes<L: Layout>(
     keys: usize,
     bits: Option<u32>,
@@ -190,7 +190,7 @@ fn a_run_can_span_many_blocks() {
 }
 
 /// Neighbouring quotients have many keys each, so the offsets of many blocks are too large to be stored, and are
-/// computed from blocks far before.
+/// computed from blocks far before them.
 #[test]
 fn offsets_can_be_larger_than_the_largest_stored_one() {
     for (bits, remainders) in [(3, 6), (6, 50), (8, 40), (13, 45)] {
@@ -275,7 +275,7 @@ fn a_cluster_can_reach_the_end_of_the_table() {
         let room = (all_slots(&empty) - (slots - 1)) as usize;
         let remainders = (1u64 << empty.geometry().remainder_bits).min(2 * room as u64 + 9) - 1;
         // There are `room` slots from the last quotient's slot on. The keys belong to the last `quotients` quotients:
-        // the fewest that have at least `room + 20` keys.
+        // the fewest quotients that together have at least `room + 20` keys.
         let quotients = (room as u64 + 20).div_ceil(remainders).min(slots);
         let mut hashes: Vec<KeyHash> = (slots - quotients..slots)
             .flat_map(|quotient| (1..=remainders).map(move |remainder| (quotient, remainder)))
@@ -295,7 +295,7 @@ fn a_cluster_can_reach_the_end_of_the_table() {
             .map(|(hash, _)| *hash)
             .collect();
         // The keys take all slots from the last quotient's slot on. Keys of earlier quotients can also take the
-        // `quotients - 1` slots below it. How many of these they take depends on the order of the inserts.
+        // `quotients - 1` slots below it. How many of these slots they take depends on the order of the inserts.
         assert!(
             (room..=expected).contains(&held.len()),
             "{} keys fitted, not {room} to {expected}",

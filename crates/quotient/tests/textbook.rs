@@ -47,8 +47,8 @@ fn assert_same(ours: &QuotientFilter, taught: &TextbookQuotientFilter, what: &st
     assert!(ours.fingerprints().eq(taught.fingerprints()), "{what}: different fingerprints");
 }
 
-/// Applies random operations to both filters, and compares them after each. Neither gets more fingerprints than `load`
-/// times the slots of the smaller table.
+/// Applies random operations to both filters, and compares the filters after each operation. Neither filter gets more
+/// fingerprints than `load` times the slots of the smaller table.
 fn compare(mut ours: QuotientFilter, mut taught: TextbookQuotientFilter, load: f64, seed: u64) {
     let what = format!("{ours:?} at {load}");
     let mut random = Splitmix::new(seed);

@@ -15,13 +15,13 @@ fn spec(keys: usize, bits: Option<u32>, multiset: bool) -> Spec {
     spec
 }
 
-/// Fails if a batch on several threads results in another filter or outcome than on one thread. Returns the outcome.
-/// (Other tests compare batches on one thread with single inserts.)
+/// Fails if a batch on several threads results in another filter or outcome than the same batch on one thread. Returns
+/// the outcome. (Other tests compare batches on one thread with single inserts.)
 fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -> Result<(), Full> {
     let mut alone = filter.clone();
     let expected = alone.insert_batch(batch);
     for threads in THREADS {
-        // Enough scratch memory to build the whole table in bulk, less than that, and none.
+        // Enough scratch memory to build the whole table in bulk, less than that, and no scratch memory.
         let scratch_bytes = [usize::MAX, 6 * batch.len(), 0];
         for scratch_bytes in &scratch_bytes[..if threads == 2 { 3 } else { 1 }] {
             let scratch_bytes = *scratch_bytes;
@@ -73,8 +73,8 @@ fn any_number_of_threads_makes_the_same_line_blocks() {
     }
 }
 
-/// In a filter that was resized, a key's quotient and remainder are not parts of its hash, but of another number, which
-/// is computed from its fingerprint. Batches on several threads compute the same number.
+/// In a filter that was resized, a key's quotient and remainder are not parts of the key's hash, but parts of another
+/// number, which is computed from the key's fingerprint. Batches on several threads compute the same number.
 #[test]
 fn any_number_of_threads_makes_the_same_resized_filter() {
     let hashes = distinct(3, 0..500_000);
@@ -117,7 +117,7 @@ fn any_number_of_threads_makes_the_same_filter_of_skewed_keys() {
     assert_all::<LineBlock>(None);
 }
 
-/// If not all keys fit, the error says how many were inserted. These are the first keys of the batch.
+/// If not all keys fit, the error says how many keys were inserted. The inserted keys are the first keys of the batch.
 #[test]
 fn any_number_of_threads_stops_at_the_same_key_when_the_filter_is_full() {
     fn assert_full<L: Layout>(bits: Option<u32>) {

@@ -2,15 +2,15 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The size that is assumed if the processor reports no plausible size. The assumed size is between those of the
-/// smallest and the largest L2 of usual cores, 256 KiB and 3 MiB.
+/// The size that is assumed if the processor reports no plausible size. The assumed size is between 256 KiB and 3 MiB,
+/// the sizes of the smallest and the largest L2 of usual cores.
 const UNKNOWN_L2_BYTES: usize = 1 << 20;
 /// The sizes that are trusted. A smaller cache is probably no L2, and a larger one is probably shared by several cores.
 const PLAUSIBLE: core::ops::RangeInclusive<usize> = 128 << 10..=16 << 20;
 
 /// The size in bytes of a core's second-level cache, as an x86-64 processor reports it. The result is 1 MiB if the
 /// processor reports no plausible size, and on all other architectures: on aarch64, for example, programs have no
-/// access to the registers that describe the caches. Detected once; later calls cost one load.
+/// access to the registers that describe the caches. The size is detected once; later calls cost one load.
 ///
 /// ```
 /// let bytes = trommel_simd::l2_bytes();
@@ -27,9 +27,9 @@ pub fn l2_bytes() -> usize {
     bytes
 }
 
-/// Reads the deterministic cache parameters of CPUID: leaf 4 on Intel's processors, and leaf 0x8000_001D, which has
-/// the same format, on AMD's. The processors of both have leaf 0x8000_0006 too, but some hypervisors report wrong sizes
-/// in that leaf.
+/// Reads the deterministic cache parameters of CPUID: leaf 4 on Intel's processors, and leaf 0x8000_001D, which has the
+/// same format, on AMD's. The processors of both vendors have leaf 0x8000_0006 too, but some hypervisors report wrong
+/// sizes in that leaf.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn detect() -> Option<usize> {
     use crate::kernel::cpuid;

@@ -34,7 +34,8 @@ pub enum Isa {
     Avx512 = 5,
     /// The instructions of [`Isa::Avx512`], with gathers in some kernels of Bloom and cuckoo filters. This set is
     /// [`Isa::best`] on processors that have its instructions and AVX512-FP16, such as Sapphire Rapids. On Zen 4 a
-    /// gather takes longer than one load per lane. Earlier Intel cores can slow a gather down to prevent data leaks.
+    /// gather takes longer than one load per lane. Intel cores before Sapphire Rapids can slow a gather down to prevent
+    /// data leaks.
     Avx512Gather = 6,
 }
 
@@ -116,7 +117,8 @@ impl Isa {
         Isa::ALL.into_iter().filter(|isa| isa.is_available())
     }
 
-    /// The fastest set of this machine: the most capable one, but without gathers where they are slow.
+    /// The fastest set of this machine: the most capable set that it has, except that [`Isa::Avx512Gather`] is left out
+    /// if gathers are slow.
     ///
     /// ```
     /// use trommel::Isa;
@@ -130,8 +132,9 @@ impl Isa {
             .unwrap_or(Isa::Portable)
     }
 
-    /// Whether this machine has the set. On x86-64 without the feature `std`, and on aarch64, this is true only if the
-    /// target that the program is compiled for guarantees the set. Detected once; later calls cost one load.
+    /// Whether this machine has the set. On x86-64 without the feature `std`, and on aarch64, the answer is true only
+    /// if the target that the program is compiled for guarantees the set. The sets are detected once; later calls cost
+    /// one load.
     ///
     /// ```
     /// use trommel::Isa;
@@ -164,7 +167,7 @@ impl Isa {
     }
 
     /// The set that filters use unless told otherwise. With the feature `std`, this is the set that the environment
-    /// variable `TROMMEL_ISA` names. Without the feature, or if the variable does not exist or is empty, it is
+    /// variable `TROMMEL_ISA` names. Without the feature, or if the variable does not exist or is empty, the set is
     /// [`Isa::best`].
     ///
     /// The variable is read once in a process, by the first call. If its value cannot be used, that call writes a line
@@ -178,8 +181,8 @@ impl Isa {
     /// ```
     ///
     /// # Errors
-    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks. It is an error because a
-    /// test run that asks for one set must not silently build filters with another.
+    /// [`IsaError`] if the variable names a set that does not exist or that the machine lacks. Such a name is an error
+    /// because a test run that asks for one set must not silently build filters with another set.
     pub fn active() -> Result<Isa, IsaError> {
         #[cfg(feature = "std")]
         {

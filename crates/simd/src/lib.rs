@@ -1,9 +1,9 @@
 //! The instruction sets and the second-level cache of the machine, prefetching, and operations on single words.
 //!
 //! - [`Isa`]: the instruction sets that the kernels of Trommel, the inner loops of its filters, are written for. On
-//!   x86-64 with the feature `std`, the best one is detected at run time. In all other cases, it is the best one that
-//!   the target of the compilation guarantees. A filter's builder or, with the feature `std`, the environment variable
-//!   `TROMMEL_ISA` can choose another available set.
+//!   x86-64 with the feature `std`, filters use the best set of the machine, which is detected at run time. In all
+//!   other cases, they use the best set that the target of the compilation guarantees. A filter's builder or, with the
+//!   feature `std`, the environment variable `TROMMEL_ISA` can choose another available set.
 //! - [`prefetch()`]: asks the processor to load a cache line ahead of its use.
 //! - [`l2_bytes`]: the size of a core's second-level cache. The batch pipeline of the filters compares the size of a
 //!   table with this size to decide whether to prefetch.

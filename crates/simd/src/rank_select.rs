@@ -2,7 +2,7 @@
 
 use crate::{Isa, IsaError, kernel};
 
-/// The number of ones of `word` below position `index`; all of them for an index of 64 and more.
+/// The number of ones of `word` below position `index`; the number of all its ones if `index` is 64 or more.
 ///
 /// ```
 /// assert_eq!(trommel_simd::rank(0b1011, 0), 0);
@@ -15,10 +15,10 @@ pub fn rank(word: u64, index: u32) -> u32 {
     kernel::rank(word, index)
 }
 
-/// The position of the `n`-th one of `word`, counted from 0; 64 if it has no more than `n` ones.
+/// The position of the `n`-th one of `word`, counted from 0; 64 if `word` has no more than `n` ones.
 ///
 /// One multiplication counts the ones up to the end of each byte, one comparison of all bytes finds the byte that
-/// contains the `n`-th one, and a table of 2 KiB gives its position in that byte. Source: Vigna, "Broadword
+/// contains the `n`-th one, and a table of 2 KiB gives the position of that one in the byte. Source: Vigna, "Broadword
 /// implementation of rank/select queries", WEA 2008, algorithm 2. On an instruction set with BMI2, [`RankSelect`] does
 /// the same with one `pdep` and one `tzcnt`.
 ///
@@ -44,12 +44,12 @@ pub fn select(word: u64, n: u32) -> u32 {
     let rest = n.wrapping_sub(ones << 8 >> shift & 0xFF);
     let byte = word >> shift & 0xFF;
     let position = shift + u32::from(SELECT_IN_BYTE[rest as usize % 8][byte as usize]);
-    // Not an early return, since the processor could not predict its branch.
+    // There is no early return here, since the processor could not predict its branch.
     if n < ones >> 56 { position } else { 64 }
 }
 
-/// Entry `byte` of row `n`: the position of the `n`-th one of the byte, counted from 0; 0 if it has no more than `n`
-/// ones.
+/// Entry `byte` of row `n`: the position of the `n`-th one of the byte, counted from 0; 0 if the byte has no more than
+/// `n` ones.
 static SELECT_IN_BYTE: [[u8; 256]; 8] = {
     let mut positions = [[0; 256]; 8];
     let mut byte = 0;

@@ -12,8 +12,8 @@
 //! | [`contract`] | the claims, and the macros that make tests of them: [`contract_suite!`] for the claims about every filter, and further macros for the claims about capabilities |
 //!
 //! The test of a family describes each of the family's filters once, as a [`subject::Subject`], and lists
-//! suites of claims for it. Each claim becomes a test, or one test per instruction set if the claim depends
-//! on the set. A claim is a plain generic function that panics if the claim does not hold.
+//! suites of claims for that filter. Each claim becomes a test, or one test per instruction set if the claim depends
+//! on the instruction set. A claim is a plain generic function that panics if the claim does not hold.
 
 pub mod contract;
 pub mod oracle;

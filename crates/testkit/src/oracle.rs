@@ -52,8 +52,8 @@ impl Multiset {
         self.len == 0
     }
 
-    /// Every hash with its number of copies, in ascending order of the hashes, so that a test that iterates over them
-    /// is repeatable.
+    /// Every hash with its number of copies, in ascending order of the hashes, so that a test that iterates over the
+    /// entries is repeatable.
     #[must_use]
     pub fn entries(&self) -> Vec<(KeyHash, u64)> {
         let mut entries: Vec<_> =

@@ -1,7 +1,7 @@
 //! How far a count may be from its expectation before a test says that the expectation is wrong.
 //!
-//! Bounds are given in standard deviations of a normal variable, whatever the distribution: "3"
-//! means "a tail with a probability of 0.00135 on each side".
+//! Bounds are given in standard deviations of a normal variable, even if the count has another distribution. A bound of
+//! 3 excludes, on each side of the expectation, a tail with a probability of 0.00135.
 
 use libm::{erfc, exp, lgamma, log, log1p, sqrt};
 
@@ -16,8 +16,9 @@ pub fn normal_tail(sigmas: f64) -> f64 {
     0.5 * erfc(sigmas / core::f64::consts::SQRT_2)
 }
 
-/// The probability of a result at least as extreme as `successes` in `trials` of probability `p`: the tail on that side
-/// of the expectation on which `successes` lies. The tail contains `successes` itself.
+/// The probability of a result at least as extreme as `successes`, if each of `trials` trials succeeds with probability
+/// `p`. This is the tail on the side of the expectation on which `successes` lies; the tail contains `successes`
+/// itself.
 ///
 /// The tail is exact if few successes or few failures are expected. Otherwise it is the normal approximation with a
 /// continuity correction.
@@ -65,27 +66,27 @@ fn log_binomial(successes: u64, trials: u64, p: f64) -> f64 {
     lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) + (n - k) * log1p(-p)
 }
 
-/// Fails if `successes` is further from `trials · p`, on either side, than `sigmas` standard deviations.
+/// Fails if `successes` is more than `sigmas` standard deviations above or below `trials · p`.
 ///
 /// # Panics
-/// If `successes` is further away, and in the cases of [`binomial_tail`].
+/// If `successes` is too far from `trials · p`, and in the cases in which [`binomial_tail`] panics.
 #[track_caller]
 pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     let tail = binomial_tail(successes, trials, p);
     assert!(
         tail >= normal_tail(sigmas),
         "{what}: {successes} of {trials} ({:.6e}) where {p:.6e} was expected: the tail has a probability of \
-         {tail:.1e}, that of {sigmas} standard deviations {:.1e}",
+         {tail:.1e}, but {sigmas} standard deviations require at least {:.1e}",
         successes as f64 / trials as f64,
         normal_tail(sigmas),
     );
 }
 
-/// Fails if `successes` exceeds `trials · p` by more than `sigmas` standard deviations. It can be any number below
-/// `trials · p`.
+/// Fails if `successes` exceeds `trials · p` by more than `sigmas` standard deviations. `successes` can be any
+/// number below `trials · p`.
 ///
 /// # Panics
-/// If `successes` is too large, and in the cases of [`binomial_tail`].
+/// If `successes` is too large, and in the cases in which [`binomial_tail`] panics.
 #[track_caller]
 pub fn assert_binomial_at_most(what: &str, successes: u64, trials: u64, p: f64, sigmas: f64) {
     if successes as f64 > trials as f64 * p {
@@ -103,12 +104,12 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     observed.iter().zip(expected).map(|(o, e)| (*o as f64 - e).powi(2) / e).sum()
 }
 
-/// A critical value of Pearson's statistic: the statistic exceeds it as often as a standard normal variable exceeds
-/// `sigmas`.
+/// A critical value of Pearson's statistic: the statistic exceeds this value as often as a standard normal variable
+/// exceeds `sigmas`.
 ///
 /// Source: Wilson and Hilferty, PNAS 17 (1931): if a chi-square variable is divided by its degrees of freedom, the cube
-/// root of the quotient is nearly normal. From three degrees of freedom on, the error is at most 1 % at two standard
-/// deviations, 2 % at three and 5 % at four.
+/// root of the quotient is nearly normal. With at least three degrees of freedom, the error of the critical value is at
+/// most 1 % at two standard deviations, 2 % at three and 5 % at four.
 #[must_use]
 pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
     let df = degrees_of_freedom as f64;
@@ -154,8 +155,9 @@ mod tests {
 
     #[test]
     fn exact_and_normal_tails_meet() {
-        // Expected counts just below and above the switch, at two standard deviations. The tolerance is wide, since
-        // the normal approximation ignores skewness.
+        // Tails are exact for expected numbers below `NORMAL_FROM`, and normal from `NORMAL_FROM` on. One expected
+        // number is just below and one just above, and the counts are two standard deviations from them. The tolerance
+        // is wide, since the normal approximation ignores skewness.
         for side in [-1.0, 1.0] {
             let tail = |mean: f64| {
                 let trials = 1_000_000;
@@ -165,7 +167,7 @@ mod tests {
             let (below, above) = (tail(49.999), tail(50.001));
             assert!(
                 (below / above - 1.0).abs() < 0.35,
-                "tails of {below} and {above} at the switch"
+                "the exact tail is {below}, the normal tail {above}"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Deterministic streams of key hashes: the same on every machine, from a seed alone.
+//! Deterministic streams of key hashes: a seed gives the same stream on every machine.
 //!
 //! The generator is written here, not taken from a crate: a stream must be the same in ten years, because golden
 //! digests and statistical tests with fixed seeds depend on it.
@@ -21,7 +21,7 @@ pub const fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The generator splitmix64: period 2^64, every word once.
+/// The generator splitmix64, which returns every 64-bit word once in a period of 2^64.
 #[derive(Clone, Debug)]
 pub struct Splitmix(u64);
 
@@ -39,7 +39,7 @@ impl Splitmix {
         mix(self.0)
     }
 
-    /// A number below `bound`; the bias is below `bound / 2^64`.
+    /// A number below `bound`; the relative bias is below `bound / 2^64`.
     pub const fn below(&mut self, bound: u64) -> u64 {
         ((self.word() as u128 * bound as u128) >> 64) as u64
     }
@@ -70,7 +70,7 @@ pub fn distinct(seed: u64, range: Range<u64>) -> Vec<KeyHash> {
 pub struct Disjoint {
     /// The hashes to insert.
     pub members: Vec<KeyHash>,
-    /// Hashes that are not inserted: a "perhaps" for one of these is always a false positive.
+    /// Hashes that are not inserted: if a filter reports one of them as present, that is always a false positive.
     pub absent: Vec<KeyHash>,
 }
 
@@ -103,7 +103,7 @@ pub enum Stream {
     HighByte,
     /// 0 and `u64::MAX` in alternation.
     Extremes,
-    /// The integers themselves, unhashed.
+    /// The integers 0, 1, 2, ... themselves, unhashed.
     SmallIntegers,
 }
 

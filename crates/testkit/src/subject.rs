@@ -12,33 +12,32 @@ use trommel_simd::Isa;
 /// Whether a filter can become full. This also determines what its `len` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Any number of keys; the false-positive rate rises with them. No insert fails, and `len` counts
-    /// every insert.
+    /// The filter takes any number of keys; the false-positive rate rises with that number. No insert fails, and `len`
+    /// counts every insert.
     Endless,
-    /// One slot per copy of a fingerprint, for at most `copies` copies: a set keeps one, a multiset
-    /// several. `len` counts the slots that are taken, and an insert that finds no slot fails with
+    /// Each copy of a fingerprint takes a slot. The filter keeps at most `copies` copies: one in a set, several in a
+    /// multiset. `len` counts the slots that are taken, and an insert that finds no slot fails with
     /// [`Full`](trommel_base::Full).
     Slots {
-        /// The most copies of one fingerprint. A filter that is not [canonical](Subject::CANONICAL) has
-        /// room for this number of copies of a key, and by chance for more, if no other key takes the
-        /// key's slots.
+        /// The most copies of one fingerprint. If no other key takes the slots of a key, a filter that is not
+        /// [canonical](Subject::CANONICAL) has room for this number of copies of the key, and by chance for more.
         copies: u32,
     },
 }
 
-/// A filter under test. A subject provides what the filter's own traits do not: how it is built,
+/// A filter under test. A subject provides what the filter's own traits do not: how the filter is built,
 /// frozen and viewed, and by which equation it is sized.
 ///
-/// A unit struct of the test implements this, so that one type of filter can be tested in several
+/// A unit struct of the test implements this trait, so that one type of filter can be tested in several
 /// variants, and so that the filter itself need not implement a trait of this crate.
 pub trait Subject {
     /// The owned filter.
     type Filter: Filter + Insert + Clone + Debug;
-    /// The zero-copy view of its bytes.
+    /// The zero-copy view of the filter's bytes.
     type View<'a>: Filter;
 
     /// XXH3-64 of the frozen bytes of the filter of [`golden_spec`](crate::contract::golden_spec) with
-    /// [`golden_keys`](crate::contract::golden_keys). It pins the format, the hash and the layout.
+    /// [`golden_keys`](crate::contract::golden_keys). This digest pins the format, the hash function and the layout.
     const GOLDEN: u64;
 
     /// The number of lookups in each filter, per key that it holds, when a false-positive rate is measured.
@@ -48,12 +47,13 @@ pub trait Subject {
     const PROBES_PER_KEY: f64 = 0.25;
 
     /// Whether the bytes of a filter with a given spec depend only on the keys that it holds. If not, the slot of a
-    /// fingerprint also depends on the order of inserts, and on whether they come in a batch. Even then, the same calls
-    /// make the same bytes on every instruction set. And as long as no insert fails, a filter finds the same inserted
-    /// keys whatever calls inserted them.
+    /// fingerprint also depends on the order of inserts, and on whether the inserts come in a batch. Even in such a
+    /// filter, the same calls make the same bytes on every instruction set. And as long as no insert fails, such a
+    /// filter finds every inserted key, whatever calls inserted the keys.
     const CANONICAL: bool = true;
 
-    /// Whether the sizing equation gives the false-positive rate of a filter. Otherwise it gives an upper bound.
+    /// Whether the sizing equation gives the false-positive rate of a filter. If not, the equation gives an upper bound
+    /// of this rate.
     const SIZING_IS_EXACT: bool = true;
 
     /// Whether the filter can become full.
@@ -71,7 +71,7 @@ pub trait Subject {
 
     /// The possible values of `len` after these hashes are inserted into the empty filter, in any order and
     /// by any calls. A set does not insert a key that it already finds. In a set that is not canonical, the
-    /// slot of a fingerprint decides which other keys are found because of it, so `len` can vary.
+    /// slot of a fingerprint decides for which other keys the set finds this fingerprint, so `len` can vary.
     fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
         assert!(Self::CANONICAL);
         let len = Self::len_after(empty, hashes);
@@ -112,7 +112,7 @@ pub trait Subject {
     fn view(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 }
 
-/// A subject that can be intersected with another: it then keeps the keys that are in both.
+/// A subject whose filters can be intersected: the left filter then keeps the keys that are in both filters.
 pub trait Intersect: Subject {
     /// Calls the filter's own method.
     ///
@@ -147,7 +147,7 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
     /// The fingerprints that the filter itself enumerates: every copy, in ascending order.
     fn fingerprints(filter: &Self::Filter) -> Vec<u64>;
 
-    /// The number of slots. Every quotient is below this number.
+    /// The number of slots. The quotient of a fingerprint, which names a slot, is below this number.
     fn slots(filter: &Self::Filter) -> u64;
 
     /// The most copies of a fingerprint.

@@ -1,6 +1,6 @@
-//! Quotient and cuckoo filters as their papers describe them, and cuckoo hash tables, a structure from which the cuckoo
-//! filter was derived. They are written to be read beside the papers, and `trommel-perf` measures them. Tests use the
-//! quotient filter as an oracle.
+//! Quotient and cuckoo filters as their papers describe them, and cuckoo hash tables, from which the cuckoo filter was
+//! derived. The code of all three is written to be read beside the papers, and `trommel-perf` measures it. Tests use
+//! the quotient filter as an oracle.
 //!
 //! The code puts clarity first: no SIMD, no prefetching, no clever arithmetic. If a fast quotient filter gives
 //! another answer than the textbook version with the same fingerprints, the fast filter is wrong.

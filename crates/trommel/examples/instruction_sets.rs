@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     for isa in Isa::available() {
         println!("{isa}");
     }
-    // This fails if the environment variable TROMMEL_ISA names a set that cannot be used.
+    // `active` fails if the environment variable TROMMEL_ISA names a set that cannot be used.
     match Isa::active() {
         Ok(active) => {
             eprintln!("in use: {active}");

@@ -1,5 +1,5 @@
-//! Builds a filter of the keys in a file, which can be larger than memory. Takes memory for the filter and for a few
-//! million keys at most, whatever the length of the file.
+//! Builds a filter of the keys in a file, which can be larger than memory. Takes memory for the filter, and
+//! for at most a few million keys, however long the file is.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]
@@ -36,7 +36,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let keys = parse_bytes(arguments.next().as_deref().unwrap_or("1GB"))? / KEY_BYTES;
     let folder = arguments.next().map_or_else(env::temp_dir, PathBuf::from);
     let path = folder.join(format!("trommel-keys-{}", process::id()));
-    // Only a file that was created here is removed.
+    // `create_new` fails if the file exists already, so only a file that this program has made is removed.
     let file = File::create_new(&path)?;
     let done = generate(file, keys).and_then(|()| filter(&path, keys));
     let removed = fs::remove_file(&path);

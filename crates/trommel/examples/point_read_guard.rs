@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             table.reads = 0;
             let mut searches = 0;
             for i in 0..LOOKUPS {
-                // The file holds even keys.
+                // The file holds even keys, so odd keys are absent.
                 let key = 2 * (i * 7919 % RECORDS) + u64::from(!present);
                 let expected = present.then(|| value(key));
                 let maybe = guard.is_none_or(|guard| guard.contains(&key));
@@ -76,7 +76,7 @@ fn write_table(records: &Path, filter: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A file of sorted records, and the number of reads.
+/// A file of sorted records, and the number of reads so far.
 struct Table {
     file: File,
     records: u64,

@@ -11,11 +11,11 @@ use trommel_base::{Filter, FormatError, Full, Hasher, KeyHash, MergeError, SpecE
 /// Collects the hashes of a part of the keys, and turns into a filter when there are too many hashes to keep.
 ///
 /// An aggregate over many partitions or groups has many parts with few keys and some with many. Most kinds of filters
-/// merge only if they have the same size, so the filter of every part would need the size of the whole. An accumulator
-/// keeps up to `max_hashes` hashes, of 8 bytes each. With one more, it makes a filter from the [`FilterSpec`] that all
-/// parts share. Accumulators of the same spec merge in any order, whether they have hashes or a filter. The exception
-/// is a spec of [`FilterKind::Cuckoo`](crate::FilterKind::Cuckoo) with [`grow_at`](FilterSpec::grow_at): two cuckoo
-/// filters that have doubled a different number of times refuse to merge.
+/// merge only if they have the same size, so the filter of every part would need the size of the filter of all keys. An
+/// accumulator keeps up to `max_hashes` hashes, of 8 bytes each. With one more hash, the accumulator makes a filter
+/// from the [`FilterSpec`] that all parts share. Accumulators of the same spec merge in any order, whether they have
+/// hashes or a filter. The exception is a spec of [`FilterKind::Cuckoo`](crate::FilterKind::Cuckoo) with
+/// [`grow_at`](FilterSpec::grow_at): two cuckoo filters that have doubled a different number of times refuse to merge.
 ///
 /// The filter that [`FilterAccumulator::finish`] returns equals a single filter of the spec with the same inserts, byte
 /// for byte. There are two exceptions: the bytes of a cuckoo filter depend on the order of inserts, and the size of a
@@ -112,8 +112,8 @@ impl From<FormatError> for AccumulateError {
 }
 
 impl FilterAccumulator {
-    /// Makes an empty accumulator, which keeps at most `max_hashes` hashes before it makes the filter. Set the spec's
-    /// number of keys to the number expected in the whole, not in this part. Allocates nothing.
+    /// Makes an empty accumulator, and allocates nothing. The accumulator keeps at most `max_hashes` hashes before it
+    /// makes the filter. Set the spec's number of keys to the number expected in all parts together, not in this part.
     ///
     /// ```
     /// use trommel::{FilterAccumulator, FilterKind, FilterSpec};
@@ -231,8 +231,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator has the same
-    /// keys as before. If it kept hashes, it may now have a filter of them instead.
+    /// [`BuildError`] if memory is refused, the filter cannot be made, or the filter has no room. The accumulator then
+    /// has the same keys as before. If the accumulator kept hashes, it may now have a filter of these hashes instead.
     pub fn insert_hash(&mut self, hash: KeyHash) -> Result<(), BuildError> {
         self.insert_batch(&[hash])
     }
@@ -251,8 +251,8 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`] if memory is refused, or the filter cannot be made or has no room. The accumulator then has the
-    /// same keys as before, plus those of the batch that a [`BuildError::Full`] reports as inserted.
+    /// [`BuildError`] if memory is refused, the filter cannot be made, or the filter has no room. The accumulator then
+    /// has the same keys as before, plus those of the batch that a [`BuildError::Full`] reports as inserted.
     pub fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), BuildError> {
         if let Held::Hashes(kept) = &mut self.held {
             // The sum cannot overflow, since both slices are in memory at 8 bytes per hash.
@@ -285,9 +285,9 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the specs differ, memory is refused, or the filter cannot be made or has no room. If both
-    /// accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled more often,
-    /// the error is [`MergeError::Incompatible`].
+    /// [`AccumulateError`] if the specs differ, memory is refused, the filter cannot be made, or the filter has no
+    /// room. If both accumulators have made a cuckoo filter that grows by itself, and one of these filters has doubled
+    /// more often than the other, the error is [`MergeError::Incompatible`].
     pub fn merge(&mut self, other: Self) -> Result<(), AccumulateError> {
         if self.spec != other.spec {
             return Err(AccumulateError::Specs);
@@ -296,7 +296,7 @@ impl FilterAccumulator {
             (_, Held::Hashes(hashes)) => self.insert_batch(&hashes)?,
             (Held::Filter(filter), Held::Filter(other)) => filter.merge(&other)?,
             (Held::Hashes(hashes), Held::Filter(mut other)) => {
-                // This accumulator's hashes are dropped only after they are in the other's filter.
+                // This accumulator's hashes are dropped only after they are in the filter of the other accumulator.
                 insert_alone(&mut other, hashes).map_err(none_of_this_call)?;
                 self.held = Held::Filter(other);
             }
@@ -325,9 +325,9 @@ impl FilterAccumulator {
     /// Returns a filter of all keys. If the accumulator has made a filter, returns it, like
     /// [`FilterAccumulator::finish`]. If the accumulator keeps hashes, makes a filter that is sized by these hashes
     /// instead of by the spec's number of keys. The new filter is no larger than the spec requires for its keys. But if
-    /// the spec sets a size in bytes and no false-positive rate, the size in bytes decides, however few the keys are.
-    /// Multisets and counting filters count the copies of a key: they get every copy, and are made for the number of
-    /// all hashes. Any other filter is made for the number of distinct hashes.
+    /// the spec sets a size in bytes and no false-positive rate, that size decides, however few the keys are.
+    /// Multisets and counting filters count the copies of a key: they get every copy, and are made for the number
+    /// of all hashes. Any other filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -367,8 +367,8 @@ impl fmt::Debug for FilterAccumulator {
     }
 }
 
-/// Sets the number of inserted keys in an error to 0. The insert that failed was of keys that the accumulator got in
-/// earlier calls, but the error that a call returns must count only keys of that call.
+/// Sets the number of inserted keys in an error to 0. The keys of the failed insert came in earlier calls, but the
+/// error that a call returns must count only keys of that call.
 fn none_of_this_call(full: Full) -> BuildError {
     BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
 }

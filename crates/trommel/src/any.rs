@@ -14,8 +14,8 @@ macro_rules! declare_any_filter {
         /// An owned filter whose kind is known only at run time.
         ///
         /// Every kind inserts and looks up keys. The methods that only some kinds support return an error, or `None`,
-        /// for the others. A batch selects the kind once for all its keys, so it costs as much as on the filter's own
-        /// type.
+        /// for the other kinds. A call with a batch selects the kind once for all its keys, so the call costs as much
+        /// as on the filter's own type.
         ///
         /// ```
         /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, Insert};
@@ -240,8 +240,8 @@ impl AnyFilter {
         each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
     }
 
-    /// An estimate of the number of distinct keys. For a Bloom filter, it takes one pass over the bits. A filter with
-    /// slots knows its number of fingerprints, copies included, and returns that.
+    /// An estimate of the number of distinct keys. For a Bloom filter, the call takes one pass over the bits. A filter
+    /// with slots knows its number of fingerprints, copies included, and returns that number.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -257,7 +257,7 @@ impl AnyFilter {
         each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
     }
 
-    /// Removes one copy of a key; returns false if the key is not there. See [`Remove::remove_hash`].
+    /// Removes one copy of a key; returns false if the key is not in the filter. See [`Remove::remove_hash`].
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
@@ -313,8 +313,9 @@ impl AnyFilter {
     /// # Errors
     /// [`MergeError`] if kinds, sizes, parameters or hashers differ, if a filter with slots has no room for all keys,
     /// or if memory is refused. (Filters of the quotient kinds are allowed to differ in size if they have the same
-    /// number of possible fingerprints, for example because they have the same `fingerprint_bits`.) After an error,
-    /// this filter is unchanged. A counting filter with compact counters ends the program if memory is refused.
+    /// number of possible fingerprints, for example because they have the same `fingerprint_bits`.) If memory is
+    /// refused to a counting filter with compact counters, the call ends the program instead. After an error, this
+    /// filter is unchanged.
     pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         each_kind!(Self in self, filter => Ok(filter.merge(other.try_into()?)?))
     }
@@ -368,7 +369,7 @@ impl AnyFilter {
     }
 
     /// Returns a copy of the filter, folded to half its size as often as its size permits and the expected
-    /// false-positive rate stays at most `fpr`. Returns `None` if this filter's rate is higher. See
+    /// false-positive rate stays at most `fpr`. Returns `None` if this filter's own rate is above `fpr`. See
     /// [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
     /// ```
@@ -396,7 +397,7 @@ impl AnyFilter {
 
     /// Returns the frozen bytes of the filter, in the format of docs/FORMAT.md.
     ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not.
+    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
     ///
     /// ```
     /// use trommel::{AnyFilter, FilterKind, FilterSpec, Insert};

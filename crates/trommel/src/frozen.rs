@@ -47,7 +47,7 @@ pub trait Frozen: Filter + Sized {
 
     /// Returns the frozen bytes.
     ///
-    /// Ends the program if the system refuses the memory; `write_to` does not.
+    /// Ends the program if the system refuses the memory; `write_to` does not need this memory.
     ///
     /// ```
     /// use trommel::{BloomFilter, container::Frozen};

@@ -97,8 +97,8 @@ macro_rules! each_kind_that_arms {
     };
 }
 
-/// If the kind has a block form, evaluates an expression in which `$type` is the kind's type. Otherwise evaluates the
-/// expression after `else`.
+/// If the kind has a block form (`yes` in the column `blocks`), evaluates an expression in which `$type` is the kind's
+/// type. Otherwise evaluates the expression after `else`.
 macro_rules! each_block_kind {
     ($kind:expr, $type:ident => $body:expr, else $refusal:expr) => {
         kinds!(each_block_kind_arms [$kind, $type, $body, $refusal])
@@ -111,7 +111,7 @@ macro_rules! each_block_kind_arms {
     })*) => {
         match $value {
             $(FilterKind::$kind => block_or_not!($can, $type, $alias, $body, $refusal),)*
-            // Not reached, since the table has a row for every kind.
+            // Not reached, since the table of kinds has a row for every kind.
             _ => $refusal,
         }
     };

@@ -1,7 +1,8 @@
-//! Trommel: approximate-membership filters. The fastest answer hundreds of millions of lookups per second on one core.
+//! Trommel: approximate-membership filters. The fastest kinds answer hundreds of millions of lookups per second on one
+//! core.
 //!
 //! A filter answers "certainly not" or "perhaps". It never misses a key that it holds. The share of other keys that it
-//! reports as present is its *false-positive rate*. The expected rate is at most the one that was chosen when the
+//! reports as present is its *false-positive rate*. The expected rate is at most the rate that was chosen when the
 //! filter was made, as long as the filter holds no more keys than it was made for. In front of a table, a disk or a
 //! network, a filter saves most of the accesses that would find nothing.
 //!
@@ -31,13 +32,14 @@
 //! | to remove or count keys, with lookups about as fast as those of [`BloomFilter`] | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
 //! To remove keys at a false-positive rate of 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and
-//! [`cuckoo`] explain when to take which. The kind can be chosen at run time: [`FilterSpec`] builds an [`AnyFilter`].
+//! [`cuckoo`] explain when to take which of these filters. The kind can be chosen at run time: [`FilterSpec`] builds an
+//! [`AnyFilter`].
 //!
 //! # One key or many
 //!
 //! A filter sees no keys, only their [`KeyHash`]es. In a large filter, a lookup of one key waits for memory. A batch
-//! ([`Filter::contains_batch`]) keeps many cache lines in flight and computes in SIMD vectors, so from about 64 keys
-//! on, it is mostly two to five times as fast per key. The answers are a [`Bitmap`].
+//! ([`Filter::contains_batch`]) keeps many cache lines in flight and computes in SIMD vectors, so a batch of about 64
+//! keys or more is mostly two to five times as fast as single lookups of its keys. The answers are a [`Bitmap`].
 //!
 //! ```
 //! use trommel::{Bitmap, Filter, RegisterBloom};
@@ -58,7 +60,7 @@
 //!
 //! Every filter of the kinds above has `to_bytes`, which returns its frozen bytes, and, with the feature `std`,
 //! `write_to`, which writes them. The frozen bytes name the hash function and its seed, and contain checksums.
-//! `from_bytes` reads the bytes into an owned filter. A [`FilterView`] reads them in place, without a copy of the
+//! `from_bytes` reads the bytes into an owned filter. A [`FilterView`] reads the bytes in place, without a copy of the
 //! table. So does an [`OwnedView`](container::OwnedView), which has no lifetime, since it owns the bytes. If a byte was
 //! changed, reading fails with a [`FormatError`], unless the view is [trusted](FilterView::parse_trusted).
 //!
@@ -80,8 +82,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A storage engine that builds one filter for each few KB of data uses a [`FilterPolicy`]. Its *filter blocks* have no
-//! header, only a table and a trailer of one or two bytes. The engine stores the policy's name once.
+//! A storage engine that builds one filter for each few KB of data uses a [`FilterPolicy`]. The *filter blocks* of a
+//! policy have no header, only a table and a trailer of one or two bytes. The storage engine stores the policy's name
+//! once.
 //!
 //! ```
 //! use trommel::{FilterKind, FilterPolicy};
@@ -120,11 +123,11 @@
 //!
 //! # Merging
 //!
-//! Filters that were built with the same parameters can be [merged](Merge) into one filter that holds the keys of both.
-//! A filter with slots must have room for all keys, and two cuckoo filters must have doubled their tables equally
-//! often. To merge frozen bytes without an owned copy, view them: each type's `union` takes a view of the same type,
-//! and [`AnyFilter::merge_view`] takes a [`FilterView`] of the same kind. If a parameter that must be equal differs,
-//! the error names it with both its values. After an error, the filter is unchanged.
+//! Two filters that were built with the same parameters can be [merged](Merge) into a filter with the keys of both. A
+//! filter with slots must have room for all keys, and two cuckoo filters must have doubled their tables equally often.
+//! To merge frozen bytes without an owned copy, view them: each type's `union` takes a view of the same type, and
+//! [`AnyFilter::merge_view`] takes a [`FilterView`] of the same kind. If a parameter that must be equal differs, the
+//! error names it with both its values. After an error, the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};

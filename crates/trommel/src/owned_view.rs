@@ -75,8 +75,9 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key. For a cuckoo
-            /// filter also if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if one of the checks of [`FilterView::parse_trusted`](crate::FilterView::parse_trusted)
+            /// fails, or if the keys were hashed with a secret key. For a cuckoo filter also if the system refuses the
+            /// memory for a copy of its overflow area.
             pub fn parse_trusted(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
             }
@@ -118,8 +119,9 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or the filter has another hasher. For a cuckoo filter also
-            /// if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if one of the checks of [`FilterView::parse_trusted`](crate::FilterView::parse_trusted)
+            /// fails, or the filter has another hasher. For a cuckoo filter also if the system refuses the memory for a
+            /// copy of its overflow area.
             pub fn parse_trusted_with_hasher(
                 bytes: impl StableBytes,
                 hasher: &Hasher,
@@ -131,7 +133,7 @@ macro_rules! declare_owned_view {
             fn from_container(parsed: Parsed<SharedBytes>) -> Result<Self, FormatError> {
                 match parsed.header().kind {
                     $(FilterKind::$kind => Ok(Self::$kind($type::from_container(parsed)?)),)*
-                    // Not reached, since the table has a row for every kind.
+                    // Not reached, since the table of kinds (kinds.rs) has a row for every kind.
                     other => Err(FormatError::UnknownKind { code: other as u16 }),
                 }
             }

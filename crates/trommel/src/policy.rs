@@ -9,15 +9,15 @@ use trommel_base::storage::collected;
 use trommel_base::{Bitmap, FilterKind, FormatError, Hasher, Key, KeyHash, PolicyError, SpecError};
 use trommel_simd::{Hint, Isa, prefetch};
 
-/// Builds and probes *filter blocks*: the filter of one block or file of data, as a storage engine keeps it.
+/// Builds and probes *filter blocks*. A storage engine keeps one filter block for each block or file of data.
 ///
 /// A filter block is a table and a trailer of one or two bytes. Unlike a frozen filter it has no header, no checksum
 /// and no seed: the engine's own checksum guards it, and the engine stores the policy's [name](FilterPolicy::name)
 /// beside it. A lookup reads the bytes in place, at any alignment, with O(1) checks and no allocation.
 ///
-/// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. A block does not
-/// record which secret key it was built with, but the policy's name contains a check of that key: read the block only
-/// with a policy of the same name.
+/// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. A filter block does
+/// not record with which secret key it was built, but the policy's name contains a check of the secret key: read a
+/// filter block only with a policy that has the name of the policy that built it.
 ///
 /// A policy is immutable and cheap to clone, so threads can share one or have a clone each.
 ///
@@ -50,11 +50,11 @@ use trommel_simd::{Hint, Isa, prefetch};
 ///
 /// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. In two
 /// cases, a lookup takes more cache lines than the last column says: if a bucket of a cuckoo filter lies in two cache
-/// lines, and if the fingerprints of one quotient, in a quotient kind, go on in the next block of the table.
+/// lines, and if, in a quotient kind, the fingerprints of one quotient go on in the next block of the table.
 ///
 /// Kinds with slots are for large filter blocks: a filter block of fewer than some hundred keys can take more than
-/// `bits_per_key`. In a larger one, bits that do not suffice for a wider fingerprint stay unused. A counting filter has
-/// no block form, since no lookup reads its counters.
+/// `bits_per_key`. In a larger filter block, bits that do not suffice for a wider fingerprint stay unused. A counting
+/// filter has no block form, since no lookup reads its counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -87,8 +87,9 @@ impl FilterPolicy {
     /// The policy's name, which states everything that decides whether the policy can read a block: format version,
     /// kind, hash function, and seed (or [key check](Hasher::seed), if the function has a secret key).
     ///
-    /// Bits per key are not part of it, since each block stores its own parameter: policies that differ only in bits
-    /// per key read each other's blocks. The name is ASCII without a space or a NUL, at most 64 bytes long.
+    /// Bits per key are not part of the name, since each block stores the parameter that its lookups need: policies
+    /// that differ only in bits per key read each other's blocks. The name is ASCII without a space or a NUL, at most
+    /// 64 bytes long.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -144,7 +145,7 @@ impl FilterPolicy {
     }
 
     /// The exact size in bytes of a block of `keys` keys, trailer included; `usize::MAX` for more keys than one block
-    /// can hold. (For those, [`FilterPolicy::build`] returns a block without a filter, which is one byte.)
+    /// can hold. (For that many keys, [`FilterPolicy::build`] returns a block without a filter, which is one byte.)
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -159,8 +160,8 @@ impl FilterPolicy {
         table.map_or(usize::MAX, |bytes| bytes + self.trailer.bytes())
     }
 
-    /// Writes the block of some keys to the first [`FilterPolicy::encoded_len`] bytes of a buffer, and returns that
-    /// length. Runs on the caller's thread. Bloom kinds allocate nothing.
+    /// Writes the block of the keys with these hashes to the first [`FilterPolicy::encoded_len`] bytes of a buffer, and
+    /// returns that length. Runs on the caller's thread. Bloom kinds allocate nothing.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -192,9 +193,9 @@ impl FilterPolicy {
         Ok(need)
     }
 
-    /// Returns the block of some keys. If [`FilterPolicy::build_into`] would fail, or the system refuses the memory,
-    /// returns a block without a filter, of one byte, which reports every key as present. If even this byte is refused,
-    /// returns no bytes; these report every key as present too.
+    /// Returns the block of the keys with these hashes. If [`FilterPolicy::build_into`] would fail, or the system
+    /// refuses the memory, returns a block without a filter, of one byte, which reports every key as present. If even
+    /// this byte is refused, returns an empty vector, for which lookups report every key as present too.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -220,11 +221,11 @@ impl FilterPolicy {
 
     /// Whether the key of this hash may be among the keys of a block.
     ///
-    /// Returns true for bytes that are not a block of this policy: no bytes, another kind or hash function, or a length
-    /// or parameter that no build makes. But a block does not contain the seed of its hashes: for a block that was
-    /// built with another seed, or whose table is damaged, the answer can be a false negative. So compare the policy's
-    /// [name](FilterPolicy::name) with the stored one, and keep a checksum over the block. Whatever the bytes are, this
-    /// does not panic, allocate or read outside the block.
+    /// Returns true for bytes that are not a block of this policy: an empty slice, a block of another kind or hash
+    /// function, or bytes with a length or parameter that no build makes. But a block does not contain the seed of its
+    /// hashes: for a block that was built with another seed, or whose table is damaged, the answer can be a false
+    /// negative. So compare the policy's [name](FilterPolicy::name) with the stored name, and keep a checksum over the
+    /// block. Whatever the bytes are, this method does not panic, allocate or read outside the block.
     ///
     /// Cost: the cache lines of one lookup, and the last cache line of the block, without prefetching.
     ///
@@ -249,10 +250,10 @@ impl FilterPolicy {
 
     /// Looks up one hash in each block of a list: bit `i` of `found` becomes the answer of [`FilterPolicy::may_match`]
     /// for `probes[i]`. So for a point read, one call looks the key up in all blocks that may hold it. `found` gets the
-    /// length of `probes`; its allocation is reused, and nothing else is allocated.
+    /// length of `probes`, and reuses its allocation if that is large enough; nothing else is allocated.
     ///
-    /// Cost: the cache lines of each lookup, and the last cache line of each block. They are prefetched, so that the
-    /// latencies of some sixteen blocks overlap.
+    /// Cost: the cache lines of each lookup, and the last cache line of each block. These lines are prefetched, so that
+    /// the latencies of some sixteen blocks overlap.
     ///
     /// ```
     /// use trommel::{Bitmap, FilterKind, FilterPolicy};
@@ -310,7 +311,7 @@ impl FilterPolicy {
     ///
     /// # Errors
     /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. An empty slice
-    /// fails too, although [`FilterPolicy::build`] returns one if the system refuses all memory.
+    /// fails too, although [`FilterPolicy::build`] returns an empty vector if the system refuses all memory.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());
@@ -368,7 +369,8 @@ impl FilterPolicyBuilder {
         Self { bits_per_key, ..self }
     }
 
-    /// Sets the seed of the hash, which is part of the name. See [`Hasher::with_seed`] for a hasher with a secret key.
+    /// Sets the seed of the hash function, and so the seed in the policy's name. If the hasher has a secret key,
+    /// derives a new secret key from the old secret key and the seed instead: see [`Hasher::with_seed`].
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -392,7 +394,7 @@ impl FilterPolicyBuilder {
         Self { hasher, ..self }
     }
 
-    /// Sets the instruction set, instead of [`Isa::active`].
+    /// Sets the instruction set. The default is [`Isa::active`].
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, Isa};

@@ -20,28 +20,31 @@ use trommel_base::{
 /// its own lock. Threads insert, remove and look up through `&self`. They wait for each other only if they access the
 /// same shard, and any number of threads can look up in one shard at once.
 ///
-/// It is meant for quotient and cuckoo filters, whose inserts move stored fingerprints. Bloom filters without counters
-/// need no locks: see [`SharedBloom`](crate::bloom::SharedBloom).
+/// A sharded filter is meant for quotient and cuckoo filters, whose inserts move stored fingerprints. Bloom filters
+/// without counters need no locks: see [`SharedBloom`](crate::bloom::SharedBloom).
 ///
-/// **It has no frozen form, and cannot be turned into one ordinary filter.** If you need one frozen filter that can
-/// remove keys, collect hashes on all threads and insert them by [`Engine::insert_batch`](crate::Engine::insert_batch).
-/// To freeze the shards themselves, see [`ShardedFilter::into_shards`].
+/// **A sharded filter has no frozen form, and cannot be turned into one ordinary filter.** If you need one frozen
+/// filter of a kind that can remove keys, collect hashes on all threads and insert them by
+/// [`Engine::insert_batch`](crate::Engine::insert_batch). To freeze the shards themselves, see
+/// [`ShardedFilter::into_shards`].
 ///
 /// **Shards.** A key's shard is the number in the top bits of its hash. The shard's filter gets another hash:
-/// `t ^ t >> 32`, where `t` is the key's hash rotated left by the number of these bits. With `t` alone, the bits that
-/// all keys of a shard have in common would be the lowest ones, from which blocked Bloom filters compute positions.
-/// [`ShardedFilter::shard_of`] returns the shard and this hash. With four shards for each thread that inserts, threads
-/// rarely wait. Beside its table, a shard takes a few hundred bytes for the lock and the filter's fields.
+/// `t ^ t >> 32`, where `t` is the key's hash rotated left by the number of those top bits. With `t` alone, the bits
+/// that all keys of a shard have in common would be the lowest bits, from which blocked Bloom filters compute
+/// positions. [`ShardedFilter::shard_of`] returns the shard and the hash for its filter. With four shards for each
+/// thread that inserts, threads rarely wait. Beside its table, a shard takes a few hundred bytes for the lock and the
+/// filter's fields.
 ///
 /// **Size.** A shard is made for its share of the keys plus six standard deviations, since hashes do not split keys
-/// evenly. With `m` keys per shard, this takes up to `6 / √m` more memory: 0.6 % with a million keys per shard, 6 %
-/// with ten thousand, 19 % with a thousand. Fewer than one in 10^8 shards get more keys than they are made for, if they
-/// are made for a thousand keys or more. If the spec sets a size in bytes, each shard gets an equal part of it.
+/// evenly. With `m` keys per shard, the six standard deviations take up to `6 / √m` more memory: 0.6 % with a million
+/// keys per shard, 6 % with ten thousand, 19 % with a thousand. Of shards that are made for a thousand keys or more,
+/// fewer than one in 10^8 get more keys than they are made for. If the spec sets a size in bytes, each shard gets an
+/// equal part of that size.
 ///
 /// **Batches** are cut into chunks of 2^20 keys. The keys of a chunk are grouped by shard, so each lock is taken at
 /// most once per chunk. The grouping allocates a [`Partitioner`], which takes at least eight bytes per key of a chunk;
 /// lookups also allocate memory for answers. If memory is refused, or a chunk has fewer than 32 keys or fewer keys than
-/// there are shards, its keys are processed one by one.
+/// there are shards, the keys of the chunk are processed one by one.
 ///
 /// **A panic** while a thread changes a shard can leave that shard half changed. (The only known cause of such a panic
 /// is a defect of this library.) The shard's lock is then poisoned, and every later call that needs the shard panics
@@ -91,11 +94,11 @@ const SHARDS: [u64; 13] = {
     shards
 };
 const _: () = assert!(SHARDS[SHARDS.len() - 1] == MAX_SHARDS as u64);
-/// The number of hashes that are grouped at a time. It is a multiple of 64, so that the answers of a chunk are whole
-/// words.
+/// The number of hashes that are grouped at a time. It is a multiple of 64, so that the answers for a chunk, one bit
+/// per hash, fill whole words.
 const CHUNK: usize = 1 << 20;
 /// A chunk with fewer hashes than this, or with fewer hashes than the filter has shards, is processed hash by hash:
-/// grouping would cost more than the locks.
+/// grouping the hashes would cost more than taking a lock for each hash.
 const SHORTEST_GROUPED: usize = 32;
 
 /// Returns the shard of a hash, and the hash that the shard's filter gets.
@@ -245,7 +248,7 @@ impl ShardedFilter {
         self.shards.iter().any(|lock| lock.is_poisoned())
     }
 
-    /// Removes one copy of a key; returns false if the key is not there. See [`AnyFilter::remove_hash`].
+    /// Removes one copy of a key; returns false if the filter does not contain the key. See [`AnyFilter::remove_hash`].
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
@@ -304,8 +307,8 @@ impl ShardedFilter {
         (0..self.shards()).map(move |shard| number(&self.read(shard)))
     }
 
-    /// Groups hashes by shard, and turns them into the hashes of the shards' filters. Returns `None` if there are too
-    /// few hashes or memory is refused.
+    /// Groups hashes by shard, and turns each hash into the hash that its shard's filter gets. Returns `None` if there
+    /// are too few hashes or memory is refused.
     fn group<'p>(
         &self,
         hashes: &[KeyHash],
@@ -356,7 +359,7 @@ impl ShardedFilter {
                 answers.extend_from_slice(shard_answers.as_words());
             }
         }
-        // Groups keep the order of the batch, so a key's answer is the next one of its shard.
+        // Groups keep the order of the batch, so a key's answer is the next answer of its shard.
         for (i, hash) in hashes.iter().enumerate() {
             let at = &mut next[self.shard_of(*hash).0];
             words[i / 64] |= (answers[*at / 64] >> (*at % 64) & 1) << (i % 64);
@@ -370,7 +373,7 @@ impl ShardedFilter {
 #[derive(Default)]
 struct LookupMemory {
     partitioner: Partitioner<u64>,
-    /// The answers of one shard after the other. Those of each shard begin at a new word.
+    /// The answers of one shard after the other. The answers of each shard begin at a new word.
     answers: Vec<u64>,
     /// For each shard, the index of its next answer in `answers`.
     next: Vec<usize>,
@@ -415,12 +418,12 @@ impl Filter for ShardedFilter {
     }
 }
 
-/// Every method panics if a thread panicked while it changed a shard that the method needs. By then, a batch of inserts
-/// can have inserted its keys for other shards.
+/// Every method panics if a thread panicked while it changed a shard that the method needs. Before `insert_batch`
+/// panics, it can have inserted the keys that belong to other shards.
 impl InsertShared for ShardedFilter {
     /// # Errors
     /// [`Full`] if the key's shard has no room, or if the system refuses memory for the insert. The numbers in the
-    /// error are those of that shard.
+    /// error describe that shard alone.
     fn insert_hash(&self, hash: KeyHash) -> Result<bool, Full> {
         let (shard, hash) = self.shard_of(hash);
         self.write(shard).insert_hash(hash)
@@ -430,8 +433,8 @@ impl InsertShared for ShardedFilter {
     ///
     /// # Errors
     /// [`Full`] if a shard has no room, or if the system refuses memory for the inserts. The error has the number of
-    /// keys of the batch that were inserted. These need not be the first keys of the batch, since shards are filled one
-    /// after the other. The other numbers in the error are those of the shard whose insert failed.
+    /// keys of the batch that were inserted. The inserted keys need not be the first keys of the batch, since shards
+    /// are filled one after the other. The other numbers in the error describe the shard whose insert failed.
     fn insert_batch(&self, hashes: &[KeyHash]) -> Result<(), Full> {
         let mut partitioner = Partitioner::new();
         let mut inserted = 0;

@@ -10,7 +10,7 @@ use trommel_base::{
 /// If the table of a Bloom filter has this number of bytes or more, [`insert_alone`] groups a batch by piece of the
 /// table before it inserts the keys. For smaller tables, the default costs of
 /// [`CostModel`](crate::engine::CostModel) favour inserts without grouping in nearly all batches: inserts into blocked
-/// filters cost 1.2 to 4.8 ns per key without grouping, and 4.6 to 11.1 ns with it.
+/// filters cost 1.2 to 4.8 ns per key without grouping, and 4.6 to 11.1 ns with grouping.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
 
 macro_rules! build_arms {
@@ -117,7 +117,7 @@ impl FilterSpec {
     ///
     /// # Errors
     /// [`SpecError`] if the kind cannot meet the spec, if the instruction set cannot be used, or if memory is refused.
-    /// A worse filter is never made instead.
+    /// A filter that does not meet the spec is never made.
     pub fn build(&self) -> Result<AnyFilter, SpecError> {
         kinds!(build_arms[self])
     }
@@ -173,8 +173,8 @@ pub(crate) fn insert_alone(filter: &mut AnyFilter, hashes: &[KeyHash]) -> Result
     filter.insert_bulk(hashes, Bulk::CALLER)
 }
 
-/// The reason why a filter was not built, or why an accumulator did not take all keys. With this error, a call that
-/// builds a filter returns no filter, not even a partly filled one.
+/// The reason why a filter was not built, or why a [`FilterAccumulator`](crate::FilterAccumulator) did not take all
+/// keys. A call that builds a filter and returns this error returns no filter, not even a partly filled filter.
 ///
 /// ```
 /// use trommel::error::BuildError;

@@ -40,7 +40,7 @@ macro_rules! declare_filter_view {
         impl<'a> FilterView<'a> {
             /// Checks the bytes and views them. Cost: one pass over the bytes for the checksum, 30 µs per MB on a Zen 4
             /// core. The kinds with counters or slots take a second pass for the other checks, and most quotient
-            /// filters that were resized or built with `fingerprint_bits` take a third. For a million keys at a
+            /// filters that were resized or built with `fingerprint_bits` take a third pass. For a million keys at a
             /// false-positive rate of 1 %, the checks besides the checksum take:
             ///
             /// | kind | checks besides the checksum | µs |
@@ -62,16 +62,16 @@ macro_rules! declare_filter_view {
             ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter, or if its keys were hashed with a secret
-            /// key. For a cuckoo filter also if the system refuses the memory for a copy of its overflow area.
+            /// key; for a cuckoo filter, also if the system refuses the memory for a copy of its overflow area.
             pub fn parse(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
                 Self::from_container(container::parse(bytes)?)
             }
 
             /// Views bytes that were verified before, by [`FilterView::parse`], or by a storage engine that keeps a
-            /// checksum of every block. For large filters, this takes at most a quarter of the time of
-            /// [`FilterView::parse`]. For Bloom kinds without counters, it takes only tens of nanoseconds, at any size.
+            /// checksum of every block. For large filters, `parse_trusted` takes at most a quarter of the time of
+            /// [`FilterView::parse`]; for Bloom kinds without counters, only tens of nanoseconds, at any size.
             ///
-            /// It checks:
+            /// `parse_trusted` checks:
             ///
             /// - for every kind, header, parameters and length;
             /// - for the quotient kinds, also the metadata of the blocks (occupieds, runends and offsets), on which the
@@ -80,13 +80,13 @@ macro_rules! declare_filter_view {
             /// - for the cuckoo kind, also the overflow area.
             ///
             /// It does not check the checksum of the table, nor anything that only affects whether answers are right.
-            /// On damaged bytes, a lookup can give any answer, including a false negative. But it reads only within the
-            /// bytes, it ends, and it does not panic.
+            /// On damaged bytes, a lookup can give any answer, including a false negative. But the lookup reads only
+            /// within the bytes, ends, and does not panic.
             ///
             /// Two calls bring the contents of a view into an owned filter:
             /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`]. They run
-            /// [`check_structure`](Self::check_structure) first. [`to_bytes`](Self::to_bytes) does not: it writes the
-            /// table as it is, under a new checksum.
+            /// [`check_structure`](Self::check_structure) first. [`to_bytes`](Self::to_bytes) does not run these
+            /// checks: it writes the table as it is, under a new checksum.
             ///
             /// ```
             /// use trommel::{Filter, FilterView, Insert, QuotientFilter};
@@ -101,15 +101,15 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key. For a cuckoo
-            /// filter also if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if one of the checks fails, or if the keys were hashed with a secret key; for a cuckoo
+            /// filter, also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_trusted(bytes: &'a [u8]) -> Result<FilterView<'a>, FormatError> {
                 Self::from_container(container::parse_trusted(bytes)?)
             }
 
-            /// Does the same as [`FilterView::parse`], for a filter whose keys were hashed by this hasher. Frozen bytes
-            /// never contain a secret key. If the keys were hashed with one, the functions that take no hasher refuse
-            /// the bytes.
+            /// Does the same as [`FilterView::parse`], for a filter whose keys were hashed by `hasher`. Frozen bytes
+            /// never contain a secret key. If the keys were hashed with a secret key, the functions that take no hasher
+            /// refuse the bytes.
             ///
             /// ```
             /// use trommel::{CuckooFilter, Filter, FilterView, FormatError, Hasher, Insert};
@@ -125,8 +125,8 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter, or the filter has another hasher. For a
-            /// cuckoo filter also if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or the filter has another hasher; for a
+            /// cuckoo filter, also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_with_hasher(
                 bytes: &'a [u8],
                 hasher: &Hasher,
@@ -134,7 +134,7 @@ macro_rules! declare_filter_view {
                 Self::from_container(container::parse_with_hasher(&bytes, Trust::Verify, hasher)?)
             }
 
-            /// Does the same as [`FilterView::parse_trusted`], for a filter whose keys were hashed by this hasher.
+            /// Does the same as [`FilterView::parse_trusted`], for a filter whose keys were hashed by `hasher`.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, FilterView, Hasher};
@@ -148,7 +148,7 @@ macro_rules! declare_filter_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if one of the checks fails, or the filter has another hasher. For a cuckoo filter also
+            /// [`FormatError`] if one of the checks fails, or the filter has another hasher; for a cuckoo filter, also
             /// if the system refuses the memory for a copy of its overflow area.
             pub fn parse_trusted_with_hasher(
                 bytes: &'a [u8],
@@ -198,7 +198,7 @@ macro_rules! declare_filter_view {
 kinds!(declare_filter_view []);
 
 impl AnyFilter {
-    /// Inserts all keys of a frozen filter, without an owned copy of it.
+    /// Inserts all keys of a frozen filter. Makes no owned copy of the frozen filter.
     ///
     /// ```
     /// use trommel::{Filter, FilterKind, FilterSpec, FilterView, Insert};
@@ -213,8 +213,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// Those of [`AnyFilter::merge`], and [`MergeError::Damaged`] if the bytes of a
-    /// [trusted](FilterView::parse_trusted) view are damaged. After an error, this filter is unchanged.
+    /// The errors of [`AnyFilter::merge`], and [`MergeError::Damaged`] if the bytes of a
+    /// [trusted](FilterView::parse_trusted) view are damaged. After an error, `self` is unchanged.
     pub fn merge_view(&mut self, other: &FilterView<'_>) -> Result<(), MergeError> {
         other.check_structure()?;
         each_kind!(Self in self, filter => Ok(filter.union::<&[u8]>(other.try_into()?)?))
@@ -239,8 +239,8 @@ impl AnyFilter {
         FilterView::parse(bytes)?.to_owned_filter()
     }
 
-    /// Does the same as [`AnyFilter::from_bytes`], for a filter whose keys were hashed by this hasher. Frozen bytes
-    /// never contain a secret key. If the keys were hashed with one, [`AnyFilter::from_bytes`] refuses the bytes.
+    /// Does the same as [`AnyFilter::from_bytes`], for a filter whose keys were hashed by `hasher`. Frozen bytes never
+    /// contain a secret key. If the keys were hashed with a secret key, [`AnyFilter::from_bytes`] refuses the bytes.
     ///
     /// ```
     /// use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FormatError, Hasher, Insert};
@@ -365,8 +365,8 @@ impl FilterView<'_> {
         each_kind!(Self in self, filter => filter.encoded_len())
     }
 
-    /// Makes the checks that [`FilterView::parse_trusted`] leaves out, except for the checksum. A view that
-    /// [`FilterView::parse`] made has passed them already.
+    /// Makes the checks that [`FilterView::parse_trusted`] leaves out, except the check of the checksum. A view that
+    /// [`FilterView::parse`] made has passed all of these checks already.
     ///
     /// ```
     /// use trommel::{CuckooFilter, FilterView};
@@ -395,7 +395,7 @@ impl FilterView<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if that check fails or memory is refused.
+    /// [`FormatError`] if `check_structure` fails or memory is refused.
     pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
         each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
     }

@@ -39,7 +39,7 @@ fn parts_merge_in_any_order_into_the_filter_of_all_keys() {
         let mut whole = spec.build().unwrap();
         whole.insert_batch(&keys).unwrap();
         for _ in 0..12 {
-            // Parts without keys, with few hashes, with as many hashes as an accumulator keeps, and with a filter.
+            // A part has no keys, few hashes, as many hashes as an accumulator keeps, or a filter.
             let mut rest = &keys[..];
             let mut parts = vec![accumulated(spec, &[])];
             while !rest.is_empty() {
@@ -77,7 +77,7 @@ fn few_keys_take_the_memory_of_their_hashes() {
     accumulator.insert_hash(hashes(4, 1)[0]).unwrap();
     assert!(!accumulator.is_sparse() && accumulator.memory_bytes() >= 1_250_000);
     assert_eq!(accumulator.len(), KEPT + 1);
-    // This accumulator keeps no hashes, so it makes its filter at the first key.
+    // An accumulator that keeps no hashes makes its filter at the first key.
     let mut none = FilterAccumulator::new(spec, 0).unwrap();
     none.insert_hash(hashes(4, 1)[0]).unwrap();
     assert!(!none.is_sparse());
@@ -102,8 +102,8 @@ fn impossible_specs_and_merges_are_refused_and_change_nothing() {
     assert_eq!(left.merge(other), Err(AccumulateError::Specs));
     assert_eq!((left.len(), left.is_sparse()), (50, true));
 
-    // The merge would insert the kept hashes into the filter of the other accumulator, which is full before all are in.
-    // So the merge is refused, and the accumulator keeps its hashes.
+    // The merge would insert the 1,000 kept hashes into the filter of the other accumulator, which would be full before
+    // all of them are in. So the merge is refused, and the accumulator keeps its hashes.
     let tiny = FilterSpec::new(FilterKind::CacheLineQuotient).keys(10).fpr(0.01);
     let mut kept = FilterAccumulator::new(tiny, 1000).unwrap();
     kept.insert_batch(&hashes(6, 1000)).unwrap();
@@ -152,7 +152,7 @@ fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
     let keys = hashes(5, KEYS);
     for kind in FilterKind::ALL {
         let spec = spec(*kind);
-        // Few keys (hashes) and many keys (a filter), merged into few and many.
+        // An accumulator of few keys has hashes, and one of many keys has a filter. Both are merged into both.
         for (into, from) in
             [(0, 0), (0, 100), (100, 100), (100, 150), (1_000, 100), (100, 1_000), (1_000, 1_000)]
         {
@@ -175,7 +175,7 @@ fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
     }
 }
 
-/// `docs/FORMAT.md` has these bytes.
+/// The example in `docs/FORMAT.md` has the bytes of this accumulator.
 #[test]
 fn the_bytes_of_hashes_are_those_in_the_format_document() {
     let spec = FilterSpec::new(FilterKind::Bloom).keys(1_000).seed(7);
@@ -223,7 +223,7 @@ fn bytes_that_are_no_accumulator_are_refused_and_change_nothing() {
 fn forged_fields_under_a_right_checksum_are_refused() {
     let spec = spec(FilterKind::Bloom);
     let bytes = accumulated(spec, &hashes(8, 3)).to_bytes();
-    // Changes every byte of the header except those of the seed, and corrects the checksum.
+    // Changes every byte of the header except the bytes of the seed, and corrects the checksum.
     for at in (0..16).chain(24..32) {
         for value in [0xff, 0x80, 2] {
             let mut forged = bytes.clone();
@@ -232,7 +232,7 @@ fn forged_fields_under_a_right_checksum_are_refused() {
             let checksum = trommel::Hasher::xxh3(0).hash_bytes(&forged[..end]).raw();
             forged[end..].copy_from_slice(&checksum.to_le_bytes());
             let error = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&forged);
-            // If the changed code of the hash function is that of another function, the bytes belong to another spec.
+            // If the changed code stands for another hash function, the bytes belong to another spec.
             match error.unwrap_err() {
                 AccumulateError::Specs => assert_eq!(at, 10),
                 AccumulateError::Format(_) => {}

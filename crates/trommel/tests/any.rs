@@ -1,4 +1,4 @@
-//! Operations and options of filters whose kind is chosen at run time, also those that only some kinds support.
+//! Operations and options of filters whose kind is chosen at run time. Some kinds do not support all of them.
 
 use trommel::error::{FoldError, WhyFull};
 use trommel::{
@@ -93,7 +93,8 @@ fn copies_are_counted_where_they_are_kept() {
 }
 
 /// Every kind refuses the options that it does not have; the error has the option's name. Kinds with slots refuse loads
-/// that are not strictly between 0 and 1, and a cuckoo filter refuses fingerprints of other widths than its four.
+/// that are not strictly between 0 and 1, and a cuckoo filter refuses fingerprints of widths other than 8, 12, 16 and
+/// 32 bits.
 #[test]
 fn options_that_a_kind_lacks_and_values_that_are_not_allowed_are_refused() {
     for kind in FilterKind::ALL {
@@ -114,9 +115,9 @@ fn options_that_a_kind_lacks_and_values_that_are_not_allowed_are_refused() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // A new cache-line quotient filter has remainders of a fixed width, so the number of slots
-                    // determines the bits of a fingerprint. The cuckoo filter does not divide its fingerprints into
-                    // quotient and remainder.
+                    // Of the kinds with slots, two lack an option. A new cache-line quotient filter has remainders of a
+                    // fixed width, so the number of slots determines the bits of a fingerprint. The cuckoo filter does
+                    // not divide its fingerprints into quotient and remainder.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),
@@ -174,7 +175,7 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
             for load in [1e-300, 1e-12, 1e-6, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9] {
                 let spec = FilterSpec::new(kind).keys(keys).fpr(fpr).grow_at(load);
                 match spec.multiset(true).build() {
-                    // These would grow to more than two million slots, which takes too long here.
+                    // Filters of such specs would grow to more than two million slots, which takes too long in a test.
                     Ok(_) if hashes.len() as f64 / load > 2e6 => {}
                     Ok(mut singly) => {
                         made += 1;
@@ -209,7 +210,7 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
     }
 }
 
-/// In an `AnyFilter`, a full filter returns an error, and a filter that is allowed to grow grows.
+/// An insert into a full `AnyFilter` returns an error. An `AnyFilter` that is allowed to grow takes all keys instead.
 #[test]
 fn a_full_filter_is_an_error_unless_it_grows() {
     let hashes = distinct(6, 0..5000);
@@ -243,13 +244,14 @@ fn a_merge_of_one_kind_is_the_union() {
     let hashes = distinct(3, 0..2 * KEYS as u64);
     let (a, b) = hashes.split_at(KEYS);
     for kind in FilterKind::ALL {
-        // A cuckoo filter that is a set can mistake one key for another and not insert it, so this one is a multiset.
+        // A cuckoo filter that is a set does not insert a key that it mistakes for a stored key. So the cuckoo filter
+        // of this test is a multiset.
         let spec = |kind| spec(kind).multiset(kind == FilterKind::Cuckoo);
         let mut left = filled(spec(*kind), a);
         left.merge(&filled(spec(*kind), b)).unwrap();
         assert!(hashes.iter().all(|hash| left.contains_hash(*hash)), "{kind} lost a key");
         if *kind == FilterKind::Cuckoo {
-            // The order of inserts decides where a fingerprint is, but not whether it is there.
+            // The order of inserts decides in which slot a fingerprint is, but not whether the filter has it.
             assert_eq!(left.len(), hashes.len());
             continue;
         }

@@ -80,7 +80,8 @@ fn views_count_as_their_filters_do() {
     }
 }
 
-/// Tries every pair of kinds. The error for different kinds names both, and equal kinds are never refused as different.
+/// Tries every pair of kinds. The error for different kinds names both kinds, and equal kinds are never refused as
+/// different.
 #[test]
 fn only_equal_kinds_merge_and_intersect() {
     for left_kind in FilterKind::ALL {
@@ -93,7 +94,7 @@ fn only_equal_kinds_merge_and_intersect() {
             if left_kind != right_kind {
                 let refused = Err(MergeError::Kinds { left: *left_kind, right: *right_kind });
                 assert_eq!(merged, refused);
-                // For a kind that cannot intersect, `Unsupported` is returned first.
+                // A kind that cannot intersect at all returns `Unsupported`, whatever the kind of the other filter.
                 assert!(cut == refused || matches!(cut, Err(MergeError::Unsupported(_))));
                 assert!(left.to_bytes() == before && both.to_bytes() == before);
                 continue;

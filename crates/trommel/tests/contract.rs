@@ -1,4 +1,4 @@
-//! Runs the contract's suites for every kind through `AnyFilter`, which chooses the kind at run time.
+//! For every kind, runs the suites that all filters must pass, through `AnyFilter`, which chooses the kind at run time.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -50,8 +50,8 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
             let geometry = quotient.geometry();
             quotient_fpr(load(geometry.slots), geometry.remainder_bits)
         }
-        // Of the 256 remainders, one is twice as frequent as the others, and one never occurs. So two keys of a
-        // quotient have the same remainder with a probability of (254 + 2²) / 256² = 258 / 256².
+        // Of the 256 remainders, one is twice as frequent as the others, and one never occurs. So two keys with
+        // the same quotient have the same remainder with a probability of (254 + 2²) / 256² = 258 / 256².
         AnyFilter::CacheLineQuotient(quotient) => {
             quotient_fpr(load(quotient.geometry().slots) * 258.0 / 256.0, 8)
         }
@@ -64,7 +64,8 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
 }
 
 /// The expected `len` after inserts of these hashes: for Bloom kinds, the number of hashes; for quotient kinds, the
-/// number of distinct fingerprints. A cuckoo filter has no such rule, so the hashes are inserted into a copy of it.
+/// number of distinct fingerprints. For a cuckoo filter, no rule gives the number, so the hashes are inserted into a
+/// copy of `empty`.
 fn len_after(empty: &AnyFilter, hashes: &[KeyHash]) -> usize {
     let distinct = |fingerprints: u64, reserved: bool| {
         let fingerprint = |hash: &KeyHash| {
@@ -102,8 +103,8 @@ fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
     fingerprints.len()..=pairs.len()
 }
 
-/// A subject for each kind. Its golden digest is also in the tests of its family, since `AnyFilter` does not change the
-/// bytes.
+/// Makes a subject, a type on which the suites run, for each kind. The subject's golden digest is also in the tests of
+/// the kind's family, since `AnyFilter` does not change the bytes.
 macro_rules! kinds {
     ($($module:ident: $kind:ident, $room:expr, $golden:literal, $probes_per_key:literal,
        step: $step:literal, canonical: $canonical:literal;)*) => {
@@ -162,7 +163,7 @@ macro_rules! kinds {
     };
 }
 
-/// The suites of Bloom filters.
+/// Runs the suites that only Bloom filters must pass.
 macro_rules! bloom_suites {
     ($($kind:ident: $endless:ident, $estimate:ident;)*) => {$(
         impl Estimate for $kind {

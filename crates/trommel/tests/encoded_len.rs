@@ -1,5 +1,5 @@
-//! A spec states the length of its frozen filter before the filter is built, and a filter states its own before it is
-//! frozen.
+//! A spec states the length of its frozen filter before the filter is built, and a filter states the length of its
+//! frozen form before it is frozen.
 
 use trommel::{
     AnyFilter, CountingBloomFilter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, SpecError,
@@ -95,8 +95,8 @@ fn full_filters_return_their_exact_length() {
 /// The builders of single kinds return the length too.
 #[test]
 fn a_builder_predicts_the_length() -> Result<(), SpecError> {
-    // A unit has 320 bits: a word of 64 bits, and a counter of 4 bits for each of these. So 50,000 bits, rounded up,
-    // are 157 units of 40 bytes.
+    // A unit has 320 bits: a word of 64 bits, and a counter of 4 bits for each bit of the word. So 50,000 bits, rounded
+    // up, are 157 units of 40 bytes.
     let builder = CountingBloomFilter::builder().keys(1000).bits_per_key(50.0);
     assert_eq!(builder.encoded_len()?, 128 + 40 * 157);
     assert_eq!(builder.build()?.to_bytes().len(), 128 + 40 * 157);

@@ -164,8 +164,8 @@ fn small_filters_are_built_with_any_memory_budget() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // 75 keys (50 for even `i` and 50 for odd `i`, of which 25 are the same) are inserted often, so later batches find
-    // an overflow table.
+    // 75 distinct keys (50 for even `i`, 50 for odd `i`, and 25 of them for both) are inserted often, so later batches
+    // find an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();
@@ -218,7 +218,7 @@ fn a_number_of_threads_is_used_or_refused() {
     }
     let hashes = distinct(18, 0..100_000);
     for pin in [false, true] {
-        // On most machines, these are more threads than cores.
+        // Most machines have fewer than 200 cores.
         let engine = Engine::builder().threads(200).pin(pin).build().unwrap();
         assert_eq!(engine.threads(), 200);
         assert!(engine.pinned_threads() <= 200 && (pin || engine.pinned_threads() == 0));

@@ -151,7 +151,7 @@ fn calls_under_a_lock_from_blocking_threads_of_an_async_runtime_end() {
     });
 }
 
-/// A filter whose lookups call the engine again, so that the engine's own workers call it.
+/// A filter whose lookups call the engine again, so that workers of the engine call their own engine.
 struct Nested {
     engine: Engine,
     filter: RegisterBloom,
@@ -198,7 +198,7 @@ fn calls_from_workers_of_the_engine_itself_end() {
     });
 }
 
-/// A panic of a filter reaches a caller from another pool with its payload, and the engine keeps working.
+/// A panic of a filter reaches a caller in another pool, with the panic's payload, and the engine keeps working.
 #[test]
 fn a_panic_reaches_a_caller_from_another_pool() {
     struct Panicking(RegisterBloom);

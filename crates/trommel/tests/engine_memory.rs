@@ -46,13 +46,13 @@ fn take(bytes: usize) {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Locked during a measurement, so that only one runs at a time.
+/// Locked during a measurement, so that only one measurement runs at a time.
 static MEASURING: Mutex<()> = Mutex::new(());
 
 /// The number of bytes that are allowed in addition to the budget: for stacks, for code that runs for the first time,
 /// and for lists with an item per thread.
 const BESIDE_BYTES: usize = 64 << 10;
-/// The same for resident memory.
+/// The number of bytes of resident memory that are allowed in addition to the budget.
 #[cfg(target_os = "linux")]
 const RESIDENT_BESIDE_BYTES: usize = 2 << 20;
 
@@ -65,7 +65,7 @@ fn engine(threads: usize, budget: usize) -> Engine {
     builder.strategy(Strategy::Partitioned).build().unwrap()
 }
 
-/// The memory that a filter keeps for its inserts. It does not belong to the engine.
+/// The memory that the filter, not the engine, keeps for inserts.
 fn kept_by(filter: &AnyFilter) -> usize {
     match filter {
         AnyFilter::Cuckoo(filter) => filter.scratch_bytes(),
@@ -74,8 +74,8 @@ fn kept_by(filter: &AnyFilter) -> usize {
 }
 
 /// Counts the scratch memory that comes from the allocator: all pieces of less than 4 MiB. On Linux, larger pieces are
-/// mapped; [`resident_memory_is_within_the_budget`] measures these too. Memory that the engine keeps from earlier calls
-/// counts too.
+/// mapped; [`resident_memory_is_within_the_budget`] measures the mapped pieces too. Memory that the engine keeps from
+/// earlier calls is also counted.
 #[test]
 fn allocations_are_within_the_budget() {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,8 +122,8 @@ fn status_bytes(field: &str) -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// The cases of [`resident_memory_is_within_the_budget`]: budget in MiB, then the kinds that are filled one after the
-/// other by one engine.
+/// The cases of [`resident_memory_is_within_the_budget`]: the budget in MiB, and the kinds of the filters that one
+/// engine fills one after the other.
 #[cfg(target_os = "linux")]
 const CASES: &[(usize, &[FilterKind])] = &[
     (200, &[FilterKind::Bloom]),
@@ -136,7 +136,7 @@ const CASES: &[(usize, &[FilterKind])] = &[
 #[cfg(target_os = "linux")]
 const CASE: &str = "TROMMEL_TEST_CASE";
 
-/// Each case runs in a process of its own, so that the peak of the process is that of the case's calls.
+/// Each case runs in a process of its own, so that the peak memory of the process is the peak of the case's calls.
 #[cfg(target_os = "linux")]
 #[test]
 fn resident_memory_is_within_the_budget() {
@@ -167,7 +167,7 @@ fn resident_memory_of_a_case() {
     let mut found = Bitmap::new(KEYS);
     found.fill_words(KEYS, |words| words.fill(1));
     let mut filters: Vec<AnyFilter> = kinds.iter().map(|kind| filled(*kind, &hashes)).collect();
-    // Resets the peak, which from here on is that of the calls.
+    // Resets the peak memory of the process. From here on, the peak is the peak of the calls below.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status_bytes("VmRSS:");
     for filter in &mut filters {
@@ -179,8 +179,8 @@ fn resident_memory_of_a_case() {
     }
 }
 
-/// Returns a filter whose memory is resident. It was filled and cleared, unless its kind inserts into a filled filter
-/// in the same way as into an empty one.
+/// Returns a filter whose memory is resident. The filter was filled, and then cleared if its kind inserts into an empty
+/// filter in another way than into a filled filter.
 #[cfg(target_os = "linux")]
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();

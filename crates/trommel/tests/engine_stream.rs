@@ -1,4 +1,4 @@
-//! Streams give the same filter and answers as one batch, in bounded memory. They can end early in several ways.
+//! A stream gives the same filter and answers as one batch, in bounded memory. A stream can end early in several ways.
 #![cfg(feature = "parallel")]
 
 use std::cell::RefCell;
@@ -147,14 +147,14 @@ fn a_cancelled_stream_ends_although_its_source_is_endless() {
         .unwrap_err();
     let StreamError::Cancelled { done } = error else { panic!("{error}") };
     assert_eq!((done.batches, done.keys, filter.len()), (10, 1000, 1000));
-    // This stream is cancelled before it begins.
+    // The stream below is cancelled before it begins.
     let answer = |_: Vec<u64>, _: &Bitmap| panic!("no batch is to be answered");
     let error = engine.stream().cancel(&cancel).contains(&filter, endless, answer).unwrap_err();
     assert_eq!(error.to_string(), "cancelled after 0 keys");
 }
 
-/// The reader is never far ahead of the consumer: it holds one batch, the thread that hashes holds one, and at most two
-/// wait in each of the two queues. That is six; the test allows eight.
+/// The reader is never far ahead of the consumer: the reader holds one batch, the thread that hashes holds one batch,
+/// and at most two batches wait in each of the two queues. That makes six batches; the test allows eight.
 #[test]
 fn memory_is_bounded_by_a_few_batches() {
     let filter = one_batch(bloom(), KEYS);
@@ -235,7 +235,7 @@ fn panic_message<T>(call: impl FnOnce() -> T) -> String {
 fn readers_give_integers_and_lines() {
     let bytes: Vec<u8> = (0..KEYS).flat_map(u64::to_le_bytes).collect();
     let mut filter = bloom();
-    // A reader whose buffer size is not a multiple of the key size.
+    // The reader's buffer size, 13 bytes, is not a multiple of the key size.
     let reader = BufReader::with_capacity(13, Cursor::new(&bytes));
     let done = engine().stream().insert(&mut filter, IntegerBatches::new(reader, 1000)).unwrap();
     assert_eq!((done.keys, done.batches), (KEYS, KEYS / 1000));
@@ -283,13 +283,13 @@ fn a_reader_that_fails_or_ends_within_a_key_gives_one_error() {
     assert!(torn.next().unwrap().is_err() && torn.next().is_none());
 }
 
-/// A reader that returns bytes in pieces, and fails after them.
+/// A reader that returns `bytes` in pieces, and fails after the last piece.
 fn failing_after(bytes: &[u8]) -> impl Read {
     BufReader::with_capacity(1000, Cursor::new(bytes).chain(Torn(0)))
 }
 
-/// All keys that were read whole are inserted or answered before the error is returned, and the error has their number.
-/// An incomplete key is dropped, since the reader might have continued it.
+/// All keys that were read whole are inserted or answered before the error is returned, and the error has the number of
+/// these keys. An incomplete last key is dropped, since the bytes after the failure might have continued it.
 #[test]
 fn keys_before_a_failure_of_the_reader_are_not_lost() {
     let keys = 10_000u64;
@@ -300,7 +300,7 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
         integers.extend(rest.bytes());
         for threads in [1, 2] {
             let engine = Engine::builder().threads(threads).build().unwrap();
-            // Batches longer and shorter than the stream, and of about one key each.
+            // Batches longer than the stream, batches shorter than the stream, and batches of about one key.
             for batch in [1 << 20, 4096, 1] {
                 let (mut of_lines, mut of_integers) = (bloom(), bloom());
                 let source = || LineBatches::new(BufReader::new(failing_after(&lines)), 8 * batch);

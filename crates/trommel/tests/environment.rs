@@ -1,4 +1,5 @@
-//! A value of `TROMMEL_ISA` that cannot be used: filters cannot be built, but frozen filters answer as before.
+//! If the environment variable `TROMMEL_ISA` has a value that cannot be used, filters cannot be built, but frozen
+//! filters answer as before.
 #![cfg(feature = "std")]
 
 use std::process::Command;
@@ -12,7 +13,7 @@ fn hashes() -> Vec<KeyHash> {
     distinct(5, 0..KEYS)
 }
 
-/// A process reads `TROMMEL_ISA` only once, so the test starts another process in which it is set.
+/// A process reads `TROMMEL_ISA` only once, so the test starts another process for each value.
 #[test]
 fn an_unusable_isa_is_never_reported_as_corruption() {
     let directory =

@@ -1,5 +1,5 @@
-//! The files of corpus/format-1. docs/FORMAT.md promises that every later release reads them. The tests read them in
-//! every way that the library has, and check that today's writer makes the same bytes.
+//! The files of corpus/format-1. docs/FORMAT.md promises that every later release reads these files. The tests read the
+//! files in every way that the library has, and check that today's writer makes the same bytes.
 
 #[path = "format_corpus/cases.rs"]
 mod cases;
@@ -17,7 +17,7 @@ use trommel::{
 };
 
 /// Files that the present code reads but no longer makes, because it now places their keys differently. docs/FORMAT.md
-/// says which kinds may be here.
+/// says of which kinds this list may have files.
 const READ_ONLY: &[&str] = &[
     "cuckoo-8-bit-removed.trommel",
     "cuckoo-12-bit-removed.trommel",
@@ -36,7 +36,7 @@ fn policy(entry: &Entry) -> FilterPolicy {
     policy_with(entry, entry.hasher)
 }
 
-/// The policy of an entry with another hasher.
+/// The policy of an entry, but with `hasher` instead of the entry's hasher.
 fn policy_with(entry: &Entry, hasher: Hasher) -> FilterPolicy {
     let builder = FilterPolicy::builder(entry.kind.unwrap()).bits_per_key(12.0);
     builder.hasher(hasher).build().unwrap()
@@ -168,7 +168,7 @@ fn every_filter_block_is_read_in_place_under_the_name_of_its_policy() {
     }
 }
 
-/// An accumulator that takes hashes of this hasher, and has none yet.
+/// An empty accumulator for hashes of this hasher.
 fn accumulator(hasher: Hasher) -> FilterAccumulator {
     let spec = FilterSpec::new(FilterKind::Bloom).keys(1000).hasher(hasher);
     FilterAccumulator::new(spec, 1000).unwrap()
@@ -192,9 +192,9 @@ fn every_list_of_hashes_is_merged_into_an_accumulator_and_written_again() {
     }
 }
 
-/// Kinds 1 to 7 have one payload for given parameters and keys, so a difference here is a change of the format. Kind 8
-/// and its filter blocks may place keys differently in a later release: then the old file stays, its name goes into
-/// `READ_ONLY`, and a new case gets a new name.
+/// Kinds 1 to 7 have one payload for given parameters and keys, so if a file and today's bytes differ, the format has
+/// changed. In kind 8 and its filter blocks, a later release may place keys differently: then the old file stays, its
+/// name goes into `READ_ONLY`, and a new case gets a new name.
 #[test]
 fn todays_writer_makes_the_files_of_the_corpus() {
     let listed = manifest();
@@ -208,7 +208,7 @@ fn todays_writer_makes_the_files_of_the_corpus() {
         for (entry, bytes) in made {
             let old = listed.iter().find(|old| old.file == entry.file).unwrap();
             assert_eq!(entry, *old, "{isa}");
-            assert!(bytes == old.read(), "{isa}: other bytes: {}", entry.file);
+            assert!(bytes == old.read(), "{isa}: the bytes of {} differ", entry.file);
         }
     }
 }
@@ -309,8 +309,8 @@ fn refusal(bytes: &[u8], secret: Option<&Hasher>) -> FormatError {
     error
 }
 
-/// Frozen filters and lists with a secret key are refused if the reader has another key or none. Blocks with another
-/// key have another name.
+/// Frozen filters and lists of hashes that were made with a secret key are refused if the reader has another secret key
+/// or no secret key. Blocks that were made with different secret keys have policies with different names.
 #[test]
 fn files_with_a_secret_key_are_refused_without_that_key() {
     let (right, wrong) = (Hasher::siphash13(SECRET_KEY), Hasher::siphash13(WRONG_KEY));
@@ -335,7 +335,7 @@ fn files_with_a_secret_key_are_refused_without_that_key() {
                         wrong_hasher(given)
                     );
                 }
-                // Headers with another check, and with a public function that has the check as its seed.
+                // A header with another check, and a header with a public hash function and the check as its seed.
                 let other_check = with_number(&bytes, 16, &(check ^ 1).to_le_bytes());
                 let public = with_number(&bytes, 12, &1u16.to_le_bytes());
                 for changed in [other_check, public] {
@@ -346,7 +346,8 @@ fn files_with_a_secret_key_are_refused_without_that_key() {
                     );
                 }
             }
-            // A block does not contain the check. The policy's name, under which an engine stores the block, does.
+            // A block does not contain the check. The policy's name, under which an engine stores the block, ends with
+            // the check.
             Form::Block => {
                 let (policy, other) = (policy(&entry), policy_with(&entry, wrong));
                 let name = policy.name();
@@ -383,7 +384,7 @@ fn numbers_of_later_releases_are_refused_by_name() {
         let error = refusal(&with_number(&bytes, 8, &3u16.to_le_bytes()), secret);
         assert_eq!(error, FormatError::Version { found: 3, supported: 1 });
         assert_eq!(error.to_string(), "version 3 of the format; this library reads version 1");
-        // A later version may have another checksum, so the version is read first.
+        // A later version may have another checksum, so the version is checked before the checksum.
         let mut later = bytes.clone();
         later[8] = 2;
         assert_eq!(refusal(&later, secret), FormatError::Version { found: 2, supported: 1 });
@@ -445,7 +446,8 @@ fn filter_blocks_with_reserved_codes_exclude_no_key() {
         let (block, policy) = (entry.read(), policy(&entry));
         let own = block[block.len() - 1];
         let is_bloom = own < 128;
-        // The codes of `bloom` blocks differ in the number of bits that a key sets; this policy reads them all.
+        // The codes 1 to 32 all mean `bloom` blocks, and state the number of bits that a key sets; a `bloom` policy
+        // reads them all.
         for code in (0..=255).filter(|code| *code != own && !(is_bloom && *code <= 32)) {
             let mut other = block.clone();
             *other.last_mut().unwrap() = code;
@@ -461,7 +463,7 @@ fn filter_blocks_with_reserved_codes_exclude_no_key() {
     }
 }
 
-/// Adds the files that the corpus lacks. It never changes a file or a line that is there.
+/// Adds the files that the corpus lacks, and their lines in the manifest. Never changes an existing file or line.
 ///
 /// ```text
 /// cargo test -p trommel --test format_corpus -- --ignored

@@ -101,7 +101,7 @@ fn power_of_two(text: &str) -> u64 {
     (1 << power.strip_prefix("2^").unwrap().parse::<u32>().unwrap()) - one
 }
 
-/// The document's ranges of p0 end where the library refuses a larger table.
+/// For each Bloom kind, the document's range of p0, the number of units, ends at the library's largest table.
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",
@@ -170,8 +170,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns a function that looks a hash up as the document describes it. A table of kind 6, 7 or 8 is read only
-    /// once, by this call.
+    /// Returns a function that looks a hash up in the way that the document describes. A table of kind 6, 7 or 8 is
+    /// read here, once for all calls of the returned function.
     fn lookup(&self) -> Box<dyn Fn(u64) -> bool + '_> {
         let [p0, p1, ..] = self.p;
         let group = |h: u64| (h & 0xFFFF_FFFF) * 0x9E37_79B9;
@@ -253,7 +253,7 @@ fn the_salts_of_the_format_document_are_those_of_this_reader() {
     assert_eq!(salts.collect::<Result<Vec<_>, _>>().unwrap(), SALTS);
 }
 
-/// The document's test values of the hash functions are those of the library. The lengths of the keys reach every
+/// The library's hashes of the document's test keys are the hashes in the document. The lengths of the keys reach every
 /// branch of XXH3 and XXH64.
 #[test]
 fn the_format_document_has_the_hashes_of_the_library() {
@@ -283,7 +283,8 @@ fn spec(kind: FilterKind, compact: bool) -> Option<FilterSpec> {
 fn a_reader_written_from_the_format_document_answers_like_the_library() {
     let (keys, absent) = (hashes(1, 3000), hashes(2, 30_000));
     for kind in FilterKind::ALL {
-        // A Bloom filter counts inserts, the other kinds count fingerprints.
+        // The header's number of keys is the number of inserts for a Bloom filter, and the number of fingerprints for
+        // other kinds.
         let counts_inserts = match kind {
             FilterKind::Bloom
             | FilterKind::CountingBloom
@@ -316,12 +317,12 @@ fn a_reader_written_from_the_format_document_answers_like_the_library() {
     }
 }
 
-/// SipHash-1-3 by another implementation.
+/// SipHash-1-3 by an implementation other than the library's.
 fn siphash13(secret: &[u8; 16], message: &[u8]) -> u64 {
     siphasher::sip::SipHasher13::new_with_key(secret).hash(message)
 }
 
-/// Whether a file has the check of this secret key.
+/// Whether `check`, which was read from a file, is the key check of this secret key (see docs/FORMAT.md).
 fn is_checked_by(secret: &[u8; 16], check: u64) -> bool {
     check == siphash13(secret, b"trommel.keycheck")
 }
@@ -362,7 +363,7 @@ fn the_library_writes_and_reads_the_example_of_a_secret_key() {
     assert_eq!(example_row("| SipHash-1-3 |"), row);
 }
 
-/// The derived keys are those of the page: SipHash-1-3 with 128 bits of output.
+/// The library derives secret keys as the document says: by SipHash-1-3 with 128 bits of output.
 #[test]
 fn derived_keys_are_those_of_the_format_document() {
     for seed in [0u64, 7, u64::MAX] {

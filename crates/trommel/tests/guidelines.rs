@@ -14,7 +14,7 @@ use trommel::{
 
 /// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS, for types that hold a table.
 fn table<T: Clone + Debug + PartialEq + Eq + Send + Sync + 'static>() {}
-/// The same for small values, which can be copied.
+/// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS, for small values, which can be copied.
 fn value<T: Copy + Debug + PartialEq + Eq + Hash + Send + Sync + 'static>() {}
 /// C-GOOD-ERR, and C-COMMON-TRAITS: tests compare errors, and threads pass them on.
 fn error<T: Error + Clone + Debug + Display + PartialEq + Send + Sync + 'static>() {}

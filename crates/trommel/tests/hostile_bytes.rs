@@ -29,7 +29,7 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
     let mut filter = spec.build().unwrap();
     let hashes = Stream::Zipf.hashes(keys as u64, 2 * keys);
     if kind == FilterKind::Cuckoo {
-        // Some keys, or copies of keys, do not fit.
+        // Inserts one by one and ignores errors, since some keys, or copies of keys, do not fit.
         for hash in &hashes {
             let _ = filter.insert_hash(*hash);
         }
@@ -127,7 +127,7 @@ fn kinds() -> impl Strategy<Value = FilterKind> {
     proptest::sample::select(FilterKind::ALL)
 }
 
-/// Uses the filter in bytes that were accepted, like any other filter.
+/// Makes a filter from bytes that were accepted, and uses it like any other filter.
 fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     let view = FilterView::parse(bytes).map_err(|error| TestCaseError::fail(error.to_string()))?;
     let mut filter = AnyFilter::from_bytes(bytes).unwrap();
@@ -149,8 +149,8 @@ fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {
     }
     let twin = filter.clone();
     if filter.merge(&twin).is_err() {
-        // A merge with itself can fail only for a multiset, which can have too few slots, or too many copies of a key,
-        // for the merge.
+        // A merge of a filter with its own copy can fail only for a multiset, which can lack slots for the copies of
+        // keys, or get too many copies of a key.
         prop_assert!(is_multiset(&filter));
         prop_assert_eq!(filter.to_bytes(), twin.to_bytes());
     }

@@ -1,4 +1,4 @@
-//! Concurrent operations, in every order that the model checker loom explores. Run by scripts/check-loom.
+//! Concurrent operations, in every order that the model checker loom explores. scripts/check-loom runs these tests.
 #![cfg(all(loom, feature = "parallel"))]
 
 use loom::sync::Arc;
@@ -65,7 +65,7 @@ fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
 }
 
 /// An insert skips bits that another thread has set. A thread that is ordered after this insert finds the key, although
-/// nothing orders it after the other thread.
+/// nothing orders that thread after the thread that set the bits.
 #[test]
 fn an_insert_that_skips_set_bits_is_seen_by_threads_ordered_after_it() {
     loom::model(|| {

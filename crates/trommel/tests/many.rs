@@ -18,7 +18,7 @@ fn filters() -> Vec<AnyFilter> {
         .collect()
 }
 
-/// Present and absent keys for each filter, hashed with its seed.
+/// Present and absent keys for each filter, hashed with the filter's seed.
 fn probes<F: Filter>(filters: &[F]) -> Vec<(&F, KeyHash)> {
     (0..1_000u64)
         .map(|i| {

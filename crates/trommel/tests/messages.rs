@@ -108,7 +108,7 @@ fn a_refused_change_of_size_names_both_sizes() {
         "4 units cannot be folded by a factor of 3",
     );
     let filter = FilterSpec::new(FilterKind::Cuckoo).keys(100).build().expect("a small filter");
-    says(&filter.fold(2).expect_err("it has no units"), "a cuckoo filter cannot fold");
+    says(&filter.fold(2).expect_err("a cuckoo filter has no units"), "a cuckoo filter cannot fold");
     says(
         &GrowError::Fingerprint { fingerprint_bits: 8, doublings: 4 },
         "fingerprints of 8 bits have no bit to spare after 4 doublings",

@@ -1,4 +1,4 @@
-//! Views that own their bytes give the answers of the filter, on any thread, as long as they live.
+//! A view that owns its bytes gives the answers of the frozen filter, on any thread, as long as the view lives.
 
 use std::sync::Arc;
 use trommel::container::OwnedView;

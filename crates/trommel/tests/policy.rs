@@ -1,5 +1,5 @@
-//! Filter blocks: exact sizes, no false negatives, the false-positive rate of standard blocks, and "maybe" for bytes
-//! that are not a block.
+//! Filter blocks have exactly the predicted sizes, and no false negatives. Standard blocks, which are blocks of
+//! `bloom`, have the false-positive rate of the equation. For bytes that are not a block, the answer is "maybe".
 
 use trommel::{
     Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, FormatError, Hasher, Insert, Isa,
@@ -79,8 +79,8 @@ fn blocks_of_one_key_or_none_exclude_absent_keys() {
     }
 }
 
-/// A table of whole words answers like a filter of the same bytes, whose false-positive rate is tested elsewhere. This
-/// test compares the measured rate with the equation for tables whose length is not a whole number of words.
+/// A table of whole words answers like a filter of the same bytes, whose false-positive rate is tested elsewhere. For
+/// tables whose length is not a whole number of words, this test compares the measured rate with the equation.
 #[test]
 fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
     for (keys, bits_per_key) in [(10_007, 10.0), (10_007, 7.3), (3_001, 15.2)] {
@@ -92,13 +92,14 @@ fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
         let absent = hashes(2, 400_000);
         let reported = absent.iter().filter(|hash| policy.may_match(&block, **hash)).count();
         // The number of set bits varies from table to table, with a standard deviation of at most the square root of
-        // its mean, and the rate of a table varies with it. So 4.5 standard deviations of the number of false positives
-        // are allowed, not three.
+        // its mean, and the false-positive rate of a table varies with the number of set bits. So the number of false
+        // positives may deviate by 4.5 of its standard deviations, not only by three.
         assert_binomial("standard block", reported as u64, absent.len() as u64, fpr, 4.5);
     }
 }
 
-/// A table of whole units is the table of a filter with the same parameters, bit for bit.
+/// A table of whole units (words, blocks or cache lines) is the table of a filter with the same parameters, bit for
+/// bit.
 #[test]
 fn a_block_is_the_table_of_a_frozen_filter() {
     let kinds = [
@@ -142,8 +143,8 @@ fn every_isa_answers_alike_and_builds_the_same_block() {
     }
 }
 
-/// Digests of blocks of 300 keys. They must never change, since stored blocks must stay readable. (The exception is
-/// `Cuckoo`: a later release is allowed to place its fingerprints in other slots.)
+/// Digests of blocks of 300 keys. The digests must never change, since stored blocks must stay readable. (The exception
+/// is `Cuckoo`: a later release is allowed to place the fingerprints of cuckoo blocks in other slots.)
 #[test]
 fn blocks_have_their_golden_digests() {
     let digest = |kind, hasher| {
@@ -315,7 +316,7 @@ fn impossible_policies_are_refused() {
     assert!(matches!(counting, SpecError::Option { kind: FilterKind::CountingBloom, .. }));
 }
 
-/// Several hashers, so that a policy cannot pass by using the default one.
+/// Tests several hashers, so that a policy that always uses the default hasher does not pass.
 #[test]
 fn a_policy_hashes_keys_by_its_own_hasher() {
     for hasher in [Hasher::xxh3(0), Hasher::xxh3(7), Hasher::siphash13([7; 16])] {
@@ -399,14 +400,14 @@ fn the_largest_bloom_blocks_have_the_layouts_largest_tables() {
         (FilterKind::CacheLineBloom, 1 << 35, 2),
     ];
     for (kind, bytes, trailer) in largest {
-        // One byte per key.
+        // With 8 bits per key, a table has as many bytes as keys.
         let policy = policy(kind, 8.0);
         assert_eq!(policy.encoded_len(bytes), bytes + trailer, "{kind}");
         assert_eq!(policy.encoded_len(bytes + 1), usize::MAX, "{kind}");
     }
 }
 
-/// 16 MiB are far below the largest table of any kind.
+/// The tables have 16 MiB, which is far below the largest table of any kind.
 #[test]
 fn large_tables_are_read() {
     for kind in [FilterKind::SplitBlockBloom, FilterKind::CacheLineBloom] {
@@ -530,8 +531,8 @@ fn a_policy_is_shared_by_threads() {
     assert_shared::<PolicyError>();
 }
 
-/// Blocks of many sizes, then one of another policy, an empty slice, the block of one byte that excludes no key
-/// (`[0]`), and two with a damaged trailer.
+/// Asks blocks of many sizes, then a block of another policy, an empty slice, the block of one byte that excludes no
+/// key (`[0]`), and two blocks with a damaged trailer.
 #[test]
 fn many_blocks_are_answered_like_one_after_the_other() {
     for kind in kinds() {

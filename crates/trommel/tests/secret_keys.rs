@@ -1,5 +1,5 @@
 //! Filters whose keys are hashed with a secret key: their bytes do not contain the secret key, and no reader accepts
-//! them without it.
+//! the bytes without the secret key.
 
 use trommel::container::{self, HashId, OwnedView, Trust};
 use trommel::error::AccumulateError;
@@ -104,7 +104,8 @@ fn with_another_key_or_function_no_reader_gives_answers() {
     }
 }
 
-/// The filter type of each kind reads the bytes of a filter with a secret key through the container.
+/// The filter type of each kind reads the bytes of a filter with a secret key, once the container was parsed with the
+/// right hasher.
 #[test]
 fn each_type_of_filter_reads_its_bytes_with_the_key() {
     macro_rules! check {
@@ -178,7 +179,7 @@ fn filters_of_unlike_secret_keys_do_not_merge_and_nothing_changes() {
     }
 }
 
-/// Damaged bytes are refused also if the reader has the key.
+/// Damaged bytes are also refused if the reader has the secret key.
 #[test]
 fn every_flipped_bit_is_refused_with_the_key_too() {
     let hasher = Hasher::siphash13(SECRET);
@@ -226,7 +227,8 @@ fn accumulators_of_a_secret_key_merge_with_each_other_alone() {
     assert!(filter.hasher() == hasher && (0..200u64).all(|key| filter.contains(&key)));
 }
 
-/// A filter block does not tell with which key it was built. The name of the policy does.
+/// A filter block does not tell with which secret key it was built. But policies with different secret keys
+/// have different names.
 #[test]
 fn filter_blocks_take_a_secret_key_and_tell_policies_apart_by_name() {
     for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {

@@ -1,4 +1,4 @@
-//! Filters through serde: frozen bytes, as a byte string and as a sequence of numbers.
+//! serde reads and writes filters as frozen bytes: as a byte string, or, in JSON, as a sequence of numbers.
 
 use serde::de::value::{BytesDeserializer, Error};
 use serde::{Deserialize, Serialize};

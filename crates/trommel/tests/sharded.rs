@@ -57,7 +57,7 @@ fn every_kind_finds_all_keys_counts_them_and_answers_in_the_order_of_the_batch()
                     "{kind}, {shards} shards, key {i}"
                 );
             }
-            // A set stores keys that have the same fingerprint only once.
+            // In a set, keys with the same fingerprint are stored only once, so `len` can be below 20,000.
             let len = filter.len();
             assert!(len <= 20_000 && len > 19_500, "{kind}, {shards} shards: len {len}");
             let shard_filters: Vec<_> = filter.into_shards();

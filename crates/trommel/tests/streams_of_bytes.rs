@@ -21,7 +21,7 @@ fn filters() -> Vec<AnyFilter> {
     for filter in &mut filters {
         filter.insert_batch(&hashes).unwrap();
     }
-    // More copies of a key than its two buckets have slots: at least one is in the overflow area.
+    // Inserts more copies of a key than its two buckets have slots, so at least one copy is in the overflow area.
     filters.last_mut().unwrap().insert_batch(&[hashes[0]; 8]).unwrap();
     filters
 }
@@ -137,7 +137,7 @@ fn a_writer_that_fails_at_any_byte_has_the_bytes_before_it() {
             let error = filter.write_to(&mut failing).unwrap_err();
             assert_eq!(error.kind(), kind, "at byte {at}");
             assert!(failing.taken == bytes[..at]);
-            // The part that was written is not taken for a filter.
+            // A reader refuses the part that was written.
             let read = AnyFilter::from_bytes(&failing.taken);
             assert!(matches!(read, Err(FormatError::Truncated { got, .. }) if got == at as u64));
         }
@@ -154,7 +154,7 @@ fn an_error_of_a_writer_is_returned_at_once() {
                     if taken == at { Act::Fail(*kind) } else { Act::Move(at - taken) }
                 });
                 assert_eq!(filter.write_to(&mut failing).unwrap_err().kind(), *kind);
-                // A call for each part before the error, and the one that failed.
+                // One call for each part before the error, and the call that failed.
                 let parts = usize::from(at > 0) + usize::from(at > HEADER_BYTES);
                 assert_eq!(failing.calls, parts + 1);
             }
@@ -173,7 +173,7 @@ fn a_writer_that_takes_nothing_is_an_error() {
     }
 }
 
-/// A writer must not return a larger number of bytes than it was given. The standard library panics if one does.
+/// A writer must not return a larger number of bytes than it was given. If it does, the standard library panics.
 #[test]
 fn a_writer_that_breaks_its_contract_does_not_harm_the_filter() {
     struct TooMany;
@@ -193,7 +193,8 @@ fn a_writer_that_breaks_its_contract_does_not_harm_the_filter() {
     }
 }
 
-/// The filter types write by the same code as `AnyFilter`. This checks that types of each family pass the errors on.
+/// The filter types write by the same code as `AnyFilter`. This test checks that types of each family pass the errors
+/// of the writer on.
 #[test]
 fn types_of_each_family_return_the_error_of_their_writer() {
     fn check<F: Frozen>(filter: &F) {
@@ -243,7 +244,7 @@ fn a_header_alone_states_the_length_of_its_filter() {
         assert_eq!(stated(head), bytes.len() as u64);
         assert_eq!(stated(&with_payload_len(head, 1 << 60)), (1 << 60) + HEADER_BYTES as u64);
         assert_eq!(stated(&with_payload_len(head, u64::MAX)), u64::MAX);
-        // Whatever the length, the filter is refused.
+        // A wrong payload length is refused, whether it is too small or too large.
         for claimed in [0, 1, 1 << 31, 1 << 47, 1 << 60, u64::MAX - 128, u64::MAX] {
             if claimed != (bytes.len() - HEADER_BYTES) as u64 {
                 let forged =
@@ -257,7 +258,8 @@ fn a_header_alone_states_the_length_of_its_filter() {
     }
 }
 
-/// Frozen filters one after the other in a stream: reading one leaves the reader at the beginning of the next.
+/// Frozen filters follow each other in a stream. After a filter was read, the reader is at the beginning of the next
+/// filter.
 #[test]
 fn filters_are_read_one_after_the_other_from_a_stream() {
     let filters = filters();
@@ -343,7 +345,7 @@ mod keys {
         }
     }
 
-    /// The keys before the failure are returned, then the error, once, and the reader is not called again.
+    /// The keys before the failure are returned, then the error is returned once, and the reader is not called again.
     #[test]
     fn a_reader_that_fails_at_any_byte_gives_the_keys_before_it() {
         let (keys, bytes) = integers();
@@ -382,7 +384,7 @@ mod keys {
         }
     }
 
-    /// An endless reader is read only as far as the batches that were asked for.
+    /// An endless reader is read only as far as the batches that were asked for; for lines, at most one buffer further.
     #[test]
     fn an_endless_reader_gives_batches_of_the_length_asked_for() {
         struct Endless {

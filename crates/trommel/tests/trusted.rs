@@ -1,4 +1,4 @@
-//! Views of bytes that were verified before, and how they behave if the bytes are damaged nevertheless.
+//! Views of bytes that were verified before, and how such views behave if the bytes are damaged nevertheless.
 
 use trommel::container::{self, HEADER_BYTES};
 use trommel::{
@@ -50,9 +50,9 @@ fn ask(view: &FilterView<'_>, probes: &[KeyHash]) {
     }
 }
 
-/// Checks that `check_structure` and `to_owned_filter` refuse a table exactly if a full parse refuses it. If so, also
-/// checks that `merge_view` refuses the table and leaves the filter unchanged. Merging a table that a full parse
-/// accepts is not checked here.
+/// Checks that `check_structure` and `to_owned_filter` refuse a table exactly if a full parse refuses it. If they
+/// refuse the table, also checks that `merge_view` refuses it and leaves the filter unchanged. Does not check merges of
+/// tables that a full parse accepts.
 fn assert_copies_are_checked(view: &FilterView<'_>, into: &AnyFilter) {
     let under_a_new_checksum = view.to_bytes();
     let is_whole = FilterView::parse(&under_a_new_checksum).is_ok();
@@ -109,7 +109,7 @@ fn a_trusted_view_over_any_flipped_bit_is_refused_or_answers() {
     }
 }
 
-/// Noise in the payload: in all of it, or in a run of bytes.
+/// Overwrites the whole payload, or some consecutive bytes of it, with noise.
 #[test]
 fn a_trusted_view_of_noise_is_refused_or_answers() {
     let mut random = Splitmix::new(0x7E);

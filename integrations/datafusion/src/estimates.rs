@@ -16,8 +16,8 @@ pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> 
 /// Estimates the number of rows of the plan that builds a filter, after the plan's predicates and runtime filters.
 /// `None` if statistics are missing.
 ///
-/// Assumes that a runtime filter keeps the same share of rows as the plan of its keys does: if predicates and runtime
-/// filters select a tenth of the table that the keys come from, the filter keeps a tenth of its input.
+/// Assumes that a runtime filter keeps the same share of its input as predicates and runtime filters keep of the table
+/// of its keys: if they keep a tenth of the table, the filter keeps a tenth of its input.
 ///
 /// # Errors
 /// The error of DataFusion if it fails to compute the statistics of an operator.

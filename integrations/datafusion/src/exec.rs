@@ -1,4 +1,5 @@
-//! The physical operator of a runtime filter. It waits for a filter, then drops rows whose key is not in the filter.
+//! The physical operator of a runtime filter. The operator waits for a filter, then drops rows whose key is not in the
+//! filter.
 
 use crate::loading::{Loading, start_loading};
 use crate::stream::{ProbeStream, Sampling};
@@ -25,8 +26,8 @@ use datafusion::physical_plan::{
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Drops the rows of the first input if their key is NULL or certainly not in the filter. The second input is the
-/// filter: one row and one column of BinaryView, made by `trommel_filter`.
+/// Drops each row of the first input whose key is NULL or certainly not in the filter. The second input is the filter:
+/// one row and one column of BinaryView, made by `trommel_filter`.
 ///
 /// The output has the partitions and the order of the first input. The second input has one partition, which is read
 /// once, before any row of the first input. A partition stops using the filter if the filter keeps too large a share of
@@ -193,8 +194,8 @@ impl ExecutionPlan for RuntimeFilterExec {
         vec![ChildStats::At(partition), ChildStats::Skip]
     }
 
-    // The filter drops an unknown number of rows, so the statistics of the first input are passed on as inexact. With
-    // unknown statistics, the optimizer could swap the sides of the join.
+    // The filter drops an unknown number of rows, so the statistics of the first input are passed on as inexact. If the
+    // statistics were passed on as unknown, the optimizer could swap the sides of the join that reads the output.
     fn statistics_from_inputs(
         &self,
         inputs: &[Arc<Statistics>],

@@ -44,14 +44,15 @@ impl KeySet {
         Ok(())
     }
 
-    /// Adds the keys of another part, given the state of that part.
+    /// Adds the keys of another part, given as bytes of [`KeySet::into_state`].
     pub(crate) fn merge(&mut self, state: &[u8]) -> Result<()> {
         let Some(keys) = &mut self.keys else { return Ok(()) };
         if state == ALWAYS_TRUE {
             self.keys = None;
             return Ok(());
         }
-        // A state that consists of hashes has at most one for every 8 bytes, so the sum is an upper bound.
+        // If the planned filter is too large, every part consists of hashes. `state` has at most one hash per 8 bytes,
+        // so the sum is an upper bound of the number of hashes after the merge.
         if self.agreed.is_too_large()
             && keys.len() + state.len() / size_of::<KeyHash>() > self.agreed.max_hashes()
         {
@@ -78,7 +79,7 @@ impl KeySet {
         self.keys.map_or_else(|| ALWAYS_TRUE.to_vec(), |keys| keys.to_bytes())
     }
 
-    /// The state of a part that has one key or none.
+    /// The bytes of a part with the key `key`, or of a part without keys if `key` is `None`.
     pub(crate) fn state_of(agreed: &Agreed, key: Option<KeyHash>) -> Result<Vec<u8>> {
         let mut set = Self::new(*agreed)?;
         if let Some(key) = key {

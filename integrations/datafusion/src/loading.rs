@@ -20,7 +20,8 @@ pub(crate) type Loading =
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) filter: QueryFilter,
-    /// The size of the frozen filter in bytes. It is 0 after a partition has added the size to its metrics.
+    /// The size of the frozen filter in bytes. 0 after the first partition has added the size to that partition's
+    /// metrics.
     uncounted_bytes: AtomicUsize,
     _reservation: MemoryReservation,
 }
@@ -32,7 +33,7 @@ impl Loaded {
     }
 }
 
-/// Makes the future that reads the filter. It reads nothing until a partition waits for it.
+/// Makes the future that reads the filter. The future reads nothing until a partition waits for it.
 pub(crate) fn start_loading(plan: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Loading {
     async move { load(plan, context).await.map(Arc::new).map_err(Arc::new) }.boxed().shared()
 }

@@ -17,16 +17,16 @@ use std::sync::{Arc, LazyLock};
 /// `might_contain(filter, key)`: false if the filter certainly lacks the key, otherwise true.
 ///
 /// The filter is a Binary, LargeBinary or BinaryView of frozen bytes, made by `trommel_filter` or by any other program
-/// that uses Trommel. Keys are hashed with the hash function and the seed that the frozen filter names. Bytes that are
-/// neither a frozen filter nor [`ALWAYS_TRUE`](crate::ALWAYS_TRUE) make the query fail, and so does a filter whose keys
-/// were hashed with a secret key.
+/// that uses Trommel. Keys are hashed with the hash function and the seed that the frozen filter names. The query fails
+/// if the bytes are neither a frozen filter nor [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), or if the filter was made with a
+/// secret key for its hash function.
 ///
-/// The result is true if the filter or the key is NULL, so it is never NULL.
+/// The result is true if the filter or the key is NULL, so the result is never NULL.
 ///
 /// The function keeps copies of the eight filters that were used last, so that these filters are not verified again for
-/// the next batch. It recognizes a filter by header and length. If the same header comes again with a damaged table,
-/// the function does not notice the damage, and answers from its copy. If the filters are a column, consecutive rows of
-/// a batch with the same filter cost at most one verification.
+/// the next batch. The function recognizes a filter by header and length. If the same header comes again with a damaged
+/// table, the function does not notice the damage, and answers from its copy of the filter. If the filters are a
+/// column, consecutive rows of a batch with the same filter cost at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,
@@ -161,7 +161,7 @@ fn run_len(filters: &BinaryViewArray, start: usize) -> usize {
     let is_same = |row: usize| {
         filters.is_valid(row) == filters.is_valid(start)
             && (filters.is_null(start)
-                // A repeated value is usually the same view of the same buffer.
+                // A repeated value is usually the same view of the same buffer, and then its bytes are not compared.
                 || filters.views()[row] == filters.views()[start]
                 || filters.value(row) == filters.value(start))
     };

@@ -11,12 +11,12 @@ use std::sync::Arc;
 pub struct FilteredJoin {
     /// The estimated number of bytes per row of the side whose keys build the filter; 0 if unknown.
     pub build_row_bytes: usize,
-    /// Whether the filter pays even if the side whose keys build it is sent to all executors. This is the case if the
+    /// Whether the filter pays even if the side whose keys build the filter is sent to all executors. True if the
     /// filtered rows are grouped before the join, or if another filter is built from the filtered rows.
     pub pays_if_broadcast: bool,
 }
 
-/// Drops rows of `probe` if their `key` is NULL or certainly not among the values of `build`. `build` has one column.
+/// Drops each row of `probe` whose `key` is NULL or certainly not among the values of `build`. `build` has one column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeFilterNode {
     pub(crate) probe: LogicalPlan,

@@ -31,10 +31,10 @@ pub struct RuntimeFilterOptions {
     /// fewer rows. Default: 100,000.
     pub min_probe_rows: usize,
     /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
-    /// the filter. With 0, it always keeps using the filter. Default: 65,536.
+    /// the filter. With 0, the partition always keeps using the filter. Default: 65,536.
     pub sample_rows: usize,
-    /// The maximum share of the sample's rows whose keys are in the filter. A partition stops using the filter if the
-    /// share is larger. Default: 0.85, as in Velox.
+    /// The maximum share of the sample's rows whose keys are in the filter. A partition stops using the filter if its
+    /// sample has a larger share of such rows. Default: 0.85, as in Velox.
     pub max_pass_share: f64,
 }
 
@@ -55,7 +55,7 @@ impl Default for RuntimeFilterOptions {
 }
 
 impl RuntimeFilterOptions {
-    /// The options of a session, or the defaults if they were not registered.
+    /// The options of a session, or the defaults if the session has no such options registered.
     #[must_use]
     pub fn of(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_default()
@@ -83,7 +83,7 @@ impl ConfigExtension for RuntimeFilterOptions {
 }
 
 // Implemented by hand, because DataFusion's macro leaves the prefix out of `entries`. Options without the prefix would
-// not reach a scheduler.
+// not reach the scheduler of a cluster.
 impl ExtensionOptions for RuntimeFilterOptions {
     fn as_any(&self) -> &dyn Any {
         self
@@ -130,7 +130,7 @@ impl ExtensionOptions for RuntimeFilterOptions {
             entry(
                 "max_pass_share",
                 &self.max_pass_share,
-                "a partition switches the filter off if it keeps a larger share of the sample",
+                "a partition switches off a filter that keeps a larger share of the sample",
             ),
         ]
     }

@@ -99,15 +99,17 @@ fn worthwhile_keys(
     Ok(Some(keys))
 }
 
-/// The estimated number of keys. If the build side has runtime filters, this is `KEYS_MARGIN` times the number of rows
-/// that are estimated to pass them, but at most the number of rows before them. `None` without statistics.
+/// The estimated number of keys. If the build side has runtime filters, the estimate is `KEYS_MARGIN` times the number
+/// of rows that are estimated to pass these filters, but at most the number of rows before the filters. `None` without
+/// statistics.
 fn estimated_keys(build: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let rows = estimated_rows(build.as_ref())?;
     let filtered = filtered_rows(build)?;
     Ok(rows.map(|rows| filtered.map_or(rows, |kept| rows.min(kept.saturating_mul(KEYS_MARGIN)))))
 }
 
-/// Plans the aggregate `trommel_filter` of all rows: one part per partition, then a merge of the parts.
+/// Plans the aggregate `trommel_filter` of all rows: one partial aggregate per partition, then a merge of the partial
+/// aggregates.
 fn build_filter(
     build: Arc<dyn ExecutionPlan>,
     keys: usize,
@@ -150,8 +152,8 @@ fn build_filter(
     Ok(Arc::new(aggregate(AggregateMode::Final, merged)?))
 }
 
-/// DataFusion's planner with [`RuntimeFilterPlanner`]. A session that has its own planner adds [`RuntimeFilterPlanner`]
-/// to its planner instead.
+/// DataFusion's planner with [`RuntimeFilterPlanner`]. If a session has its own planner, add [`RuntimeFilterPlanner`]
+/// to that planner instead.
 #[derive(Debug, Default)]
 pub struct RuntimeFilterQueryPlanner {}
 

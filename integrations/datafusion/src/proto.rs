@@ -1,7 +1,8 @@
 //! Encodes plans as bytes, for engines that send them to other processes.
 //!
-//! Each codec extends another codec: it also encodes the runtime filter and this crate's functions. A function is
-//! encoded as its name. A process that decodes with such a codec need not register this crate's functions.
+//! Each codec of this module encodes the runtime filter and this crate's functions, and uses another codec for
+//! everything else. A function is encoded as its name. A process that decodes with a codec of this module need not
+//! register this crate's functions.
 
 mod logical;
 mod physical;

@@ -35,7 +35,7 @@ pub fn register_functions(registry: &mut dyn FunctionRegistry) -> Result<()> {
 
 /// Registers the functions, the options, and the rule with its planner.
 ///
-/// This replaces the session's query planner. If the session has its own planner, register functions, options and rule
+/// The session's query planner is replaced. If the session has its own planner, register functions, options and rule
 /// one by one instead, and add [`RuntimeFilterPlanner`](crate::RuntimeFilterPlanner) to that planner.
 ///
 /// ```

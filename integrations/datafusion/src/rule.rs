@@ -1,4 +1,4 @@
-//! The optimizer rule. It decides which inputs of which joins are filtered.
+//! The optimizer rule, which decides which inputs of which joins are filtered.
 
 use crate::descend::{build_keys, place_filter, scanned_table};
 use crate::node::{FilteredJoin, RuntimeFilterNode};
@@ -13,16 +13,17 @@ use std::sync::Arc;
 /// Filters an input of a join by the keys of the other input, as deep in the plan as possible. Both inputs of a join
 /// can get filters.
 ///
-/// The rule does nothing unless `trommel.runtime_filter.enabled` is set ([`RuntimeFilterOptions`]). It considers joins
-/// in which NULL equals nothing. At least one equality condition of the join must compare two columns, perhaps with
-/// casts that keep the hashes of the values. The rule filters an input only if the join has the same result without the
-/// unmatched rows of this input. The keys are read a second time, from the part of the other input in which the key
-/// column originates. This part must be a *chain* of a scan, predicates, projections, aliases and runtime filters. The
-/// chain must have at least one predicate or runtime filter, because only these can drop rows of the scanned table.
+/// The rule does nothing unless `trommel.runtime_filter.enabled` is true ([`RuntimeFilterOptions`]). The rule considers
+/// joins in which NULL equals nothing. At least one equality condition of the join must compare two columns, perhaps
+/// with casts that keep the hashes of the values. The rule filters an input only if the join has the same result
+/// without the input's unmatched rows, those that match no row of the other input. The keys are read a second time,
+/// from the part of the other input in which the key column originates. This part must be a *chain* of a scan,
+/// predicates, projections, aliases and runtime filters. The chain must have at least one predicate or runtime filter,
+/// because only predicates and runtime filters can drop rows of the scanned table.
 ///
-/// Within one process, DataFusion's hash joins filter their probe side themselves. So the rule does nothing if
-/// DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on, unless `all_joins` is
-/// set. Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) do not filter their inputs themselves.
+/// Within one process, DataFusion's hash joins filter their probe side themselves. So if `all_joins` is false, the rule
+/// does nothing while DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on.
+/// Sort-merge joins (`datafusion.optimizer.prefer_hash_join = false`) do not filter their inputs themselves.
 ///
 /// The chain is run twice, for the filter and for the join, and must give the same rows both times. So the rule uses no
 /// chain with a volatile expression, such as `random() < 0.1`. The rule cannot detect that a table changes during a
@@ -33,8 +34,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct RuntimeFilterRule {}
 
-/// The estimated size in bytes of a value that is not of a primitive type of Arrow. It is chosen for strings: 16 bytes
-/// for a view, and 16 for the bytes to which the view refers.
+/// The estimated size in bytes of a value that is not of a primitive type of Arrow. The size is chosen for strings:
+/// 16 bytes for a view, and 16 for the bytes to which the view refers.
 const VARIABLE_BYTES: usize = 32;
 
 impl OptimizerRule for RuntimeFilterRule {
@@ -89,8 +90,8 @@ fn drops_unmatched(join: &Join) -> (bool, bool) {
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
         // The right input of a left anti join only excludes rows, so its unmatched rows have no effect. An exception is
-        // a null-aware join, which `NOT IN` makes: a NULL in the right input excludes all rows. For a right anti join,
-        // exchange left and right.
+        // a null-aware join, which `NOT IN` makes: a NULL in the right input excludes all rows of the left input. For a
+        // right anti join, exchange left and right.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),

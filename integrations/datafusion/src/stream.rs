@@ -11,14 +11,14 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream::{StreamExt, try_unfold};
 
-/// When a partition stops using the filter.
+/// When a partition of a [`RuntimeFilterExec`](crate::RuntimeFilterExec) stops using the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// The number of rows after which the partition decides. It decides at the end of the batch in which it reaches
-    /// this number. With 0, the partition never stops using the filter.
+    /// The number of rows after which the partition decides. The decision comes at the end of the batch in which the
+    /// partition's row count reaches this number. With 0, the partition never stops using the filter.
     pub rows: usize,
     /// The filter may keep at most this share of the rows that the partition reads before it decides. If the filter
-    /// keeps more, the partition stops using it.
+    /// keeps more, the partition stops using the filter.
     pub max_pass_share: f64,
 }
 

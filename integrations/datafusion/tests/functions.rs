@@ -35,17 +35,17 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
         assert_eq!(view.kind(), *kind);
         assert!((0..10_000i64).all(|id| view.contains(&id)), "{kind}: a key is missing");
         let positives = (1_000_000..1_100_000i64).filter(|id| view.contains(id)).count();
-        // 1 % of 100,000 plus six standard deviations.
+        // The expected number is 1,000, 1 % of 100,000. The limit is six standard deviations (190) higher.
         assert!(positives <= 1_190, "{kind}: {positives} of 100,000 absent keys are found");
     }
 }
 
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
-    // A partition keeps the hashes of its keys until they would take more bytes than the filter. The merge of the
-    // partitions does the same. With 8 partitions, no hashes outgrow the filter in the first case, so it is made at the
-    // end. In the second case, the hashes of each partition outgrow it, and in the last two cases only the merged
-    // hashes do.
+    // A partition keeps the hashes of its keys until the hashes would take more bytes than the filter, and then inserts
+    // them into the filter. The merge of the partitions does the same. With 8 partitions, no hashes outgrow the filter
+    // in the first case, so the filter is made at the end. In the second case, the hashes of each partition outgrow the
+    // filter. In the last two cases, only the merged hashes outgrow the filter.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
@@ -83,16 +83,18 @@ async fn a_join_by_a_filter_keeps_every_matching_row() {
             &sql(&format!("might_contain((SELECT trommel_filter({key}, 0.01) FROM numbers WHERE id % 100 = 7), {key})")),
         )
         .await;
-        // 1 % of 19,800 plus six standard deviations.
+        // 200 rows match. Of the other 19,800 rows, 1 % (198) are expected to pass. The limit is six standard
+        // deviations (84) higher.
         assert!((200..=200 + 198 + 84).contains(&filtered), "{key}: {filtered} rows pass");
     }
 }
 
 #[tokio::test]
 async fn every_group_has_its_own_filter() {
-    // Groups of 1,000 and of 10 rows. The FILTER clause excludes the first row of each group. With 4
-    // partitions and a threshold of 0.0, DataFusion stops partial aggregation after the first batch of a partition, and
-    // converts each later row to the state of an aggregate. With a threshold of 1.0, it never stops.
+    // 20 groups have 1,000 rows each, and 2,000 groups have 10 rows each. The FILTER clause excludes the first row of
+    // each group. With 4 partitions and a threshold of 0.0, DataFusion stops partial aggregation after the first batch
+    // of a partition, and converts each later row to the state of an aggregate. With a threshold of 1.0, DataFusion
+    // never stops partial aggregation.
     for (groups, threshold) in [(20, "0.8"), (2_000, "1.0"), (2_000, "0.0")] {
         for partitions in [1, 4] {
             let context = context(partitions).await;
@@ -210,8 +212,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "no {message:?} in: {error}");
     }
-    // `might_contain` recognizes a filter by its header and length alone, and then does not verify it again. The damage
-    // is in the table, so it would not be noticed if this filter had been used before.
+    // `might_contain` recognizes a filter that it has used before by header and length alone, and does not verify the
+    // filter again. Here the damage is in the table, so the test damages a filter that has not been used before.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;
@@ -248,7 +250,7 @@ async fn memory_is_counted_and_exceeding_the_pool_is_an_error() {
     let context = support::context_of_memory(4, 3_000_000).await;
     let sql = "SELECT trommel_filter(id, 0.01, 'bloom', 20000) FROM numbers";
     assert!(filter(&context, sql).await.len() > 3_000);
-    // 20,000 groups with 50 hashes of 8 bytes each take 8 MB.
+    // 20,000 groups with 50 hashes of 8 bytes each take 8 MB, more than the 3 MB of the memory pool.
     let sql = "SELECT id, trommel_filter(id + x, 0.01, 'bloom', 1000000) FROM numbers, (SELECT id AS x FROM numbers LIMIT 50) GROUP BY id";
     let error = refused(&context, sql).await;
     assert!(

@@ -91,7 +91,7 @@ async fn decoded_logical_plans_give_the_same_rows() {
             context.state().optimize(context.sql(sql).await.unwrap().logical_plan()).unwrap();
         assert_eq!(plan.to_string().matches("RuntimeFilter").count(), filters, "{plan}");
         let bytes = logical_plan_to_bytes_with_extension_codec(&plan, &codec).unwrap();
-        // This session needs no tables, since the encoding of a scan lists the files that it reads.
+        // This session needs no tables, since the encoding of a scan lists the files that the scan reads.
         let elsewhere = support::context(2).await;
         let arrived =
             logical_plan_from_bytes_with_extension_codec(&bytes, &elsewhere.task_ctx(), &codec)
@@ -114,8 +114,8 @@ async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
     let tag = b"trommel.runtime_filter.1";
     let start = bytes.windows(tag.len()).position(|window| window == tag).unwrap();
     let end = start + tag.len();
-    // Flips each bit of the tag and of the 40 bytes after it, which include the message. A flip in the message can be
-    // refused or accepted.
+    // Flips each bit of the tag and of the 40 bytes after the tag. These bytes include the message. A flip in the tag
+    // must be refused. A flip after the tag can be refused or accepted, but must not make the decoder panic.
     for bit in start * 8..(end + 40) * 8 {
         let mut changed = bytes.to_vec();
         changed[bit / 8] ^= 1 << (bit % 8);

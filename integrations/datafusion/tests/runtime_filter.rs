@@ -182,9 +182,9 @@ async fn rows_without_a_partner_do_not_reach_the_join() {
 async fn rows_with_null_keys_do_not_reach_the_join() {
     let context = context().await;
     switch(&context, "enabled", "true").await;
-    // The orders of day 7 have the ids 7, 57, …. Six of these ids are below 300, so they also occur as parts of items
-    // (0 to 299). One of eleven items has NULL as its part. So about 364 items are joined. At most 1 % of the other
-    // 17,800 items that have a part, which is 178, are expected to pass the filter too.
+    // The orders of day 7 have the ids 7, 57, …. The column `part` of items has the values 0 to 299 and, in one of
+    // eleven items, NULL. Six of the orders' ids are below 300 and occur in `part`, so about 364 items are joined. Of
+    // the other 17,800 items whose `part` is not NULL, at most 1 % (178) are expected to pass the filter too.
     let plan =
         plan(&context, "SELECT * FROM items JOIN orders ON part = orders.order_id WHERE day = 7")
             .await;
@@ -236,7 +236,7 @@ async fn sizes_decide_whether_a_filter_is_planned() {
     assert_eq!(planned("min_probe_rows", "20001", "0").await, 0);
     assert_eq!(planned("max_build_share", "0.1", "0.5").await, 1);
     assert_eq!(planned("max_build_share", "0.09", "0.5").await, 0);
-    // The filter has room for at least 50,000 keys, of 10.5 bits each.
+    // The filter has room for at least 50,000 keys at 10.5 bits per key, so it has about 66,000 bytes.
     assert_eq!(planned("max_bytes", "70000", "8388608").await, 1);
     assert_eq!(planned("max_bytes", "60000", "8388608").await, 0);
 }

@@ -3,16 +3,17 @@
 //!
 //!     cargo run --release -p trommel-parquet --example measure [-- ROUNDS [SCALE]]
 //!
-//! Both subjects run in each round, and the subject that runs first alternates. A figure is the median of the rounds,
-//! with the lowest time in brackets.
+//! The two subjects, Trommel and `Sbbf`, both run in each round, and the subject that runs first alternates. A figure
+//! is the median of the rounds, with the lowest time in brackets.
 //!
 //! Before the timing, the program checks that both subjects build equal filters, and compares their lookups. For some
-//! rows of the tables it compares the answers, for others only the numbers of positive answers. Of the lookups of
-//! single keys, it compares the first twenty. It checks in two cases that present values are found: for twenty keys
-//! that are in one file each, and, by the number of positive answers, for about ten literals that are in row groups.
+//! rows of the tables it compares the answers, for other rows only the numbers of positive answers. Of the lookups of
+//! single keys, it compares the first twenty. It checks in two cases that present values are found: each of twenty keys
+//! must be found in the file that has the key, and about ten literals that are in row groups must give at least ten
+//! positive answers.
 //!
 //! ROUNDS is 15 by default. SCALE is for a quick trial of the program, and 1 by default. Four numbers are divided by
-//! it: values per built filter, row groups, literals, and files.
+//! SCALE: the numbers of values per built filter, of row groups, of literals, and of files.
 
 use bytes::Bytes;
 use parquet::basic::Compression;

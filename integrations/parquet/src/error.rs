@@ -4,7 +4,7 @@ use crate::thrift::ThriftError;
 use crate::types::PhysicalType;
 use core::fmt;
 
-/// Why the bytes of a Bloom filter were refused. They consist of a header and a bitset.
+/// Why the bytes of a Bloom filter, which are a header and a bitset, were refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterError {
@@ -131,7 +131,7 @@ pub enum FileError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// There is no such row group.
+    /// The file has no row group with the requested index.
     NoSuchRowGroup {
         /// The index of the requested row group.
         row_group: usize,
@@ -200,12 +200,13 @@ impl From<ThriftError> for FileError {
 pub enum ProbeError {
     /// A filter that the lookup needs cannot be read, or the file does not have the requested row group or column.
     File(FileError),
-    /// The file has no such column.
+    /// No column of the file has the requested path.
     NoSuchColumn {
         /// The requested path.
         path: String,
     },
-    /// Two columns of the file have this path. This can happen because column names can contain dots.
+    /// Two columns of the file have the requested path. Column names can contain dots, so two columns can have one
+    /// path.
     AmbiguousColumn {
         /// The requested path.
         path: String,
@@ -229,10 +230,10 @@ pub enum ProbeError {
         /// The column's type.
         column: PhysicalType,
     },
-    /// Literals for a column of half-precision floats must be made for such a column, by
-    /// [`Literals::new`](crate::Literals::new) or [`Literals::parse`](crate::Literals::parse). As plain bytes, 0.0 and
-    /// −0.0 would be different literals, though they are equal as floats. The same error is returned for a lookup of
-    /// half-precision floats in a column of other byte arrays.
+    /// Literals of plain bytes were looked up in a column of half-precision floats, or literals of half-precision
+    /// floats in a column of other byte arrays. [`Literals::new`](crate::Literals::new) and
+    /// [`Literals::parse`](crate::Literals::parse) make literals for a column of half-precision floats. As plain bytes,
+    /// 0.0 and −0.0 would be different literals, though they are equal as floats.
     NeedsColumn,
     /// A text is not a value of the column's type.
     Text {

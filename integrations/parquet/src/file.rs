@@ -1,4 +1,4 @@
-//! The Bloom filters of one file. The bytes of the file are in memory or mapped into it.
+//! The Bloom filters of one file, whose bytes are in memory or mapped into memory.
 
 use crate::error::{FileError, FilterError, ProbeError};
 use crate::filter::ChunkFilter;

@@ -139,7 +139,7 @@ impl<'a> ChunkFilter<'a> {
     }
 }
 
-/// Prints the offset and the length of the bitset, not its bytes.
+/// Prints the filter's offset and the bitset's length, not the bitset's bytes.
 impl fmt::Debug for ChunkFilter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChunkFilter")
@@ -149,8 +149,8 @@ impl fmt::Debug for ChunkFilter<'_> {
     }
 }
 
-/// The length of the longest header that is accepted, in bytes; a longer one is a [`FilterError::Header`]. A header has
-/// 15 to 19 bytes. Later versions of the format can add fields, but hardly more than this limit allows.
+/// The length of the longest header that is accepted, in bytes; a longer header is a [`FilterError::Header`]. A header
+/// has 15 to 19 bytes. Later versions of the format can add fields, which will hardly exceed this limit.
 pub(crate) const MAX_HEADER_BYTES: usize = 4096;
 
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the

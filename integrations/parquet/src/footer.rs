@@ -97,7 +97,8 @@ pub(crate) fn footer_start(file: u64, head: [u8; 4], tail: [u8; 8]) -> Result<u6
 pub(crate) const MIN_FILE_BYTES: u64 = 12;
 
 impl Footer {
-    /// Parses the footer: the bytes from the footer's offset to the last [`TAIL_BYTES`] of the file.
+    /// Parses the footer. `bytes` are all bytes from the footer's offset on, except the last [`TAIL_BYTES`] of the
+    /// file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, FileError> {
         let mut reader = Reader::new(bytes);
         let (mut columns, mut row_groups, mut last) = (None, None, 0);

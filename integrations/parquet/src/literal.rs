@@ -12,7 +12,8 @@ use trommel::{Bitmap, Filter, Hasher, KeyHash, SplitBlockBloom};
 
 pub(crate) const HASHER: Hasher = Hasher::PARQUET;
 
-/// The number of hashes of literals that are looked up in a filter before the answers are checked.
+/// The number of hashes of literals that are looked up in a filter before the answers are searched for a present
+/// literal.
 const BATCH: usize = 1024;
 
 /// One literal of a physical type.
@@ -48,9 +49,9 @@ impl Literal<'_> {
 
 /// The hashed literals of `column IN (...)`, for lookups in any number of row groups and files.
 ///
-/// If equal values can have different bytes, all of their encodings are looked up: `0.0` is found if the column has
-/// `-0.0`. A `NaN` has too many encodings to look up, so every row group is assumed to have it. The same is assumed of
-/// some [decimals](Literals::decimals). `NULL` equals nothing and is not a literal.
+/// If equal values can have different bytes, all encodings of a literal are looked up: `0.0` is found if the column has
+/// `-0.0`. A `NaN` has too many encodings to look up, so every row group is assumed to have a `NaN`. Every row group is
+/// also assumed to have certain [decimals](Literals::decimals). `NULL` equals nothing and is not a literal.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Literal, Literals};
@@ -146,8 +147,8 @@ impl Literals {
     /// Makes literals from decimals, given as unscaled integers: for a column of scale 2, 12.34 is 1234.
     ///
     /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store the
-    /// same number with several lengths, so every row group is assumed to have the number. The same is assumed if the
-    /// column's values have a fixed length of more than 64 KiB.
+    /// same number with several lengths, so every row group is assumed to have the number. Every row group is also
+    /// assumed to have the number if the column's values have a fixed length of more than 64 KiB.
     ///
     /// # Errors
     /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has no filters
@@ -194,8 +195,8 @@ impl Literals {
         self.len
     }
 
-    /// Whether there are no literals. No row can match then, but lookups still return the row groups that have no
-    /// filter.
+    /// Whether there are no literals. If there are none, no row can match, but lookups still return the row groups that
+    /// have no filter.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -330,7 +331,7 @@ impl Literals {
         self.push_hash(HASHER.hash_bytes(value));
     }
 
-    /// Refuses a column whose type or fixed length differs from that of the literals.
+    /// Refuses a column whose type or fixed length differs from the type or the length of the literals.
     pub(crate) fn check(&self, column: &Column) -> Result<(), ProbeError> {
         let expected = Self::for_column(column)?;
         if self.physical != expected.physical {
@@ -350,8 +351,8 @@ impl Literals {
         Ok(())
     }
 
-    /// The hash of the literals, if they have exactly one. A lookup of this hash then determines whether any literal
-    /// might be in a filter. `None` if a literal is assumed to be in every filter.
+    /// The only hash of the literals, whose lookup determines whether any literal might be in a filter. `None` if the
+    /// literals do not have exactly one hash, or if a literal is assumed to be in every filter.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),
@@ -404,7 +405,7 @@ fn is_half(column: &Column) -> bool {
 /// schema can state any length. Longer decimals are assumed to be in every row group.
 const MAX_DECIMAL_BYTES: usize = 1 << 16;
 
-/// The value as big-endian two's complement in `len` bytes. `None` if it does not fit.
+/// The value as big-endian two's complement in `len` bytes. `None` if the value does not fit into `len` bytes.
 fn big_endian(value: i128, len: usize) -> Option<Vec<u8>> {
     let bytes = value.to_be_bytes();
     let sign = if value < 0 { 0xFF } else { 0 };

@@ -21,7 +21,7 @@ impl Column {
         self.index
     }
 
-    /// The names on the way from the root to the leaf, without the root's own, separated by dots: `address.city`,
+    /// The names on the way from the root to the leaf, without the root's name, separated by dots: `address.city`,
     /// `tags.list.element`.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -63,8 +63,8 @@ struct Element<'a> {
 /// The maximum number of levels of nested groups, including the root. A deeper schema is refused.
 const MAX_DEPTH: usize = 256;
 /// All paths of columns together may have at most this number of bytes per byte of the list of schema elements. The
-/// limit is checked after each column, for the part of the list that has been read so far. A schema that exceeds it is
-/// refused. Without this limit, a small footer with long group names could use much memory.
+/// limit is checked after each column, for the part of the list that has been read so far. A schema that exceeds the
+/// limit is refused. Without this limit, a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;
 
 /// Reads the list of schema elements.
@@ -73,7 +73,7 @@ pub(crate) fn read_columns(reader: &mut Reader<'_>) -> Result<Vec<Column>, FileE
     let start = reader.position();
     let elements = reader.structs()?;
     let mut columns = Vec::new();
-    // For each open group, the number of children that are still to come and the length of its path.
+    // For each open group, the number of children that are still to come and the length of the group's path.
     let mut open: Vec<(i32, usize)> = Vec::new();
     let (mut path, mut path_bytes) = (String::new(), 0);
     for i in 0..elements {

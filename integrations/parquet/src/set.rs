@@ -92,7 +92,7 @@ impl<'a> FilterSet<'a> {
         let mut found = Bitmap::new(0);
         if let Some(hash) = literals.only_hash() {
             // `contains_many` overlaps the memory accesses. A loop over the filters would wait for the cache line of
-            // each.
+            // each filter before it reads the next filter.
             let probes: Vec<_> = self.filters.iter().map(|(_, filter)| (filter, hash)).collect();
             SplitBlockBloom::contains_many(&probes, &mut found);
             found.iter_ones().for_each(|i| read.set(self.filters[i].0));

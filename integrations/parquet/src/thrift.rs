@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         Ok((kind, len as usize))
     }
 
-    /// Reads the beginning of a list of structs. Returns their number.
+    /// Reads the beginning of a list of structs. Returns the number of structs.
     pub(crate) fn structs(&mut self) -> Result<usize> {
         match self.list()? {
             (Kind::Struct, len) | (_, len @ 0) => Ok(len),

@@ -8,13 +8,13 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PhysicalType {
-    /// One bit; the format has no Bloom filters for it.
+    /// One bit; the format has no Bloom filters for this type.
     Boolean,
     /// Four bytes, little-endian.
     Int32,
     /// Eight bytes, little-endian.
     Int64,
-    /// Twelve bytes; the format has no Bloom filters for it.
+    /// Twelve bytes; the format has no Bloom filters for this type.
     Int96,
     /// IEEE 754, four bytes.
     Float,

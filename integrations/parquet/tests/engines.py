@@ -1,11 +1,11 @@
-"""Tests files of pyarrow and DuckDB to which trommel-parquet has added filters: both programs read them.
+"""Tests that pyarrow and DuckDB read files to which trommel-parquet has added filters.
 
     engines.py REWRITE [KILLS]
 
 REWRITE is the program that the example `rewrite` of trommel-parquet builds. KILLS is the number of rewritings to kill,
 20 by default. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns the row groups that a filter
-excludes, and EXPLAIN ANALYZE the number of row groups that were scanned. pyarrow cannot read filters in Python; it
-reads the data and shows the offsets and lengths of filters.
+excludes, and EXPLAIN ANALYZE shows the number of row groups that were scanned. pyarrow cannot read filters in Python;
+it reads the data and shows the offsets and lengths of filters.
 """
 import datetime
 import decimal
@@ -146,7 +146,7 @@ def main():
         check_same(filtered, original)
         check_pruning(filtered, columns)
         after = pq.read_metadata(filtered)
-        # 2048 values with 10.5 bits each take 2,688 bytes, rounded up to a power of two. The header has 16 bytes.
+        # 2048 values with 10.5 bits each take 2,688 bytes, rounded up to 4,096 bytes. The header has 16 bytes.
         assert after.row_group(0).column(0).bloom_filter_length == 4096 + 16
         assert (after.created_by, after.metadata) == (metadata.created_by, metadata.metadata)
         assert after.schema.equals(metadata.schema)
@@ -199,7 +199,8 @@ def main():
 
 
 def kill(folder, original):
-    """Kills rewritings in place with SIGKILL at random moments, and checks that the file is the old or the new one."""
+    """Rewrites a file in place and kills the process with SIGKILL at a random moment, KILLS times. Checks after each
+    kill that the file is the old or the new file."""
     file, old, new = (str(folder / name) for name in ("killed.parquet", "old.parquet", "new.parquet"))
     big = pa.concat_tables([original] * 12)
     pq.write_table(big, old, row_group_size=ROWS)

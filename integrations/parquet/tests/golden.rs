@@ -149,7 +149,7 @@ fn columns_have_their_types() {
     assert_eq!(file.column("key").unwrap().fixed_len(), Some(16));
     assert_eq!(file.row_groups()[0].rows(), 2048);
 
-    // DuckDB writes converted types, which older versions of the format had.
+    // DuckDB writes converted types, which older versions of the format had instead of logical types.
     let bytes = golden("duckdb");
     let file = FileFilters::open(&bytes).unwrap();
     let logical = |path| file.column(path).unwrap().logical_type();

@@ -81,7 +81,7 @@ fn literals_that_do_not_fit_the_column_are_errors() {
     assert!(file.column("none").is_err());
 }
 
-/// A file with a single column and a single value, and with a filter for it.
+/// A file with a single column, a single value, and a filter of this value.
 struct OneValue(Vec<u8>);
 
 impl OneValue {

@@ -21,9 +21,9 @@ impl BlockBuilder {
     }
 }
 
-/// Adds the hash of a key or of a prefix to `hashes` unless it equals `last`, which is the hash of the previous key or
-/// the previous prefix. Stores the new hash in `last`. Rows are sorted, so versions of a key follow each other, and so
-/// do keys with the same prefix.
+/// Adds the hash of a key or of a prefix to `hashes`, unless the hash equals `last`: the hash of the previous key or of
+/// the previous prefix. Stores the new hash in `last`. Rows are sorted, so all versions of a key follow each other, and
+/// all keys with the same prefix follow each other. So each key and each prefix is added once.
 fn add(hashes: &mut Vec<KeyHash>, last: &mut Option<KeyHash>, hash: KeyHash) {
     if last.replace(hash) != Some(hash) {
         hashes.push(hash);

@@ -38,8 +38,8 @@ impl Filter for BlockFilter {
     }
 }
 
-/// The result of decoding bytes that are not a filter of the policy. It excludes no key and does not keep the bytes. It
-/// is encoded as no bytes at all, which decode to a `CorruptFilter` again.
+/// The result of decoding bytes that are not a filter of the policy. A `CorruptFilter` excludes no key and does not
+/// keep the bytes. Its encoding is empty, and an empty encoding decodes to a `CorruptFilter` again.
 pub(crate) struct CorruptFilter;
 
 impl Filter for CorruptFilter {

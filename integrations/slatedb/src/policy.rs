@@ -35,14 +35,14 @@ pub struct TrommelFilterPolicy {
 }
 
 impl TrommelFilterPolicy {
-    /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds whose lookups are faster than
-    /// those of SlateDB's own filter, it has the lowest false-positive rate for the same size: 0.82 % at 10 bits per
-    /// key. Rejected: split-block, whose lookups take 0.5 to 0.7 times as long as those of this kind, but whose
-    /// false-positive rate is 1.5 times as high (1.26 %); quotient, which has 0.75 %, but whose lookups of absent keys
-    /// are slower than those of SlateDB's own filter. README.md has the measurements.
+    /// The kind that [`TrommelFilterPolicy::with_bits_per_key`] uses. Among the kinds with faster lookups than
+    /// SlateDB's own filter, this kind has the lowest false-positive rate for the same size: 0.82 % at 10 bits per key.
+    /// Rejected: split-block, whose lookups take 0.5 to 0.7 times as long as lookups of this kind, but whose
+    /// false-positive rate is 1.5 times as high (1.26 %); quotient, whose rate is 0.75 %, but whose lookups of absent
+    /// keys are slower than in SlateDB's own filter. README.md has the measurements.
     pub const DEFAULT_KIND: FilterKind = FilterKind::Bloom;
 
-    /// The version of a filter's encoding in a table. It is part of the policy's name.
+    /// The version of the encoding of filters in tables. The policy's name contains this version.
     const VERSION: u32 = 1;
 
     /// Makes a policy of the kind [`TrommelFilterPolicy::DEFAULT_KIND`], with seed 0.
@@ -56,7 +56,7 @@ impl TrommelFilterPolicy {
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] if the bits per key are not between 1 and 64, [`SpecError::Isa`] if the
     /// variable `TROMMEL_ISA` names an instruction set that cannot be used, and [`SpecError::OutOfMemory`] if the
-    /// system refuses the memory for the name.
+    /// system refuses the memory for the policy's name.
     pub fn with_bits_per_key(bits_per_key: f64) -> Result<Self, SpecError> {
         FilterPolicy::builder(Self::DEFAULT_KIND).bits_per_key(bits_per_key).build().map(Self::new)
     }
@@ -84,8 +84,8 @@ impl TrommelFilterPolicy {
 
     /// Adds the prefixes of keys to the filter too, so that prefix scans skip tables.
     ///
-    /// The policy's name ends with the extractor's name. SlateDB can store names of at most 65,535 bytes. With a longer
-    /// one, SlateDB 0.18 panics when it writes a table with a filter.
+    /// The policy's name ends with the extractor's name. SlateDB can store names of at most 65,535 bytes. If the
+    /// policy's name is longer, SlateDB 0.18 panics when it writes a table with a filter.
     ///
     /// ```
     /// use slatedb::{FilterPolicy as _, PrefixExtractor, PrefixTarget};
@@ -142,8 +142,8 @@ impl TrommelFilterPolicy {
     }
 
     /// How often SlateDB gave this policy or one of its clones bytes that are not a filter of the policy. SlateDB reads
-    /// a table with such bytes as if it had no filter, so answers stay right. Bytes that are decoded repeatedly count
-    /// each time.
+    /// a table with such bytes as if the table had no filter, so answers stay right. Bytes that are decoded repeatedly
+    /// count each time.
     ///
     /// ```
     /// use slatedb::{FilterPolicy as _, FilterQuery};
@@ -187,9 +187,10 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
 }
 
 /// Returns the policy's name. It states everything that decides whether the policy can read a filter's bytes: kind,
-/// hash function, seed or check of the secret key, whether whole keys are added, and the name of the extractor. The
-/// extractor's name comes last, so it cannot imitate another part. Two policies have the same name only if they agree
-/// in all of these. Extractors that find different prefixes must have different names.
+/// hash function, seed (or [key check](trommel::Hasher::seed), if the function has a secret key), whether whole keys
+/// are added, and the name of the extractor. The extractor's name comes last, so it cannot imitate another part. Two
+/// policies have the same name only if they agree in all these parts. So extractors that find different prefixes must
+/// have different names.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

@@ -81,9 +81,10 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
         answers.false_positives <= *bounds.end() as u64,
         "too many false positives, not {bounds:?}: {answers:?}"
     );
-    // Counts the lookups in filters of tables without the key. A get of an absent key looks in four such filters. A get
-    // of a present key looks in 1.5 of them on average before it finds the key, but SlateDB checks some tables ahead,
-    // so there can be three. That makes 5.5 to 7 for each pair of a present and an absent key.
+    // Counts the lookups in filters of tables that do not hold the key. A get of an absent key looks in four such
+    // filters. A get of a present key looks in 1.5 such filters on average before it finds the key, but in up to three,
+    // since SlateDB checks some tables ahead. So the gets of a present and an absent key together have 5.5 to 7 such
+    // lookups.
     let without_key = answers.no + answers.false_positives;
     assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "lookups: {answers:?}");
 }
@@ -181,7 +182,7 @@ async fn scan(db: &Db, prefix: &[u8]) -> u64 {
     keys
 }
 
-/// Two tables cover the same range of keys, but each prefix is in only one of them.
+/// Two tables cover the same range of keys, but each prefix is in only one of the tables.
 #[tokio::test]
 async fn prefix_scans_skip_tables_without_the_prefix() {
     for whole_keys in [true, false] {
@@ -208,7 +209,7 @@ async fn prefix_scans_skip_tables_without_the_prefix() {
             // Nearly all prefixes are in the range of both tables, and the scan skips one of the two.
             assert!(answers.no >= 200, "few tables are skipped: {answers:?}: {policy:?}");
             assert_eq!(answers.maybe - answers.false_positives, 250);
-            // A shorter prefix than the extractor's excludes no table.
+            // A prefix that is shorter than the 19 bytes of the extractor excludes no table.
             assert_eq!(scan(&db, &key(0)[..18]).await, 256);
             assert_eq!(scan(&db, b"key/").await, 4_000);
             assert_eq!(recorder.answers("prefix").no, answers.no);
@@ -255,7 +256,7 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
             assert_eq!(answers.no > 0, shared);
             db.close().await.unwrap();
         }
-        // A compaction writes the filters of the policy with which the database was opened, and no others.
+        // A compaction writes the filters of the policy with which the database was opened, and no other filters.
         let (db, _) = open(&store, compacting(), vec![Arc::new(ours())]).await;
         compacted(&db).await;
         db.close().await.unwrap();
@@ -266,7 +267,7 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
     }
 }
 
-/// Writes `bytes` as every filter, under the name of `policy`.
+/// A policy with the name of `policy` that writes `bytes` in place of every filter.
 struct Forger {
     policy: TrommelFilterPolicy,
     bytes: &'static [u8],
@@ -363,7 +364,7 @@ async fn a_filter_that_the_disk_damaged_is_an_error_and_hides_no_key() {
     for table in &tables {
         let mut bytes = std::fs::read(table).unwrap();
         let at = bytes.windows(name.len()).rposition(|window| window == name).unwrap();
-        // The filter follows the name and a length of eight bytes.
+        // After the name come a length of eight bytes and then the filter. Byte 100 of the filter is changed.
         bytes[at + name.len() + 8 + 100] ^= 0xFF;
         std::fs::write(table, bytes).unwrap();
     }

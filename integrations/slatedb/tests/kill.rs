@@ -1,9 +1,10 @@
-//! Kills writers in the middle of writes, and requires that the database holds the batches that they acknowledged.
+//! Kills writers in the middle of writes, and requires that the database holds every batch that a writer reported.
 //!
-//! The number of writers is `TROMMEL_KILLS`, by default 20. Each writer is a process of this program. It opens the same
-//! database in local files, with small tables that are compacted all the time, and reports each batch when the batch is
-//! durable. SIGKILL comes at a random moment within a tenth of a second after the first report. The database must then
-//! have every batch that was reported, and nothing else except, perhaps, the whole next batch.
+//! The number of writers is `TROMMEL_KILLS`, by default 20. Each writer is a process of this program. One after the
+//! other, the writers open the same database in local files, with small tables that are compacted all the time. A
+//! writer reports each batch when the batch is durable, and gets SIGKILL at a random moment within a tenth of a second
+//! after its first report. The database must then have every batch that was reported, and nothing else except, perhaps,
+//! the whole next batch.
 
 mod support;
 
@@ -77,7 +78,8 @@ impl Drop for Writer {
     }
 }
 
-/// Starts a writer, kills it `delay` after its first report, and returns the first batch that it did not report.
+/// Starts a writer, kills it `delay` after its first report, and returns the number of the first batch that it did not
+/// report.
 fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg(WRITER).arg(folder).arg(first_batch.to_string()).stdout(Stdio::piped());
@@ -118,7 +120,7 @@ async fn holds(db: &Db, i: u64) -> bool {
     }
 }
 
-/// Requires that the acknowledged batches are there, and returns the number of batches in the database.
+/// Requires that the database holds the acknowledged batches, and returns the number of batches that it holds.
 async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     for i in 0..acknowledged * KEYS_PER_BATCH {
         assert!(holds(db, i).await, "key {i} of a reported batch is not in the database");
@@ -130,7 +132,7 @@ async fn require_batches(db: &Db, acknowledged: u64) -> u64 {
     }
     assert!(
         more == 0 || more == KEYS_PER_BATCH,
-        "of the batches after {acknowledged} acknowledged ones, {more} keys are there: neither none nor one whole batch"
+        "{more} keys beyond the {acknowledged} acknowledged batches are in the database: neither 0 nor a whole batch"
     );
     let batches = acknowledged + more / KEYS_PER_BATCH;
     // A scan uses no filter, so it also counts keys that a filter would hide.

@@ -77,8 +77,8 @@ fn estimates_are_the_exact_bytes() {
     }
 }
 
-// SlateDB adds estimates to other sizes; a debug build panics if the sum overflows. The five bytes are those of a
-// filter that excludes nothing: a block of one byte and the checksum.
+// SlateDB adds an estimate to other sizes; a debug build panics if the sum overflows. Five bytes are the size of a
+// filter that excludes nothing: a block of one byte and a checksum of four.
 #[test]
 fn estimates_for_more_keys_than_a_filter_holds_are_small() {
     for policy in every_policy() {
@@ -211,8 +211,8 @@ fn random_and_foreign_bytes_are_counted_and_exclude_nothing() {
     }
 }
 
-/// The policy hashes the same prefixes and whole keys as SlateDB's own filter. So both give the same answer to a query
-/// unless one of the answers is a false positive.
+/// The policy hashes the same prefixes and whole keys as SlateDB's own filter. So the filters of both policies give the
+/// same answer to a query, unless one of the two answers is a false positive.
 #[test]
 fn queries_have_the_answers_of_slatedbs_own_filter() {
     let keys: Vec<Vec<u8>> =
@@ -296,7 +296,8 @@ fn a_builder_begins_again_after_each_filter() {
     assert!(!builder.build().might_match(&point("anvil")));
 }
 
-/// An extractor that returns the length `self.0` even if the key is shorter. SlateDB's own filter panics in this case.
+/// An extractor that returns the length `self.0` even if the key is shorter. SlateDB's own filter panics for such a
+/// key.
 struct Unchecked(usize);
 
 impl PrefixExtractor for Unchecked {

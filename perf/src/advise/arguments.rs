@@ -179,7 +179,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((question.keys, question.miss_ns, question.hit_rate), (1_000_000, 1e4, 0.25));
-        // Ten bits per key are less than 1.5 MiB, so they are the limit.
+        // Ten bits per key are 1.25 MB for all keys. This is less than 1.5 MiB, so it is the limit.
         assert_eq!((question.fpr, question.bytes), (Some(0.01), Some(1_250_000)));
         assert_eq!(question.needs, [Need::Merge, Need::Grow]);
         let memory = asked(&["--keys", "1e9", "--miss-cost", "1", "--memory", "64 MiB"]).unwrap();

@@ -1,6 +1,6 @@
 //! Measures lookups in the offered filters. As in the verb `measure`, each filter is filled, its answers are verified,
-//! and a time is the median of short repetitions, which are interleaved if several filters are measured. Here, one call
-//! looks up all probes; the batches of `measure` are usually smaller.
+//! and a time is the median of short repetitions, which are interleaved if several filters are measured. Unlike in
+//! `measure`, whose batches are usually smaller, one call looks up all probes.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -21,23 +21,24 @@ use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Ke
 /// is then multiplied by a ratio: the time of a random cache-line read in a table of the full size over the time in a
 /// table of the smaller size.
 const MOST_KEYS: usize = 20_000_000;
-/// The largest table in which cache-line reads are timed for this ratio. For larger tables, the time in this one is
-/// used.
+/// The largest table, in bytes, in which cache-line reads are timed for the ratio that [`MOST_KEYS`] describes. For a
+/// larger table, the time in a table of this size is used.
 const MOST_READ_BYTES: u64 = 2 << 30;
-/// Built filters are kept for later measurements up to this total size. Others are built again when they are needed.
+/// The total size, in bytes, up to which built filters are kept for later measurements. All further filters are built
+/// again for each measurement.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key. The
-/// fewest probes take 512 KiB. They fit into a second-level cache of 1 MiB together with a small filter, yet are too
+/// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key.
+/// `FEWEST_PROBES` take 512 KiB. They fit into a second-level cache of 1 MiB together with a small filter, yet are too
 /// many for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 
 /// The length of a repetition.
 const LENGTH: Length = Length(Duration::from_millis(2));
-/// The rounds of the first measurement of an offer, in which it is measured alone.
+/// The rounds in which an offer is measured for the first time, alone.
 const FIRST: Pace = Pace { budget: Duration::ZERO, min_rounds: 5, max_rounds: 5 };
-/// The rounds of a measurement of the best offers, in which they are interleaved.
+/// The rounds in which the best offers are measured, interleaved.
 const FINAL: Pace = Pace { budget: Duration::from_millis(1200), min_rounds: 9, max_rounds: 41 };
 
 /// The keys, engine and built filters with which the offers for one number of keys are measured.
@@ -57,8 +58,8 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Draws the keys, and times cache-line reads. The largest working set has as many bytes as the offer with the most
-    /// `probed_bytes`, but at most [`MOST_READ_BYTES`].
+    /// Draws the keys, and times cache-line reads. The largest working set of these reads has as many bytes as the
+    /// largest `probed_bytes` of an offer, but at most [`MOST_READ_BYTES`].
     pub(super) fn new(keys: usize, offers: &[Offer]) -> Result<Self> {
         let inserted = keys.min(MOST_KEYS);
         let largest = offers.iter().map(|offer| offer.probed_bytes).max().unwrap_or(0);
@@ -187,7 +188,7 @@ fn lookups<'a>(
     }))
 }
 
-/// The number of probes whose batched answers are compared with single ones.
+/// The number of probes whose batched answers are compared with the answers of single lookups.
 const SINGLY_VERIFIED: usize = 4096;
 
 /// The times of a random cache-line read in working sets of up to `largest` bytes, but at least up to 1 MiB and at most

@@ -1,4 +1,4 @@
-//! Checks the advice: measures all offers interleaved and, in many scenarios, compares the advised one with the best.
+//! Checks the advice: measures all offers interleaved and, in many scenarios, compares the advised offer with the best.
 
 use super::Question;
 use super::bench::Bench;
@@ -27,7 +27,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    /// The cost of the advised filter divided by that of the best.
+    /// The cost of the advised filter divided by the cost of the best filter.
     fn over_best(&self) -> f64 {
         self.advised_ns / self.best_ns
     }
@@ -164,8 +164,8 @@ mod tests {
     fn advice_is_compared_with_the_best_of_all_offers() {
         let offers =
             [named(FilterKind::RegisterBloom, 1000, 0.02), named(FilterKind::Bloom, 1000, 0.01)];
-        // A probe costs 1 + 2 ns with the first offer and 4 + 1 ns with the second: the lookup, and 100 ns times the
-        // false-positive rate.
+        // A probe costs 1 + 2 ns with the first offer and 4 + 1 ns with the second. Each sum is the time of the lookup
+        // plus 100 ns times the false-positive rate.
         let times = [1.0, 4.0];
         let ratio = |taken| judge(question(1000, 100.0, 0.0), taken, &offers, &times).over_best();
         assert_eq!([ratio(Some(0)), ratio(Some(1)), ratio(None)], [1.0, 5.0 / 3.0, 100.0 / 3.0]);

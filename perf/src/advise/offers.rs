@@ -87,10 +87,11 @@ const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
 /// The loads, besides the default of the kind, for which each kind of filter with slots is planned.
 const LOADS: [f64; 2] = [0.8, 0.5];
 /// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
-/// false-positive rate or by slot width and load, and filters of up to one cache line, can have more.
+/// false-positive rate or by slot width and load, and filters of up to one cache line, can have more bits per key.
 const MOST_BITS: u128 = 48;
 /// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. That rate is
-/// increased by this share before a filter is built for it, so that rounding does not make it unreachable too.
+/// increased by this share before a filter is built for it, so that rounding does not make the increased rate
+/// unreachable too.
 const ROUNDING: f64 = 1e-6;
 /// Bits per hash.
 const HASH_BITS: u32 = 64;
@@ -287,12 +288,12 @@ fn is_same(a: &Offer, b: &Offer) -> bool {
     (a.kind, a.bytes, a.shape) == (b.kind, b.bytes, b.shape)
 }
 
-/// The kinds that do not meet the question, and the filter that comes nearest.
+/// The kinds that lack a needed operation, and the filter that comes nearest to the limits of the question.
 #[derive(Default)]
 struct Refused {
     unable: Vec<(FilterKind, Vec<Need>)>,
-    /// The smallest filter that meets the false-positive rate but not the memory limit; if none meets the rate, the
-    /// one with the lowest rate.
+    /// The smallest filter that meets the false-positive rate but not the memory limit; if no filter meets the rate,
+    /// the filter with the lowest rate.
     nearest: Option<Offer>,
     error: Option<(FilterKind, SpecError)>,
 }
@@ -412,7 +413,8 @@ pub(super) mod tests {
         for offer in &few {
             assert!(offer.fpr <= 0.006 && offer.bytes <= 150_000, "{offer:?}");
         }
-        // At 12 bits per key, split-block filters reach a false-positive rate of 0.6 %, and register filters do not.
+        // The limit of 150,000 bytes is 12 bits per key. At 12 bits, split-block filters reach a false-positive rate of
+        // 0.6 %, and register filters do not.
         assert!(kinds(&few).contains(&FilterKind::SplitBlockBloom));
         assert!(!kinds(&few).contains(&FilterKind::RegisterBloom));
     }
@@ -431,7 +433,8 @@ pub(super) mod tests {
             let mut filter = offer.spec.build().unwrap();
             filter.insert_batch(&hashes).unwrap();
             assert_eq!(filter.memory_bytes() as u64, offer.bytes);
-            // The flags of a cuckoo filter lower its false-positive rate below the one it is sized for.
+            // In a cuckoo filter, flags tell many lookups to read only one bucket, so the false-positive rate is below
+            // the rate for which the filter is sized.
             let ratio = filter.expected_fpr() / offer.fpr;
             let least = if offer.kind == FilterKind::Cuckoo { 0.5 } else { 0.9 };
             assert!((least..1.1).contains(&ratio), "{offer:?}: {ratio}");

@@ -26,14 +26,14 @@ pub(crate) struct Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Need {
-    /// Remove keys. Filters with slots are multisets then, since removing a key from a set also removes every key with
-    /// the same fingerprint.
+    /// Remove keys. With this need, filters with slots are multisets, since removing a key from a set also removes
+    /// every key with the same fingerprint.
     Delete,
     /// Insert all keys of another filter of the same shape.
     Merge,
     /// Grow without access to the keys.
     Grow,
-    /// Count the copies of a key. Filters with slots are multisets then.
+    /// Count the copies of a key. With this need, filters with slots are multisets.
     Count,
 }
 

@@ -10,7 +10,7 @@ use crate::model::{Calls, Matrix, Op, Row, Workload};
 use crate::store::results::Results;
 use anyhow::Result;
 
-/// Answers a question with the lookup times of a run. They are interpolated between the filter sizes that the run
+/// Answers a question with the lookup times of a run. The times are interpolated between the filter sizes that the run
 /// measured, and between its hit rates.
 ///
 /// # Errors

@@ -15,9 +15,10 @@ use trommel::{FilterKind, Isa};
 const SIZES: usize = 4;
 /// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;
-/// The most interleaved measurements. They end earlier once each of the best offers has been part of one.
+/// The most interleaved measurements. The search ends earlier if each of the [`FINALISTS`] best offers has already been
+/// measured interleaved.
 const FINALS: usize = 3;
-/// No measurement begins later than this after the start of the search.
+/// No measurement begins later than this time after the start of the search.
 const TIME: Duration = Duration::from_secs(45);
 
 /// Measures the offers that could be the best one, and answers the question.
@@ -87,8 +88,9 @@ pub(super) fn search(
     Ok(estimates(asked, offers, &known, lines))
 }
 
-/// The next offer of a kind to be measured, among those that could still be best: first the one of median size, then
-/// the one whose size is furthest from all measured ones. One offer per kind is measured even if none can be best.
+/// The next offer of a kind to be measured, among those that could still be best: first the offer of median size, then
+/// the offer whose size is furthest from every measured size. One offer per kind is measured even if no offer of the
+/// kind can be best.
 fn next_size(
     asked: &Question,
     offers: &[Offer],

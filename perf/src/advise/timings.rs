@@ -2,9 +2,10 @@
 //!
 //! From one cache level to the next, the time of a lookup grows about linearly with the logarithm of the filter's size.
 //! So between two measured sizes, the time is interpolated linearly in that logarithm. Below the smallest size, the
-//! time of the smallest is used. Beyond the largest size, memory limits lookups. There, the time of the largest size is
-//! multiplied by the factor by which a random cache-line read is slower than at the largest size, if this factor is
-//! known. The time is also interpolated linearly between two hit rates (shares of keys among the probes).
+//! time of the smallest is used. Beyond the largest size, memory limits lookups. So the time of the largest size is
+//! multiplied by the factor by which a random cache-line read is slower at the filter's size than at the largest
+//! measured size, if this factor is known. The time is also interpolated linearly between two hit rates (shares of keys
+//! among the probes).
 
 use crate::base::format::human_bytes;
 use crate::measure::built::is_near;
@@ -37,13 +38,15 @@ pub(crate) struct Estimate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Basis {
-    /// This filter was measured, or one of about the same size.
+    /// This filter was measured, or a filter of its kind and of about the same size.
     Measured,
     /// Interpolated between two sizes of the kind, in bytes.
     Between(u64, u64),
-    /// The filter is smaller than the smallest measured one of the kind, whose time is used.
+    /// The filter is smaller than every measured filter of the kind. The time of the smallest measured one, which has
+    /// this number of bytes, is used.
     Below(u64),
-    /// Scaled up from the largest measured size of the kind, in proportion to the time of a random cache-line read.
+    /// Scaled up from the largest measured size of the kind (in bytes), in proportion to the time of a random
+    /// cache-line read.
     Beyond(u64),
 }
 
@@ -65,7 +68,8 @@ impl fmt::Display for Basis {
 pub(crate) struct LineTimes(pub(crate) Vec<(u64, f64)>);
 
 impl LineTimes {
-    /// The nanoseconds at a size; outside the measured range, those of the nearest size.
+    /// The nanoseconds of a read in `bytes` bytes. Outside the measured range, the time at the nearest measured size is
+    /// taken.
     fn at(&self, bytes: u64) -> Option<f64> {
         let points = &self.0;
         let above = points.iter().position(|(size, _)| *size >= bytes);

@@ -1,4 +1,4 @@
-//! The answer: the best offer of each kind, ranked by the cost per probe, and a sentence.
+//! The answer: the best offer of each kind, ranked by the cost per probe, and a sentence that names the filter to take.
 
 use super::offers::{Offer, Shape};
 use super::timings::{Basis, Estimate};
@@ -28,7 +28,7 @@ pub(crate) struct Advice {
 /// A filter and the cost per probe with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Ranked {
-    /// The index of its offer.
+    /// The index of the filter's offer.
     #[serde(skip)]
     pub(crate) offer: usize,
     pub(crate) kind: String,
@@ -103,8 +103,8 @@ pub(crate) fn rank(asked: &Question, offers: &[Offer], estimates: &[Option<Estim
     Advice { question: asked.clone(), without_ns, no_filter, kinds, unknown, unable }
 }
 
-/// Returns the cheapest filter, or the smallest one among those of equal cost. The comparison leaves out the cost of
-/// hits.
+/// Returns the filter with the lowest cost. If the costs of several filters count as equal to it ([`SAME`]), returns
+/// the smallest of these filters. The comparison leaves out the cost of hits.
 fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
     let own = |one: &Ranked| one.overhead_ns - asked.hits_ns();
     let least = ranked.iter().map(|one| own(one)).fold(f64::INFINITY, f64::min);
@@ -267,7 +267,7 @@ mod tests {
             assert_eq!(got.0, kind);
             assert!((got.1 - ns).abs() < 1e-9, "{got:?}, {ns}");
         };
-        // A probe costs 1 ns without a filter, and 1 + 0.02 ns with the fastest.
+        // A probe costs 1 ns without a filter, and 1 + 0.02 ns with the fastest filter.
         close(taken(1.0, 0.0), None, 1.0);
         // The costs with the three filters are 1 + 0.2, 2 + 0.05 and 8 + 0.001 ns.
         close(taken(10.0, 0.0), Some(Kind::RegisterBloom), 1.2);

@@ -37,7 +37,7 @@ use speed::{Speed, Verdict};
 pub(crate) struct Comparison {
     /// The smallest change of speed that counts, as a share.
     pub(crate) min_effect: f64,
-    /// The differences between the runs that speak against a comparison. The option `--force` overrode them.
+    /// The differences between the runs because of which the comparison would be refused without `--force`.
     pub(crate) forced: Vec<String>,
     /// Remarks about the runs that a reader of the comparison should know.
     pub(crate) notes: Vec<String>,
@@ -114,7 +114,7 @@ impl Case {
 
 impl Comparison {
     /// Compares the runs, case by case. Cases match if their names, kinds of filter and instruction sets are equal.
-    /// Attempts during which other programs took much time are left out if at least three others remain.
+    /// Attempts during which other programs took much time are left out if at least three other attempts remain.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ fn controls<'m, 'a>(
 }
 
 /// The speed of a case in all attempts. In each attempt, the ratio of new time over old time is adjusted by the rivals
-/// in `interleaved`, if there are any for the case. If not, it is divided by the attempt's drift.
+/// in `interleaved`, if there are any for the case. If there are none, the ratio is divided by the attempt's drift.
 fn speed_of(
     case: &Matched<'_>,
     attempts: &[Attempt],

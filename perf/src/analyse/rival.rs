@@ -6,8 +6,8 @@ use crate::model::{Rival, Row};
 /// [`Rival::of_kind`] that was measured under the same conditions ([`Case::shares_conditions_with`]). Rows with the
 /// same sizing are preferred; among several rows, the one with the nearest size in bytes is taken. In the sweep over
 /// loads, the rival is the fastest crate with the same number and width of slots and the same load. The calls of the
-/// two rows can differ: in lookups, inserts and builds on one thread, rivals get one key per call, even if ours are
-/// batches.
+/// two rows can differ: in lookups, inserts and builds on one thread, rivals get one key per call, even if our row is
+/// measured in batches.
 ///
 /// [`Case::shares_conditions_with`]: crate::model::Case::shares_conditions_with
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {

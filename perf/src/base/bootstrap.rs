@@ -1,8 +1,9 @@
 //! Percentile bootstrap intervals of medians. The repetitions of a case are resampled with replacement many times; the
 //! interval is the range that holds most of the medians of the resamples.
 //!
-//! An interval covers the noise within a run. Two runs of the same program can differ by more, since the speed of a
-//! machine changes from one minute to the next: [`crate::analyse::compare`] has controls for that.
+//! An interval covers the noise within a run. Two runs of the same program can differ by more than their intervals
+//! show, since the speed of a machine changes from one minute to the next: [`crate::analyse::compare`] has controls for
+//! such changes.
 //!
 //! Source: Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics 7(1), 1979;
 //! Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13 (percentile intervals).
@@ -59,8 +60,8 @@ pub(crate) fn of_median(values: &[f64]) -> Option<Interval> {
     Some(percentiles((0..RESAMPLES).map(|_| draws.median())))
 }
 
-/// The interval of the median of `over` divided by the median of `under`. The two are resampled independently. `None`
-/// if either has fewer than [`FEWEST`] values.
+/// The interval of the median of `over` divided by the median of `under`. The two slices are resampled independently.
+/// `None` if either slice has fewer than [`FEWEST`] values.
 pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
     let (mut over, mut under) = (Resampling::new(over, SEED)?, Resampling::new(under, !SEED)?);
     Some(percentiles((0..RESAMPLES).map(|_| over.median() / under.median())))
@@ -68,7 +69,7 @@ pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
 
 /// The interval of a statistic of two sets of rounds, which are resampled independently. `first` and `second` are the
 /// numbers of rounds. `statistic` receives, for each set, how often each of its rounds was drawn. It can return `None`
-/// for a resample; if it does so for half of the resamples or more, there is no interval.
+/// for a resample; if it returns `None` for half of the resamples or more, there is no interval.
 pub(crate) fn of_drawn(
     first: usize,
     second: usize,
@@ -140,8 +141,8 @@ mod tests {
     }
 
     /// The rank, counted from 1, of the value at which the interval of the median of `n` values begins. `n` must be
-    /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r.
-    /// This is the probability that more than half of the drawn values are at most that value.
+    /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r. The
+    /// median is at most that value exactly if more than half of the drawn values are.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =
@@ -207,8 +208,8 @@ mod tests {
         let mut random = Rng::with_seed(1);
         for (n, slack) in [(11, 0), (41, 1)] {
             let rank = rank_of_low(n);
-            // Resamples are random. If the probability of a rank is close to that at which an interval ends, the end
-            // can be one rank off.
+            // Resamples are random. If the probability of a rank is close to the probability at which an interval ends,
+            // the end of the interval can be one rank off.
             let predicted = (coverage(n, rank + slack), coverage(n, rank - slack));
             assert_coverage(1500, predicted, || {
                 of_median(&skewed(&mut random, n)).unwrap().holds(1.0 + 2f64.ln())

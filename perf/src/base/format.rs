@@ -1,6 +1,6 @@
 //! Formats figures, sizes and counts for people, and lists distinct values.
 
-/// Formats a figure with no decimals from 100 on, one from 10 on, and two below.
+/// Formats a figure without decimals if it is at least 100, with one decimal if it is at least 10, and else with two.
 pub(crate) fn figure(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
@@ -19,8 +19,8 @@ pub(crate) fn per_cent(share: f64) -> String {
     }
 }
 
-/// Formats a count with an exponent. The count is exact if this takes at most five characters, such as `1e6`. Otherwise
-/// it is rounded to two digits, such as `7.2e8`.
+/// Formats a count with an exponent: exactly, as in `1e6`, if the text then has at most five characters, and else
+/// rounded to two digits, as in `7.2e8`.
 pub(crate) fn short_count(count: u64) -> String {
     let exact = format!("{count:e}");
     if exact.len() <= 5 { exact } else { format!("{:.1e}", count as f64) }

@@ -19,8 +19,8 @@ use anyhow::Result;
 use trommel::Isa;
 use trommel::engine::CostModel;
 
-/// The numbers of keys: one, numbers around the 64 answers in a word of a bitmap, and a larger one that is not a
-/// multiple of 64.
+/// The numbers of keys: 1; 63, 64 and 65, since a word of a bitmap has 64 answers; and 5000, a larger number that is
+/// not a multiple of 64.
 const KEYS: [usize; 5] = [1, 63, 64, 65, 5000];
 /// The numbers of keys with which the engine is checked.
 const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
@@ -28,8 +28,8 @@ const KEYS_OF_ENGINE: [usize; 2] = [1, 70_000];
 const BYTES_OF_STRATEGIES: usize = 1 << 16;
 /// The numbers of threads with which the engine is checked.
 const THREADS: [usize; 2] = [1, 3];
-/// The number of keys at the first point of the matrix. Each later point has one key more than the one before,
-/// so that cases of different points have different names.
+/// The number of keys at the first point of the matrix. Each later point has one key more than the point before, so
+/// that cases of different points have different names.
 const KEYS_OF_MATRIX: usize = 3000;
 /// Made-up cache sizes with which the matrix has all its points.
 const SOME_CACHES: Caches = Caches { l1d: Some(32 << 10), l2: Some(1 << 20), l3: Some(32 << 20) };

@@ -45,7 +45,7 @@ fn names_on_tpch(selection: &Selection) -> Vec<String> {
     cases.map(|case| case.name.replacen(&number, "/*/", 1)).collect()
 }
 
-/// The names of the cases on generated keys, those of the engine included.
+/// The names of the cases on generated keys, including the cases of the engine.
 fn names_on_generated_keys(selection: &Selection) -> Vec<String> {
     let caches = Caches::observe();
     let mut groups: Vec<_> = key_counts(selection, &caches)

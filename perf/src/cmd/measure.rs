@@ -52,12 +52,12 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Some(path) => Calibration::read(path)?.model(),
         None => CostModel::default(),
     };
-    // Read first, so that a file that cannot be used is refused before anything is measured.
+    // The user's files are read first, so that a file that cannot be used is refused before anything is measured.
     let own_input = own_keys(&arguments)?;
     let selection = arguments.selection;
     let when = arguments.simulate;
     if own_input.is_none() && !selects_anything(&selection) {
-        // Refused before anything is measured, and before the results of an earlier run are replaced.
+        // The selection is refused before anything is measured, and before the results of an earlier run are replaced.
         return Err(bad_input("no case has such a name: `trommel-perf list` shows all names"));
     }
     if own_input.is_none() {
@@ -76,7 +76,8 @@ pub(crate) fn run(arguments: MeasureArgs) -> Result<()> {
         Results::new(environment)
     };
     if let Some((keys, probes)) = &own_input {
-        // The session checks the input once more. This first check refuses it before anything is measured.
+        // The session checks the input once more. This first check refuses keys that differ from the keys of a
+        // resumed run, before anything is measured.
         results.put_input(Input::of(FILE, OF_FILES, keys, probes))?;
     }
     // Threads are started, and cores listed, before this thread is pinned: new threads inherit the pinning, and a
@@ -171,7 +172,8 @@ fn ensure_fits(selection: &Selection, isa: Option<Isa>, memory: Option<u64>) -> 
 
 /// Returns a lower bound of the bytes of a filter for `keys` keys. If the size is given as a false-positive rate, the
 /// bound is one byte per key: at the rates of the harness's own cases, every kind takes more. A file of `--cases` can
-/// give a higher rate, at which a filter can take less than this; then a run that would fit can be refused.
+/// give a higher rate, at which a filter can take less than one byte per key; then a run whose filters would fit can be
+/// refused.
 fn least_bytes(sizing: Sizing, keys: usize) -> u64 {
     let bytes_of = |count: usize, bits: usize| (count as u64).saturating_mul(bits as u64) / 8;
     match sizing {
@@ -227,8 +229,8 @@ fn open_counters(results: &mut Results) -> Option<Counters> {
     }
 }
 
-/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints a note if
-/// it does not.
+/// Whether a run without hardware counters simulates events. With `--simulate=auto`, prints a note if the run simulates
+/// nothing.
 fn should_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Missing>) -> bool {
     match (when, valgrind) {
         (Simulate::Never, _) => false,
@@ -314,7 +316,7 @@ fn parts(selection: &Selection) -> Vec<Part> {
     for keys in &of_summary {
         if looked_up.contains(keys) {
             // This size has only a few groups, all of which are measured now: filling its filters a second time would
-            // take longer than measuring them.
+            // take longer than measuring these groups.
             looked_up.retain(|other| other != keys);
             parts.push(Part::Generated(*keys));
         } else {
@@ -513,7 +515,8 @@ mod tests {
         assert!(matches!(all[..2], [Part::Summary(100_000), Part::Generated(1_000_001..)]));
         assert_eq!(all[2..4], [Part::ShowSummary, Part::Generated(100_000)]);
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        // A slow machine leaves out the last parts. The engine comes before the matrix, so it is less often left out.
+        // A slow machine leaves out the last parts. The engine comes before the matrix, so the engine is left out less
+        // often than the matrix.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
         let [engine, point] =
             [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Point(_)))];

@@ -40,11 +40,11 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks that this machine has the instruction set `asked` or, if this is `None`, the one that the environment names.
-/// Returns `asked`.
+/// Checks that this machine has the instruction set `asked`. If `asked` is `None`, checks the set that the environment
+/// variable `TROMMEL_ISA` names, if any. Returns `asked`.
 ///
 /// # Errors
-/// Bad input if this machine lacks the instruction set, or if the environment names a set that does not exist.
+/// Bad input if this machine lacks the instruction set, or if the variable names a set that does not exist.
 fn usable_isa(asked: Option<Isa>) -> Result<Option<Isa>> {
     match asked {
         Some(isa) => isa.require().map(Some),

@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Reads `DIR/results.json`; writes `DIR/report.html` and the plots in the same directory. `--publish` also writes the
 /// run to a folder, and `--splice` writes its tables into a document. With several directories, the report of the first
-/// one begins with tables of all of them.
+/// directory begins with tables of the runs in all directories.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
     let machines = machines::load(&arguments.dirs)?;
@@ -52,7 +52,7 @@ pub(super) fn draw(results: &Results, directory: &Path) -> Result<()> {
     write(results, None, &[], directory)
 }
 
-/// As [`draw`], with a history, and with tables of several machines.
+/// Like [`draw`]. The page also shows `history`, and the tables `machines`, which compare several machines.
 fn write(
     results: &Results,
     history: Option<&History>,

@@ -62,7 +62,7 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
 /// [`crate::measure::roofline`]); `None` if it is not known.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
     // If probes are skewed, the cache lines of frequent probes stay in the caches. With small filters, one probe is
-    // looked up in several filters.
+    // looked up in several filters. So in both cases, the number of cache lines per operation is not known.
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }

@@ -4,7 +4,7 @@
 mod hardware;
 #[cfg(target_os = "linux")]
 mod refusal;
-// Tests on Linux compile the substitute too, so that an error in it is found there.
+// Tests on Linux compile the substitute too, so that they find an error in the substitute.
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has counters"))]
 mod unknown;

@@ -65,8 +65,8 @@ impl Effort {
 }
 
 impl Effort {
-    /// The effort for a selection, so that the run ends in about `seconds` if this is given. A run with `--load` has
-    /// the limit of a full run. Since it has many groups, each gets half the time.
+    /// The effort for a selection, so that the run ends in about `seconds` if `seconds` is given. A run with `--load`
+    /// has the limit of a full run. Since such a run has many groups, each group gets half the usual time.
     pub(crate) fn of(selection: &Selection, seconds: Option<Duration>) -> Self {
         let mut effort = match selection.scope() {
             Scope::Quick => Self::QUICK,
@@ -81,7 +81,7 @@ impl Effort {
     }
 
     /// The pace of the next group of the engine. The group has at most half the usual time of a group, since the engine
-    /// has many groups. [`MIN_ROUNDS_OF_ENGINE`] rounds are enough for it, since repetitions can be long.
+    /// has many groups. [`MIN_ROUNDS_OF_ENGINE`] rounds are enough for the group, since repetitions can be long.
     pub(crate) fn pace_of_engine(&self, passed: Duration, steps_left: usize) -> Pace {
         let pace = self.pace_within(passed, steps_left);
         let min_rounds = pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);

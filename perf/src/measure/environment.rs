@@ -14,7 +14,7 @@ use trommel::Isa;
 /// The machine and the build, as they were during a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Environment {
-    /// The sizes of the caches that one core uses, including those shared with other cores.
+    /// The sizes of the caches that one core uses, including caches that it shares with other cores.
     pub(crate) caches: Caches,
     /// All other facts, in the order of the report.
     pub(crate) facts: Vec<Fact>,
@@ -293,9 +293,9 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit that `scripts/build-static` has recorded in the program. If the program was built in another way, it is
-/// the commit that is checked out in the folder of its sources while it runs, with `+changes` if tracked files differ
-/// from this commit.
+/// The commit that `scripts/build-static` has recorded in the program. If the program was built in another way, the
+/// commit that is checked out in the folder of the sources while the program runs, with `+changes` if tracked files
+/// differ from this commit.
 fn commit() -> Option<String> {
     option_env!("TROMMEL_COMMIT").map(Into::into).or_else(checked_out)
 }

@@ -1,4 +1,4 @@
-//! Creates the empty filter of a subject, ours or a rival.
+//! Creates the empty filter of a subject, which is a filter of ours or of a rival.
 
 use crate::measure::plan::SubjectSpec;
 use crate::measure::rivals::Size;
@@ -23,7 +23,7 @@ pub(crate) fn create(
     let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
     let Some(rival) = spec.rival else { return Ok(ours) };
     let bytes = ours.memory_bytes();
-    // In a tree, `Size::bytes` is the size of one filter.
+    // For a tree of filters, `Size::bytes` is the size of one filter in the tree.
     let bytes = if is_tree { bytes / tree::FILTERS } else { bytes };
     let size = Size {
         keys,

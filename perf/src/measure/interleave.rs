@@ -11,8 +11,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use trommel_callgrind::counted;
 
-/// Measures the sections of a repetition. A section is a part that is timed; what happens between sections, such as
-/// verification, is not.
+/// Measures the sections of a repetition. A section is a part that is timed. What happens between sections, such as
+/// verification, is not timed.
 #[derive(Default)]
 pub(crate) struct Meter {
     lap: Lap,
@@ -27,7 +27,7 @@ enum Mode {
     /// Times the section.
     #[default]
     Clock,
-    /// Counts the hardware events of the section that belong to the group with this index.
+    /// Counts the hardware events of the section that belong to the group of events with this index.
     Count(usize),
     /// Marks the section for Callgrind, so that only sections are counted.
     Mark,
@@ -43,7 +43,7 @@ impl fmt::Debug for Meter {
 }
 
 impl Meter {
-    /// Creates a meter that times sections and, if it is given counters, counts hardware events.
+    /// Creates a meter that times sections and, if `counters` are given, also counts hardware events.
     pub(crate) fn new(counters: Option<Counters>) -> Self {
         Self { counters, ..Self::default() }
     }
@@ -90,8 +90,8 @@ impl Meter {
         value
     }
 
-    /// Runs a section under the counters. Its time counts only for [`Self::elapsed`] and does not enter the results,
-    /// since starting and stopping the counters costs system calls.
+    /// Runs a section under the counters. The time of the section counts only for [`Self::elapsed`] and does not enter
+    /// the results, since starting and stopping the counters costs system calls.
     fn count<T>(&mut self, group: usize, section: impl FnOnce() -> T) -> T {
         let stopwatch = Stopwatch::start();
         // An error is ignored: if the counters did not run, `take` returns no counts.
@@ -102,8 +102,8 @@ impl Meter {
         value
     }
 
-    /// Marks a section, and measures its wall-clock time: the call that reads the thread's own clock crashes under
-    /// Valgrind.
+    /// Marks a section, and measures its wall-clock time instead of the thread's processor time: the call that reads
+    /// the thread's own clock crashes under Valgrind.
     fn mark<T>(&mut self, section: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let value = counted(section);
@@ -180,11 +180,11 @@ impl ShortSections<'_> {
 /// of operations that were timed.
 pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 
-/// The conditions under which the rounds of a group end.
+/// The conditions under which the rounds of a group of subjects end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No round begins after this time if there were at least `min_rounds`. If a group lacks rounds even after three
-    /// times this budget, its rounds are long. Long rounds differ little, so [`FEWEST_ROUNDS`] of them are enough.
+    /// No round begins after this time if there were at least `min_rounds` rounds. If a group has had fewer rounds even
+    /// after three times this budget, its rounds are long. Long rounds differ little, so [`FEWEST_ROUNDS`] are enough.
     pub(crate) budget: Duration,
     pub(crate) min_rounds: usize,
     /// The most rounds, even if the budget is not spent.
@@ -250,14 +250,14 @@ impl Timing {
     }
 }
 
-/// A first round of at least this length counts like the others, because warming caches is a small
-/// part of its time. A group with such long rounds often has only three of them, so an extra round
-/// that does not count would be expensive.
+/// A first round of at least this length counts like the later rounds, because warming caches is a small part of its
+/// time. A group with such long rounds often has only three rounds, so an extra round that does not count would be
+/// expensive.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
-/// Times all subjects interleaved. An extra round at the start warms caches and lets subjects calibrate themselves;
-/// it counts only if it takes [`LONG_ROUND`] or more. Every second round runs in reverse order, so that no subject
-/// always follows the same other subject. `progress` receives the share of the time budget that is spent.
+/// Times all subjects interleaved. The first round warms caches and lets subjects calibrate themselves; this round is
+/// extra and does not count, unless it takes [`LONG_ROUND`] or more. Every second round runs in reverse order, so that
+/// no subject always follows the same other subject. `progress` receives the share of the time budget that is spent.
 pub(crate) fn interleave(
     subjects: &mut [Repetition<'_>],
     pace: &Pace,
@@ -378,7 +378,7 @@ mod tests {
         });
         let Lap { busy, waited } = meter.lap;
         assert!(busy > Duration::ZERO, "{busy:?}");
-        // The sum differs from `wall` only if rounding makes `busy` longer than `wall`.
+        // The sum of `busy` and `waited` differs from `wall` only if rounding makes `busy` longer than `wall`.
         assert!(
             wall.abs_diff(busy + waited) <= Duration::from_nanos(2),
             "sections of {wall:?} were recorded as {:?}",

@@ -48,7 +48,7 @@ impl KeyStream {
     }
 
     /// Returns the `count` absent values from index `start` on. The absent probes of [`Workload::Zipf`] have indices up
-    /// to the number of keys. If `start` is above this number, no returned value is among those probes.
+    /// to the number of keys. If `start` is above the number of keys, no returned value is among those probes.
     pub(crate) fn absent_from(self, start: usize, count: usize) -> Vec<u64> {
         (start..start + count).map(|index| self.at(ABSENT_FROM + index as u64)).collect()
     }
@@ -86,8 +86,8 @@ impl KeyStream {
         Probes { column: Column::Integers(values), members }
     }
 
-    /// Draws `count` probes. With probability `hit_rate`, a probe is a random one of the first `keys` keys; otherwise
-    /// it is absent.
+    /// Draws `count` probes. With probability `hit_rate`, a probe is a key, drawn at random from the first `keys` keys;
+    /// otherwise the probe is absent.
     pub(crate) fn blend(self, hit_rate: f64, keys: usize, count: usize) -> Probes {
         let choice = KeyStream::new(!self.seed);
         let threshold = (hit_rate * 2f64.powi(32)).round() as u64;
@@ -157,7 +157,7 @@ impl Column {
     }
 }
 
-/// Returns the XXH3-128 of the keys of two columns in order, as 32 hexadecimal digits. The lengths of columns and
+/// Returns the XXH3-128 hash of the keys of two columns in order, as 32 hexadecimal digits. The lengths of columns and
 /// strings are hashed too, so that the digest changes if the same bytes are split into keys in another way.
 pub(crate) fn digest(columns: [&Column; 2]) -> String {
     let mut hash = Xxh3::new();
@@ -176,7 +176,7 @@ pub(crate) fn digest(columns: [&Column; 2]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
-/// Probes, and a bitmap that marks those that are keys.
+/// Probes, and a bitmap that marks the probes that are keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Probes {
     pub(crate) column: Column,
@@ -229,7 +229,8 @@ mod tests {
         }
         let mut counts: Vec<usize> = counts.into_values().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
-        // Rank r of a thousand values has probability 1 / (r · H), where H is the sum of all 1 / r.
+        // With 500 keys there are 1000 ranks. Rank r has probability 1 / (r · H), where H is the sum of 1 / r over all
+        // ranks.
         let harmonic: f64 = (1..=1000).map(|r| 1.0 / f64::from(r)).sum();
         for r in [1, 2, 3, 5, 10] {
             let expected = COUNT as f64 / (r as f64 * harmonic);
@@ -288,8 +289,8 @@ mod tests {
                 Workload::Hit => 1.0,
                 Workload::Miss => 0.0,
                 Workload::Mixed => 0.5,
-                // Even ranks are drawn less often than odd ones: the share is 1/2 - ln 2 / (2 H), where H is the sum of
-                // 1 / r over the 2000 ranks.
+                // Keys have even ranks, which are drawn less often than odd ranks: the share of keys is
+                // 1/2 - ln 2 / (2 H), where H is the sum of 1 / r over the 2000 ranks.
                 Workload::Zipf => 0.458,
             };
             assert!((share - expected).abs() < 0.05, "{workload}: {share} of the probes are keys");

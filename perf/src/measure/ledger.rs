@@ -21,7 +21,7 @@ struct Entry {
 }
 
 impl Ledger {
-    /// Runs one repetition of a case. Its sections are marked, and it verifies its answers outside them.
+    /// Runs one repetition of a case. The repetition marks its sections, and verifies its answers outside the sections.
     pub(crate) fn run(&mut self, name: &str, repetition: &mut Repetition<'_>) -> Result<()> {
         let mut meter = Meter::marking();
         let ops = repetition(&mut meter).with_context(|| name.to_owned())?;
@@ -67,8 +67,8 @@ impl Ledger {
     }
 }
 
-/// Returns the simulated events of one or several sections. Callgrind simulates no TLB and counts
-/// no cycles.
+/// Returns the simulated events of one or several sections. TLB misses and cycles are not among these events, because
+/// Callgrind simulates no TLB and counts no cycles.
 fn events_of(part: &Part) -> Counts {
     let mut counts = Counts::default();
     for (event, count) in [

@@ -24,7 +24,7 @@ pub(crate) struct Noise {
 const SPINS: usize = 200;
 const MULTIPLICATIONS: u64 = 1_000_000;
 
-/// A run is noisy if the spread or the stolen share of processor time is above these limits.
+/// A run is noisy if [`Noise::spread`] is above [`NOISY_SPREAD`] or [`Noise::steal`] is above [`NOISY_STEAL`].
 const NOISY_SPREAD: f64 = 0.05;
 const NOISY_STEAL: f64 = 0.01;
 

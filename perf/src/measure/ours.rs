@@ -40,7 +40,8 @@ pub(crate) fn create(
     form: Form,
 ) -> Result<Box<dyn Subject>> {
     let is_tree = form == Form::Tree;
-    // Concrete types instead of `AnyFilter`, so that a loop of single calls does not match on the kind for each key.
+    // The filters have concrete types instead of `AnyFilter`, so that a loop of single calls does not match on the kind
+    // for each key.
     macro_rules! of {
         ($type:ident) => {
             of!($type, |filter: &$type| filter.memory_bytes())
@@ -88,8 +89,8 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // The library computes the number of slots from the keys and the load. Half as many keys as slots, at a load of
-        // 0.5, give the wanted number of slots, except that some kinds round it to whole cache lines.
+        // The library divides the number of keys by the load to get the number of slots. So half as many keys as slots,
+        // at a load of 0.5, give the wanted number of slots. Some kinds round this number to whole cache lines.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             set_width(&mut spec, filling.family, filling.bits);
@@ -106,12 +107,13 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
 fn set_width(spec: &mut Spec, family: Family, bits: u32) {
     match family {
         Family::Quotient => spec.remainder_bits = Some(bits),
-        // The filter is a multiset because its rivals are: they keep every copy of a key.
+        // The filter is a multiset because its rivals are multisets: they keep every copy of a key.
         Family::Cuckoo => (spec.fingerprint_bits, spec.multiset) = (Some(bits), true),
     }
 }
 
-/// The number of keys that lookups hash at a time, so that the hashes stay in the L1 or L2 cache until they are used.
+/// The number of keys that lookups hash at a time: few enough that the hashes stay in the L1 or L2 cache until they are
+/// used.
 const HASHED_AT_A_TIME: usize = 8192;
 
 impl<F: Filter + Insert + Clone + Debug + Send + 'static> Subject for Ours<F> {

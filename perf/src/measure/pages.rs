@@ -20,8 +20,8 @@ impl Drop for SmallPages {
     }
 }
 
-/// Refuses new huge pages to this process, or allows them again. Errors are ignored: a filter that does not ask for
-/// huge pages gets none even without this setting, unless the system always uses them.
+/// Refuses new huge pages to this process, or allows them again. Errors are ignored: even if this call fails, a filter
+/// that does not ask for huge pages gets small pages, unless the system always uses huge pages.
 #[cfg(target_os = "linux")]
 fn refuse_huge_pages(refuse: bool) {
     let _ = rustix::thread::disable_transparent_huge_pages(refuse);

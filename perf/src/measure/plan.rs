@@ -25,12 +25,12 @@ use trommel::{FilterKind, Isa};
 /// Describes a filter, ours or a rival's, and its size. Lookups of several groups can share the filter of one spec.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
-    /// The filter's kind. For a rival, it is the kind with which the rival competes. `None` for a rival that is sized
-    /// by slots, because its `sizing` names the family.
+    /// The filter's kind. For a rival, this is the kind with which the rival competes, or `None` if the rival is sized
+    /// by slots: its `sizing` then names the family with which the rival competes.
     pub(crate) kind: Option<FilterKind>,
     pub(crate) sizing: Sizing,
     pub(crate) rival: Option<Rival>,
-    /// The instruction set of the filter's kernels, if it differs from that of the run.
+    /// The instruction set of the filter's kernels, if it differs from the instruction set of the run.
     pub(crate) isa: Option<Isa>,
     pub(crate) form: Form,
 }
@@ -58,18 +58,18 @@ impl SubjectSpec {
         }
     }
 
-    /// Returns the name of the rival's crate, or of our kind.
+    /// Returns the name of the rival's crate or, if the filter is ours, the name of its kind.
     pub(crate) fn subject_name(&self) -> String {
         self.rival.map_or_else(|| self.kind_name(), |rival| rival.to_string())
     }
 
-    /// Whether the subject is `sbbf-rs-safe`, a split-block filter, as the rival of another kind of ours. It is then
-    /// made as large as our filter of the kind `self.kind`.
+    /// Whether the subject is `sbbf-rs-safe`, a split-block filter, as the rival of a kind of ours that is not
+    /// split-block. The rival is then made as large as our filter of the kind `self.kind`.
     fn takes_size(&self) -> bool {
         self.rival == Some(Rival::SbbfRs) && self.kind != Some(FilterKind::SplitBlockBloom)
     }
 
-    /// Returns a case with the fields that describe the subject. Its other fields are those of [`Case::of`].
+    /// Returns a case with the fields that describe the subject. All other fields have the values of [`Case::of`].
     pub(crate) fn case(&self) -> Case {
         Case {
             rival: self.rival.map(|rival| rival.to_string()),
@@ -85,7 +85,7 @@ const ONE_PERCENT: Sizing = Sizing::Fpr(0.01);
 const TWELVE_BITS: Sizing = Sizing::BitsPerKey(12);
 const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 
-/// The number of keys for filters of 1 GiB: 12 bits per key.
+/// The number of keys for filters of 1 GiB, so that they have 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
 /// Returns the filters that are measured at each number of generated keys, and on the keys of an input. With many keys,
@@ -188,8 +188,8 @@ impl Group {
     }
 
     /// Whether the subject has cases in this group. A rival that takes no hashes has cases only in groups that hash
-    /// keys. The textbook filter has none for merges: it merges by inserting fingerprints one by one, and the row for
-    /// its inserts shows that speed.
+    /// keys. The textbook quotient filter has no cases of merges: it merges by inserting fingerprints one by one, and
+    /// the row for its inserts shows that speed.
     fn admits(&self, spec: &SubjectSpec) -> bool {
         spec.rival.is_none_or(|rival| {
             (self.hashed || rival.takes_hashes())
@@ -237,7 +237,7 @@ pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
 }
 
 /// Above this number of keys, [`groups_of`] has only lookups in a quick run, because repeatedly filling filters takes
-/// too long. Numbers of keys that the user names are measured in full.
+/// too long. At numbers of keys that the user names, the other operations are measured too.
 const ONLY_LOOKUPS_ABOVE: usize = 1_000_000;
 
 /// Above this number of keys, [`groups_of`] has no builds, unless the user names the number: with a hundred million
@@ -257,8 +257,8 @@ pub(crate) fn groups_of_one_gib() -> Vec<Group> {
     ]
 }
 
-/// Returns the two groups of a given input. Both have the same probes. The first group hashes them before the timed
-/// section, the second within it.
+/// Returns the two groups of a given input. Both groups have the same probes. The first group hashes the probes before
+/// the timed section, the second group within the timed section.
 pub(crate) fn groups_of_input(input: &str, keys: usize) -> Vec<Group> {
     [false, true]
         .map(|hashed| Group {
@@ -312,10 +312,10 @@ pub(crate) fn key_counts_of_summary(selection: &Selection, caches: &Caches) -> V
     key_counts(selection, caches)
 }
 
-/// Returns the number of keys of the large filters of a quick run: at 12 bits per key, a filter is twice as large as
-/// the last-level cache. If the size of the caches is unknown, the number is the larger one in [`LARGE_IN_QUICK`]. The
-/// number is bounded by [`LARGE_IN_QUICK`] and then by the memory that all large filters need together, and is rounded
-/// to two digits.
+/// Returns the number of keys of the large filters of a quick run: the number for which a filter with 12 bits per key
+/// is twice as large as the last-level cache. If the size of the caches is unknown, the number is the larger bound in
+/// [`LARGE_IN_QUICK`]. The number is kept within these bounds, then reduced if all large filters together would need
+/// too much memory ([`MEMORY_PER_LARGE_KEY`]), and is rounded to two digits.
 fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
     let (least, most) = LARGE_IN_QUICK;
     let in_memory = memory.and_then(|bytes| usize::try_from(bytes / MEMORY_PER_LARGE_KEY).ok());
@@ -342,9 +342,8 @@ pub(crate) fn is_of_summary(group: &Group) -> bool {
     is_shown && !group.hashed
 }
 
-/// Returns the filters that are measured at a key count: all of [`subject_specs`], or only the
-/// first size of each kind, with its rivals, if filling them all would take a large part of a brief
-/// run.
+/// Returns the filters that are measured at a key count. If filling all of [`subject_specs`] would take a large part of
+/// a brief run, returns only the first size of each kind, with the kind's rivals; otherwise all of [`subject_specs`].
 pub(crate) fn subject_specs_of(keys: usize, selection: &Selection) -> Vec<SubjectSpec> {
     let mut all = subject_specs();
     if selection.only_looks_up(keys) {
@@ -365,7 +364,7 @@ pub(crate) fn tpch_scale(selection: &Selection) -> f64 {
 
 impl Selection {
     /// Whether the run is brief: a quick run for which the user names no loads. If the user names loads, the sweep over
-    /// these loads has more filters than that of a brief run.
+    /// these loads has more filters than the sweep of a brief run.
     pub(crate) fn is_brief(&self) -> bool {
         self.quick && self.load.is_none()
     }
@@ -448,7 +447,7 @@ mod tests {
         let large_here = keys_beyond_caches(&caches, memory_bytes());
         assert_eq!(key_counts_of_summary(&quick, &caches), [100_000, large_here]);
         assert!(key_counts_of_summary(&Selection::default(), &caches).is_empty());
-        // Twice 16 MiB at 12 bits per key is 22.4 million keys. 1 GiB at 100 bytes per key is 10.7 million.
+        // Twice 16 MiB at 12 bits per key is 22.4 million keys. 1 GiB at 100 bytes per key is 10.7 million keys.
         let large = |memory| keys_beyond_caches(&caches, memory);
         assert_eq!((large(None), large(Some(8 << 30))), (22_000_000, 22_000_000));
         assert_eq!(large(Some(1 << 30)), 11_000_000);

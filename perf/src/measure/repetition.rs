@@ -86,8 +86,8 @@ const INSERTED_AT_A_TIME: usize = 1 << 19;
 /// its insertion. When all hashes are inserted, the next slice goes into a new empty copy of the filter.
 ///
 /// If the filter has slots, every repetition goes on until all hashes are inserted, because inserts become slower as
-/// such a filter fills. If it has no slots, the first of several slices is not timed: with a hundred million keys, the
-/// first slice in a new copy took up to fifty times as long as the third.
+/// such a filter fills. If the filter has no slots, the first of several slices is not timed: with a hundred million
+/// keys, the first slice in a new copy took up to fifty times as long as the third slice.
 pub(crate) fn inserts<'a>(
     empty: Box<dyn Subject>,
     api: Api,

@@ -2,9 +2,9 @@
 //!
 //! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So a throughput is
 //! also given as a fraction of the roofline, if the number of lines per operation is known:
-//! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds, at
-//! sizes that differ by at most 5 %. In the engine's groups, lines are read in as much memory as our filter takes, also
-//! for rivals of another size.
+//! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds, with working
+//! sets whose sizes differ by at most 5 %. In the engine's groups, lines are read in as much memory as our filter
+//! takes, also for rivals of another size.
 //!
 //! An operation on a blocked filter reads one line. A lookup in a quotient filter with one block per line is counted as
 //! one line too, although about a fifth of these lookups read a second line.
@@ -27,11 +27,12 @@ use trommel_simd::{Hint, prefetch};
 const LINE_BYTES: usize = 64;
 
 /// The number of random line numbers that are drawn in advance. The table of these numbers is small compared with the
-/// L2 cache. Every pass over the table combines all of them with a new random number, so that the passes cover any
+/// L2 cache. Every pass over the table combines all its numbers with a new random number, so that the passes cover any
 /// working set.
 const DRAWN: usize = 1 << 14;
 
-/// The number of lines between a prefetch and its use. When it was chosen, 64 to 256 lines gave the same speed.
+/// The number of lines that are read between the prefetch of a line and the read of this line. When the number was
+/// chosen, 64 to 256 lines gave the same speed.
 const AHEAD: usize = 128;
 
 /// A way to read cache lines.
@@ -158,8 +159,8 @@ impl Arena {
         (passes * DRAWN) as u64
     }
 
-    /// Reads the lines of one pass. `HINT` is a constant, and 0 without prefetches, so that each way of reading is a
-    /// loop without a branch.
+    /// Reads the lines of one pass. `HINT` is a constant, so that each way of reading is a loop without a branch. Its
+    /// value is 0 if nothing is prefetched.
     #[inline(never)]
     fn pass<const HINT: u8>(&self, lines: usize, shift: u32) -> u64 {
         let base = self.storage.as_ptr();

@@ -23,7 +23,7 @@ pub(crate) struct Case {
     /// are about as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive
     /// rate of this sizing.
     pub(crate) takes_size: bool,
-    /// The instruction set of the kernels, if the case asks for another one than the run.
+    /// The instruction set of the kernels, if the case asks for another instruction set than the run.
     pub(crate) kernels: Option<Isa>,
     pub(crate) form: Form,
     pub(crate) op: Op,
@@ -68,7 +68,7 @@ impl Case {
         }
     }
 
-    /// Returns the name of the rival's crate or, for our filters, of the kind.
+    /// Returns the name of the rival's crate or, for our filters, the name of the kind.
     pub(crate) fn subject(&self) -> &str {
         self.rival.as_deref().unwrap_or(&self.filter)
     }
@@ -98,7 +98,7 @@ impl Case {
     /// Examples: `12-bit`, `fpr-1%`, `as-register-bloom-fpr-1%` (a rival with as many bytes as our register-blocked
     /// filter for 1 %), `12-bit+hash` (keys hashed inside the timed loop), `tpch-0.1/12-bit`; `r8-95%-of-16Mi`
     /// (remainders of 8 bits, a load of 95 % in 2^24 slots), `f8-95%-of-16Mi` (the same with fingerprints),
-    /// `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run that has better ones); `12-bit+wall`, `r8-full-95%+wall`
+    /// `r8-95%-of-16Mi+avx2` (AVX2 kernels, in a run with better kernels); `12-bit+wall`, `r8-full-95%+wall`
     /// (wall-clock time, as in all groups of the engine and of shared filters); `12-bit+by-64` (64 keys per call), and
     /// the other parts of the matrix: `12-bit+bits`, `12-bit+in-L2`, `12-bit+column-in-L2`, `12-bit+huge-pages`,
     /// `12-bit+small-filters`.
@@ -138,7 +138,7 @@ impl Case {
 
     /// Returns the name of the filter's size, followed by the distribution of keys, `-shared` and the instruction set
     /// if the case asks for them. With [`Self::takes_size`], the name begins with `as-` and the kind of our filter,
-    /// because the size in the name is that of our filter and need not be that of the rival.
+    /// because the name states the size of our filter, and the rival need not have this size.
     pub(crate) fn size_name(&self) -> String {
         let taken = if self.takes_size { format!("as-{}-", self.filter) } else { String::new() };
         let mut name = format!("{taken}{}", self.sizing);
@@ -187,8 +187,8 @@ impl Case {
         self.is_plain() && !self.is_of_rival() && self.calls.api == Api::Batch
     }
 
-    /// Whether the case belongs to the engine's groups, or to those of shared filters. Only the cases of these groups
-    /// have the clock [`Clock::Wall`].
+    /// Whether the case belongs to the engine's groups, or to the groups of shared filters. Only the cases of these
+    /// groups have the clock [`Clock::Wall`].
     pub(crate) fn is_of_engine(&self) -> bool {
         self.clock == Clock::Wall
     }
@@ -199,8 +199,9 @@ impl Case {
         self.is_of_engine() && skewed.contains(&self.input)
     }
 
-    /// Whether both cases have the same operation, workload, keys, threads and other conditions, so that their speeds
-    /// can be compared. The filters, their sizes, kernels and forms, and the calls that pass the keys can differ.
+    /// Whether this case and `other` have the same operation, workload, keys, threads and other conditions, so that
+    /// their speeds can be compared. The filters, their sizes, kernels and forms, and the calls that pass the keys can
+    /// differ.
     pub(crate) fn shares_conditions_with(&self, other: &Self) -> bool {
         (self.op, self.workload, self.keys) == (other.op, other.workload, other.keys)
             && self.input == other.input

@@ -25,14 +25,15 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// The share by which the picked strategy takes longer than the better one.
+    /// The share by which the picked strategy takes longer than the better of the two strategies.
     pub(crate) fn over_best(&self) -> f64 {
         let is_direct = self.picked == name_of_strategy(Strategy::Direct);
         let picked = if is_direct { self.direct_ns } else { self.partitioned_ns };
         picked / self.direct_ns.min(self.partitioned_ns) - 1.0
     }
 
-    /// The values that identify the choice: the operation, the filter size, the number of keys and that of threads.
+    /// The values that identify the choice: the operation, the filter size, the number of keys and the number of
+    /// threads.
     pub(crate) fn point(&self) -> (&str, u64, u64, u32) {
         (&self.op, self.bytes, self.keys, self.threads)
     }

@@ -119,7 +119,7 @@ fn from_old_form(columns: CaseColumns) -> Result<Case, UnknownWord> {
         rival: columns.rival,
         op: columns.op,
         workload: columns.workload,
-        // In older files, only batches have a number of keys per call.
+        // In older files, a variant can state a number of keys per call (`+by-1`) although the calls are single.
         calls: if calls == Calls::BATCH { filter.calls } else { calls },
         keys: columns.keys,
         threads: columns.threads,

@@ -21,7 +21,7 @@ pub(crate) enum Input {
 pub(crate) enum Distribution {
     /// Distinct keys, in no particular order.
     Plain,
-    /// Plain keys or probes. A batch has this number of them per cache line of the table.
+    /// Plain keys or probes. A batch has this number of keys or probes per cache line of the table.
     PerLine(f64),
     /// Sorted by hash.
     Sorted,

@@ -3,8 +3,8 @@
 
 use super::{Calls, Case, Clock, Distribution, Form, Input, Matrix, Sizing, UnknownWord};
 
-/// Returns the case that a variant describes. Properties that no variant describes, such as the operation, are those of
-/// [`Case::of`].
+/// Returns the case that a variant describes. Properties that no variant describes, such as the operation, have the
+/// values of [`Case::of`].
 ///
 /// # Errors
 ///

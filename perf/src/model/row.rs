@@ -18,7 +18,7 @@ pub(crate) struct Row {
     /// The share of slots in use, to two digits, for filters that have slots. In quotient filters, keys with the same
     /// fingerprint take one slot.
     pub(crate) load_factor: Option<f64>,
-    /// The instruction set of our kernels; blank for rivals, which choose their own.
+    /// The instruction set of our kernels; blank for rivals, which choose their instruction set themselves.
     pub(crate) isa: Option<String>,
     /// Median nanoseconds per operation over the repetitions.
     pub(crate) ns_per_op: f64,
@@ -26,9 +26,9 @@ pub(crate) struct Row {
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
-    /// The roofline: million random cache-line reads per second, from repetitions that were interleaved with those of
-    /// the case. The lines are in about as much memory as an operation of the case accesses at random. In the engine's
-    /// groups, they are in as much memory as our filter takes, also for rows of rivals.
+    /// The roofline: million random cache-line reads per second, from repetitions that were interleaved with the case's
+    /// own repetitions. The lines are in about as much memory as an operation of the case accesses at random. In the
+    /// engine's groups, the lines are in as much memory as our filter takes, also for rows of rivals.
     pub(crate) roofline_mops: Option<f64>,
     /// `mops` times the number of cache lines that an operation must access, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,
@@ -53,10 +53,10 @@ pub(crate) struct Row {
     /// repetitions for an interval.
     #[serde(default)]
     pub(crate) ci_low: Option<f64>,
-    /// The upper end of this interval.
+    /// The upper end of the interval whose lower end is `ci_low`.
     #[serde(default)]
     pub(crate) ci_high: Option<f64>,
-    /// The speed divided by that of the same subject on one thread.
+    /// The speed divided by the speed of the same subject on one thread.
     pub(crate) speedup: Option<f64>,
     /// The bytes by which the resident memory of the process grew at its peak, during one untimed run of the operation.
     pub(crate) peak_bytes: Option<u64>,

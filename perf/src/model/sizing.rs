@@ -12,14 +12,14 @@ use std::str::FromStr;
 pub(crate) enum Sizing {
     /// This many bits per key.
     BitsPerKey(usize),
-    /// The size that our filter's equation gives for this false-positive rate. A rival gets this rate or as many bytes
-    /// as our filter, depending on the crate.
+    /// The size that our filter's equation gives for this false-positive rate. Depending on the crate, a rival gets
+    /// this rate, or as many bytes as our filter has.
     Fpr(f64),
     /// This many bytes, a multiple of 1 MiB, whatever the number of keys.
     Bytes(usize),
     /// This many slots, filled to a load.
     Slots(Filling),
-    /// As many slots as are needed for the keys to fill [`Self::FULL_LOAD`] of them. A rival rounds this number up to a
+    /// The number of slots of which the keys fill the share [`Self::FULL_LOAD`]. A rival rounds this number up to a
     /// power of two.
     Full {
         family: Family,
@@ -32,7 +32,7 @@ impl Sizing {
     /// The share of slots that the keys take with [`Sizing::Full`].
     pub(crate) const FULL_LOAD: f64 = 0.95;
 
-    /// The bits per key, if they are given.
+    /// The bits per key, if the size is given in bits per key.
     pub(crate) fn bits_per_key(self) -> Option<usize> {
         match self {
             Self::BitsPerKey(bits) => Some(bits),
@@ -40,7 +40,7 @@ impl Sizing {
         }
     }
 
-    /// The false-positive rate, if it is given.
+    /// The false-positive rate, if the size is given as a rate.
     pub(crate) fn fpr(self) -> Option<f64> {
         match self {
             Self::Fpr(fpr) => Some(fpr),

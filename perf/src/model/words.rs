@@ -131,8 +131,8 @@ pub(crate) struct Calls {
     pub(crate) keys_per_call: Option<usize>,
 }
 
-/// The usual number of keys of one call in batched lookups: that of a batch of rows in DataFusion. The hashes of such a
-/// batch, 64 KiB, are in the cache when a database engine looks them up, because it has just computed them.
+/// The usual number of keys of one call in batched lookups: the number of rows in a batch of DataFusion. The hashes of
+/// such a batch, 64 KiB, are in the cache when a database engine looks them up, because it has just computed them.
 pub(crate) const KEYS_OF_BATCH: usize = 8192;
 
 impl Calls {
@@ -164,7 +164,7 @@ words! {
     Clock {
         /// The processor time of the thread that measures; on other systems than Linux, wall-clock time.
         Processor = "processor",
-        /// Wall-clock time, for cases on several threads and those interleaved with them.
+        /// Wall-clock time, for cases on several threads and for the cases that are interleaved with them.
         Wall = "wall",
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Progress {
 const POSITIONS: u64 = 100;
 
 impl Progress {
-    /// Creates a bar for `steps` steps. It is drawn on standard error, and only if that is a terminal.
+    /// Creates a bar for `steps` steps. The bar is drawn on standard error, and only if standard error is a terminal.
     pub(crate) fn new(steps: usize) -> Self {
         let bar = ProgressBar::new(steps as u64 * POSITIONS);
         let style =
@@ -50,7 +50,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Logs rows that were measured: without a terminal, a line for each on standard error.
+    /// If progress is shown in lines, prints a line on standard error for each row that was measured.
     pub(crate) fn log(&self, rows: &[Row]) {
         if !self.has_lines {
             return;
@@ -98,12 +98,12 @@ impl Progress {
         self.bar.elapsed()
     }
 
-    /// Whether the time since the bar was created exceeds a deadline; false if there is none.
+    /// Whether the time since the bar was created exceeds a deadline; false if there is no deadline.
     pub(crate) fn is_past(&self, deadline: Option<Duration>) -> bool {
         deadline.is_some_and(|deadline| self.elapsed() > deadline)
     }
 
-    /// Removes the bar and returns the time since it was created.
+    /// Removes the bar and returns the time since the bar was created.
     pub(crate) fn finish(&self) -> Duration {
         self.bar.finish_and_clear();
         self.bar.elapsed()

@@ -49,16 +49,16 @@ pub(crate) struct Session {
     meter: Meter,
     /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
     ledger: Option<Ledger>,
-    /// Makes the headline. It is printed once, after the first group whose results are enough to make one.
+    /// Makes the headline. The headline is printed once, after the first group whose results are enough for a headline.
     headline: Option<Headline>,
-    /// Threads that fill large filters; `None` if the session fills all on its own thread.
+    /// Threads that fill large filters; `None` if the session fills all filters on its own thread.
     fillers: Option<ThreadPool>,
 }
 
 /// Describes the first rows of a run in one line; `None` if there is nothing to describe yet.
 pub(crate) type Headline = fn(&Results) -> Option<String>;
 
-/// Saves results to a directory, if there is one.
+/// Saves results to the directory `out`, if it is given.
 fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
@@ -150,7 +150,7 @@ impl Session {
         has_deadline.then_some(self.effort.limit)
     }
 
-    /// Whether the deadline of the run has passed; false if it has none.
+    /// Whether the deadline of the run has passed; false if the run has no deadline.
     pub(crate) fn is_late(&self) -> bool {
         self.progress.is_past(self.deadline())
     }
@@ -433,8 +433,8 @@ impl Session {
     }
 
     /// Times the repetitions of cases, interleaved with the random cache-line reads of the roofline, and saves the
-    /// rows. Prints the headline as soon as there is one. A session with a ledger does none of this: it runs each
-    /// repetition once, in marked sections.
+    /// rows. Prints the headline as soon as there is one. A session with a ledger neither times nor saves nor prints:
+    /// it only runs each repetition once, in marked sections.
     fn time_interleaved<'a, S: Subject + ?Sized>(
         &mut self,
         group: &Group,

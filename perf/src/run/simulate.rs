@@ -48,7 +48,8 @@ pub(crate) fn fill_in(results: &mut Results, isa: Isa, cores: &[CoreId], out: &P
         for worker in 0..cores.len().max(1) {
             let (sender, queue, folder) = (sender.clone(), &queue, &folder);
             scope.spawn(move || {
-                // The measuring thread is pinned to its core. Threads inherit this, so each worker sets its own core.
+                // The measuring thread is pinned to its core. New threads inherit this pinning, so each worker sets its
+                // own core.
                 if let Some(core) = cores.get(worker) {
                     core_affinity::set_for_current(*core);
                 }
@@ -98,7 +99,7 @@ pub(crate) fn known_isa(measured: Isa) -> Isa {
 
 /// Returns the best approximation of a machine's caches that Callgrind can simulate: the first and the last level.
 /// `ways` returns the associativity of the cache of a level, if the system reports it. Unknown sizes and
-/// associativities are replaced by common ones.
+/// associativities are replaced by common sizes and associativities.
 fn nearest_to(caches: &Caches, ways: impl Fn(u32) -> Option<u64>) -> callgrind::Caches {
     let cache = |level, bytes: Option<u64>, default: (u64, u64)| {
         let bytes = bytes.unwrap_or(default.0);

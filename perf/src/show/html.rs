@@ -17,8 +17,8 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Returns the report of a run. If there is a history, the report also shows it. Tables of
-/// several `machines` come before those of the run.
+/// Returns the report of a run, with a plot and a table of the history if there is one. The tables in `machines`, which
+/// compare several machines, come before the tables of the run.
 pub(crate) fn render(
     results: &Results,
     history: Option<&History>,
@@ -32,8 +32,8 @@ pub(crate) fn render(
     }
     let tables = tables::all(results);
     for name in tables::NAMES {
-        // The plots of a section are placed before the table of this name. The section is also shown if the run has no
-        // such table.
+        // The plots are placed before the table called `name`. They are also shown if the run has no table of that
+        // name.
         match name {
             "lookups-miss" => chart(&mut sections, &mut names, charts::throughput(results)?),
             "load-lookups" => chart(&mut sections, &mut names, charts::loads(results)?),
@@ -64,7 +64,7 @@ pub(crate) fn render(
     Ok(page)
 }
 
-/// Adds a section of plots, if there is one.
+/// Adds a section of plots, unless `section` is `None`.
 fn chart(
     page: &mut String,
     names: &mut Vec<(&'static str, &'static str)>,
@@ -103,7 +103,7 @@ fn heading(page: &mut String, id: &str, title: &str) {
     let _ = write!(page, "<h2 id=\"{id}\">{}</h2>", escape(title));
 }
 
-/// Escapes text for HTML, so that it can also stand within quotes.
+/// Escapes text for HTML, also for the value of an attribute in double quotes.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

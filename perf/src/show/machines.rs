@@ -44,7 +44,7 @@ const QUESTIONS: [Question; 4] = [
     ("machines-build", "builds", |row| row.case.op == Op::Build),
 ];
 
-/// Returns a table of the machines, and a table for each operation that one of them has measured in batches.
+/// Returns a table of the machines, and a table for each operation that at least one machine has measured in batches.
 pub(crate) fn tables(machines: &[Machine]) -> Vec<Table> {
     let all = QUESTIONS.iter().map(|question| speeds(machines, question));
     let measured = all.filter(|table| !table.rows.is_empty());
@@ -82,7 +82,8 @@ fn speeds(machines: &[Machine], &(name, what, is_it): &Question) -> Table {
     }
 }
 
-/// Returns a table with a line for each machine: its processor, the kernels, and the commit that was measured.
+/// Returns a table with a line for each machine: its processor, the caches of a core, the instruction set of the
+/// kernels, the compiler, and the commit that was measured.
 fn environments(machines: &[Machine]) -> Table {
     const FACTS: [&str; 5] = ["cpu", "caches of a core", "isa", "rustc", "commit"];
     let line = |machine: &Machine| {

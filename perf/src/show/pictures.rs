@@ -66,7 +66,8 @@ fn is_preferred(row: &Row) -> bool {
 /// Returns the labels that the plots by size show: one for each kind and each rival. A run can size the filters of a
 /// kind in several ways, such as `12-bit` and `fpr-1%`. Only the first of these sizings is plotted, at every number of
 /// keys. Counting filters are left out: lookups never read their counters, which are four fifths of the bytes on the x
-/// axis. Filters with a fixed number of bytes, and rivals with the size of another kind's filter, are left out too.
+/// axis. Filters with a fixed number of bytes, and rivals that are sized like a filter of another kind, are left out
+/// too.
 fn first_sizes(results: &Results) -> Vec<String> {
     let mut subjects: Vec<&str> = Vec::new();
     let mut labels = Vec::new();
@@ -115,7 +116,7 @@ fn by_load(results: &Results, (file, title, is_wanted): Task) -> Result<Option<P
     Ok(Some(Picture { file, title, svg }))
 }
 
-/// Returns the series with the name of its subject alone as the label.
+/// Returns the series with a shorter label: the name of its subject, without the width of the slots.
 fn of_subject(series: Series) -> Series {
     let label = series.label.rsplit_once(' ').map_or(&*series.label, |(subject, _)| subject).into();
     Series { label, ..series }

@@ -68,9 +68,8 @@ impl Series {
     }
 }
 
-/// Returns the series of the rows for which `is_wanted` is true: million operations per second over
-/// bytes. The looks are chosen from all rows of the run, so that a filter looks the same in all its
-/// plots.
+/// Returns the series of the rows for which `is_wanted` is true: million operations per second over the bytes of the
+/// filter. The looks are chosen from all rows of the run, so that a filter looks the same in all plots.
 pub(crate) fn throughput_series(
     results: &Results,
     is_wanted: impl Fn(&Row) -> bool,
@@ -104,8 +103,8 @@ fn with_points(
     series
 }
 
-/// Returns the series of a run, without points. Rows of the sweep over loads, the matrix and the engine have no series
-/// here.
+/// Returns the series of a run, without points. Rows of the sweep over loads, of the matrix and of the engine are left
+/// out.
 pub(crate) fn legend(results: &Results) -> Vec<Series> {
     let is_shown = |row: &&Row| {
         row.case.filling().is_none() && !row.case.is_of_engine() && row.case.matrix.is_none()
@@ -120,7 +119,7 @@ pub(crate) fn load_legend(results: &Results) -> Vec<Series> {
 
 fn legend_of<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    // Each kind of ours and each rival, and the number of its sizes before the present row.
+    // Each kind of ours and each rival, with the number of sizes that its earlier rows have.
     let mut subjects: Vec<(&str, usize)> = Vec::new();
     for row in rows {
         let label = label(row);
@@ -151,10 +150,10 @@ pub(crate) fn roofline_line() -> Series {
 }
 
 /// Returns the roofline of those rows of ours for which `is_wanted` is true: the random cache lines that one core read
-/// per second, over the bytes of the filter. These reads were interleaved with the filter, and used as much memory. All
-/// rows with the same number of keys share one point: the medians of their bytes and of their rooflines. The column "of
-/// roofline" divides each row by its own roofline. Counting filters are left out, since their lookups read only a fifth
-/// of their bytes.
+/// per second, over the bytes of the filter. These reads were interleaved with the operations of the filter, in as much
+/// memory as the filter takes. All rows with the same number of keys share one point: the medians of their bytes and of
+/// their rooflines. The column "of roofline" divides each row by its own roofline. Counting filters are left out, since
+/// their lookups read only a fifth of their bytes.
 pub(crate) fn roofline_of(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Series {
     let mut by_keys: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     for row in results.rows.iter().filter(|row| {
@@ -339,8 +338,9 @@ fn access_ways(results: &Results) -> Vec<Series> {
     Access::ALL.into_iter().enumerate().map(line).collect()
 }
 
-/// Returns one series of the roofline per way of reading, and one series per filter of ours, except counting filters:
-/// the cache lines per second that its batched lookups of present keys read, over the size of the working set.
+/// Returns one series of the roofline per way of reading cache lines, and one series per filter of ours except counting
+/// filters. All series show cache lines read per second over the size of the working set; those of a filter are read by
+/// its batched lookups of present keys.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);

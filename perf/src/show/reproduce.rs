@@ -36,7 +36,7 @@ fn has_fixed_bytes(case: &Case) -> bool {
     matches!(case.sizing, Sizing::Bytes(_))
 }
 
-/// Whether only a run with `--full` measures the row in the same way.
+/// Whether only a run with `--full` measures the row again as it was measured before.
 fn is_of_full(row: &Row) -> bool {
     has_fixed_bytes(&row.case)
         || row.case.filling().is_some_and(|filling| filling.slots >= SLOTS_OF_FULL)

@@ -10,7 +10,7 @@ use anyhow::Result;
 /// A plot: the name of its file, and its SVG text.
 pub(crate) type Plot = (&'static str, String);
 
-/// The operation of a plot: the name of the file, the title, and whether a row belongs to it.
+/// The operation of a plot: the name of the file, the title, and whether a row belongs to the operation.
 type Task = (&'static str, &'static str, fn(&Row) -> bool);
 
 const TASKS: [Task; 4] = [
@@ -32,7 +32,7 @@ pub(crate) struct Figure {
     pub(crate) series: Vec<Series>,
 }
 
-/// Whether a row was measured with the engine itself, not with a batch or a rival.
+/// Whether a row was measured with the engine itself. The engine's groups also have rows of batches and of rivals.
 pub(crate) fn is_engine(row: &Row) -> bool {
     row.case.is_of_engine() && row.case.calls.api == Api::Engine
 }

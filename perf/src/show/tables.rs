@@ -139,7 +139,7 @@ pub(crate) fn label(row: &Row) -> String {
     }
 }
 
-/// Returns the name of a subject of the sweep over loads, with the instruction set if its case asks for one.
+/// Returns the name of a subject of the sweep over loads, and after `+` the instruction set in `kernels`, if any.
 fn with_isa(subject: &str, kernels: Option<Isa>) -> String {
     kernels.map_or_else(|| subject.to_owned(), |isa| format!("{subject}+{isa}"))
 }
@@ -189,8 +189,8 @@ fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
     ]
 }
 
-/// Shows the rows that were measured on given keys. A line has two speeds: with hashing before the timed section, and
-/// within it.
+/// Shows the rows that were measured on given keys. A line has two speeds: one with hashing before the timed section,
+/// and one with hashing within the timed section.
 fn inputs(results: &Results) -> Table {
     let mut lines = Vec::new();
     for input in &results.inputs {
@@ -249,7 +249,8 @@ fn inputs(results: &Results) -> Table {
     }
 }
 
-/// The difference of a measured from an expected rate, in per cent of the expected one. Empty if the expected one is 0.
+/// The difference of a measured from an expected rate, in per cent of the expected rate; empty if the expected rate is
+/// 0.
 fn difference(measured: f64, expected: f64) -> String {
     if expected > 0.0 {
         format!("{:+.1} %", (measured / expected - 1.0) * 100.0)

@@ -59,7 +59,8 @@ pub(crate) struct Results {
 /// with `--force`.
 pub(crate) const SCHEMA: u32 = 2;
 
-/// The total time of a run's timed sections, in all groups. The sections of the map of strategies are not included.
+/// The total time of a run's timed sections, in all groups. The sections that compare the engine's two strategies are
+/// not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
     /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time minus `waited_s`.
@@ -168,7 +169,7 @@ impl Results {
         self.indices.contains_key(name)
     }
 
-    /// Replaces the row of the same case, or appends the row if the case has none yet.
+    /// Replaces the earlier row of the same case, or appends `row` if the case has no row yet.
     pub(crate) fn put(&mut self, row: Row) {
         match self.indices.entry(row.name()) {
             Entry::Occupied(index) => self.rows[*index.get()] = row,
@@ -218,9 +219,9 @@ impl Results {
     }
 
     /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are strategies, `strategies.csv`.
-    /// Each file is replaced atomically. A case counts as measured when it is in `results.json`; its repetitions have
-    /// been saved by then. The report and the plots by threads of the former results are removed, and so is their
-    /// `strategies.csv` if there are no strategies.
+    /// Each file is replaced atomically. A case counts as measured when it is in `results.json`, which is written after
+    /// `samples.json`, so the repetitions of the case have been saved by then. The report and the plots by threads of
+    /// the former results are removed, and if there are no strategies, the former `strategies.csv` too.
     ///
     /// # Errors
     ///

@@ -13,9 +13,8 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
     ns_per_op: BTreeMap<String, Vec<f64>>,
-    /// For each interleaved measurement, the names of its cases. Repetitions of these cases with
-    /// the same index were made in the same round. The list is empty in older files. In the file, this field is called
-    /// `turns`.
+    /// For each interleaved measurement, the names of its cases. If repetitions of these cases have the same index,
+    /// they were made in the same round. The list is empty in older files. In the file, this field is called `turns`.
     #[serde(default, rename = "turns")]
     interleaved: Vec<Vec<String>>,
 }
@@ -30,8 +29,8 @@ impl Samples {
     /// Replaces the repetitions of cases by those of an interleaved measurement.
     ///
     /// A repetition without operations has no time per operation. Its round is left out for all cases, so that
-    /// repetitions with the same index still belong to the same round. An exception is a case without any time: it
-    /// removes no rounds of the other cases, and no repetitions are stored for it.
+    /// repetitions with the same index still belong to the same round. A case without any time is an exception: its
+    /// rounds are not left out for the other cases, and no repetitions are stored for it.
     pub(crate) fn put<'a>(
         &mut self,
         repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The comparison of a case between two commits: a line of the file. The fields are its columns.
+/// The comparison of a case between two commits: a line of the file. Each field is a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {

@@ -12,7 +12,7 @@ use trommel_base::range::reduce;
 use trommel_textbook::cuckoo_hashing::{CuckooSet, DensityCuckooSet, StandardCuckooSet};
 
 /// The numbers of keys, in per cent of the initial places. The first is a load for which the standard method is meant,
-/// the second is the limit of this method, and the third is a higher load.
+/// the second is the limit of the standard method, and the third is a higher load.
 pub(super) const LOADS: [u32; 3] = [45, 50, 80];
 
 /// The method of inserting.
@@ -43,8 +43,8 @@ pub(crate) struct Point {
     pub(crate) load_percent: u32,
     pub(crate) keys: u64,
     pub(crate) method: Method,
-    /// The number of inserts, including those of a rehash, that found no free place, or reached a limit before they
-    /// found one. Each leads to a rehash or to a key in an overflow chain.
+    /// The number of inserts, including the inserts of a rehash, that found no free place or reached a limit before
+    /// they found a free place. Each such insert leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
     /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,
@@ -112,11 +112,11 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
     shuffled
 }
 
-/// The most rounds of both methods on one order. There are fewer rounds if the number of keys exceeds a fifth of the
-/// number of timed inserts.
+/// The most rounds of both methods with one order of the keys. There are fewer rounds if the number of keys exceeds a
+/// fifth of the number of timed inserts.
 const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets with both methods, and adds the costs of one set of each to `totals`. Every round fills one or more
+/// Fills sets with both methods, and adds the costs of one set per method to `totals`. Every round fills one or more
 /// copies of an empty set. The copies behave identically. Their number is chosen so that all rounds together reach the
 /// number of timed inserts.
 fn fill(
@@ -145,8 +145,8 @@ fn fill(
     Ok(())
 }
 
-/// Inserts the keys into copies of an empty set and returns the nanoseconds per insert. Adds the statistics of one set
-/// to `total`, if there is one.
+/// Inserts the keys into copies of an empty set and returns the nanoseconds per insert. Unless `total` is `None`, adds
+/// the statistics of one of the sets to it.
 fn fill_sets<S: CuckooSet + Clone>(
     empty: &S,
     keys: &[u64],

@@ -1,5 +1,5 @@
-//! Measures the load that every variant reaches before the first insert that fails or that needs more memory than the
-//! original tables have.
+//! Measures the load that every variant of cuckoo filters and cuckoo hash tables reaches before the first insert that
+//! fails or that needs more memory than the original tables have.
 
 use super::Effort;
 use anyhow::{Result, ensure};
@@ -21,9 +21,9 @@ const FINGERPRINT_BITS: u32 = 20;
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
     pub(crate) variant: String,
-    /// How far an insert searches before it gives up. `m` is the number of places in one of two tables, and in the
-    /// larger one if they differ. With `whole path`, the search follows the path of displacements until the path ends
-    /// or cycles.
+    /// How far an insert searches before it gives up. `m` is the number of places in one of two tables; if the tables
+    /// differ in size, in the larger table. With `whole path`, the search follows the path of displacements until the
+    /// path ends or cycles.
     pub(crate) search: &'static str,
     pub(crate) places: u64,
     pub(crate) seeds: u64,
@@ -33,8 +33,8 @@ pub(crate) struct Limit {
     pub(crate) published: f64,
 }
 
-/// A variant. `fill` fills a table, created from a seed, until an insert fails or needs more memory. It returns the
-/// number of places of the table, and the load before this insert.
+/// A variant. `fill` creates a table from a seed, and fills it until an insert fails or needs more memory. `fill`
+/// returns the number of places of the table, and the load before this last insert.
 struct Variant {
     system: &'static str,
     variant: String,

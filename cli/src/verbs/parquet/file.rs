@@ -76,7 +76,7 @@ impl ParquetFile {
             let column = column.path().to_owned();
             self.failure(ParquetFailure::Filter { row_group, column, error })
         };
-        // The offset of the footer, which filters precede.
+        // The offset of the footer. Filters lie before the footer.
         let footer = self.bytes - (self.ends.len() as u64 - MAGIC_BYTES);
         let begin =
             u64::try_from(offset).ok().filter(|begin| (MAGIC_BYTES..footer).contains(begin));
@@ -103,7 +103,7 @@ impl ParquetFile {
         Ok(Some((begin, read)))
     }
 
-    /// Reads `bytes` bytes from `begin`, or fewer if the file ends before.
+    /// Reads `bytes` bytes from `begin`, or fewer if the file ends before that.
     fn range(&self, begin: u64, bytes: u64) -> Result<Vec<u8>, Failure> {
         let mut file = &self.file;
         let mut range = Vec::new();

@@ -4,8 +4,8 @@ use crate::storage::OutOfMemory;
 use crate::{FilterKind, HashId};
 use core::fmt;
 
-/// Why bytes are not a filter. Memory is allocated only after the header, the lengths and the checksums were verified.
-/// If the bytes are trusted, the payload's checksum is never verified.
+/// Why bytes are not a filter. A function that reads a filter allocates memory only after it has verified the header,
+/// the lengths and the checksums. Functions for trusted bytes never verify the payload's checksum.
 ///
 /// ```
 /// use trommel::{BloomFilter, FormatError};
@@ -33,14 +33,14 @@ pub enum FormatError {
     },
     /// The first eight bytes are not the magic number.
     Magic {
-        /// Their value, little-endian.
+        /// The value of the eight bytes, little-endian.
         found: u64,
     },
     /// The format has a version that this library does not read.
     Version {
         /// The version found.
         found: u16,
-        /// The version that is read.
+        /// The version that this library reads.
         supported: u16,
     },
     /// The checksum of the header is wrong.
@@ -68,10 +68,10 @@ pub enum FormatError {
         code: u16,
     },
     /// The keys of the filter were hashed with a secret key, which the bytes do not contain. The functions
-    /// `parse_with_hasher` and `from_bytes_with_hasher` take a hasher with the key.
+    /// `parse_with_hasher` and `from_bytes_with_hasher` take a hasher with the secret key.
     KeyRequired {
-        /// The *key check*, a public number that tells keys apart: [`Hasher::seed`](crate::Hasher::seed) of a hasher
-        /// with the key.
+        /// The *key check*, a public number that tells secret keys apart: [`Hasher::seed`](crate::Hasher::seed) of a
+        /// hasher with the secret key.
         key_check: u64,
     },
     /// The hasher that was given is not the one that hashed the filter's keys: its function, its seed or its secret key
@@ -79,7 +79,7 @@ pub enum FormatError {
     WrongHasher {
         /// The function of the hasher that was given.
         given: HashId,
-        /// Its seed, or its key check.
+        /// The seed or the key check of the hasher that was given.
         given_seed: u64,
         /// The function that the bytes name.
         stored: HashId,
@@ -88,28 +88,28 @@ pub enum FormatError {
     },
     /// The filter has an option that this library does not know. A later release might know it.
     UnknownFlags {
-        /// The flags found, a bit each.
+        /// The flags found: one bit per option.
         flags: u64,
         /// The flags that this library knows in a filter of this kind.
         known: u64,
     },
-    /// The filter is of another kind than the one asked for.
+    /// The kind of the filter is not the kind asked for.
     WrongKind {
         /// The kind asked for.
         expected: FilterKind,
         /// The kind found.
         found: FilterKind,
     },
-    /// A field has a value that the library never writes. The checksum does not reveal this: it is right, or was not
-    /// verified.
+    /// A field has a value that the library never writes. The checksum over this field is right nevertheless, or it was
+    /// not verified.
     Field {
-        /// Its name.
+        /// The name of the field.
         name: &'static str,
-        /// Its value.
+        /// The value found.
         value: u64,
     },
-    /// The table is one that no sequence of inserts and removals makes. The checksum does not reveal this: it is right,
-    /// or was not verified.
+    /// No sequence of inserts and removals makes this table. The checksum over the table is right nevertheless, or it
+    /// was not verified.
     Structure {
         /// The part of the table that is impossible: `"runends"`, `"offset"` and the like.
         name: &'static str,

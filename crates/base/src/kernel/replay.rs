@@ -11,10 +11,11 @@ pub(crate) const WORD_BITS: usize = 64;
 /// answer bit becomes bit `i` of `words`. `next[stream]` is the position of the stream's next bit in `bits`, and
 /// advances by one with each bit taken.
 ///
-/// On x86-64 without BMI2, a shift by a variable number of bits is one instruction of up to three micro-operations on
-/// Intel's cores; with BMI2, it is one micro-operation. With 1024 interleaved streams on a Cascade Lake core, a bit
-/// takes 2.1 ns with BMI2 and 2.6 ns without. Each bit enters its word at the top, and each later bit moves it down by
-/// one position. Rejected: shifting each bit directly to its position in the word (3.2 ns without BMI2).
+/// On Intel's cores, a shift by a variable number of bits is one instruction of up to three micro-operations without
+/// BMI2; with BMI2, the shift is one micro-operation. With 1024 interleaved streams on a Cascade Lake core, a bit takes
+/// 2.1 ns with BMI2 and 2.6 ns without BMI2. Each bit enters its word of `words` at the top, and then moves down by one
+/// position with each bit that follows. Rejected: shifting each bit directly to its position in the word (3.2 ns
+/// without BMI2).
 ///
 /// # Panics
 /// If a hash's stream does not exist, or if the stream's next bit is beyond the end of `bits`.
@@ -44,7 +45,7 @@ fn body(hashes: &[KeyHash], shift: u32, bits: &[u64], next: &mut [u32], words: &
             let next = &mut next[(hash.raw() >> shift) as usize];
             let at = *next;
             *next += 1;
-            // No shift depends on the answer's position in the word.
+            // No shift depends on the position that the answer gets in `word`.
             word = word >> 1 | bits[at as usize / WORD_BITS] >> (at % WORD_BITS as u32) << 63;
         }
         *answers = word >> (WORD_BITS - hashes.len());
@@ -63,7 +64,7 @@ mod tests {
     use crate::KeyHash;
     use trommel_simd::Isa;
 
-    /// Miri reports a call of code for an instruction set that the machine lacks.
+    /// If code for an instruction set that the machine lacks were called, Miri would report the call.
     #[test]
     fn an_instruction_set_that_the_machine_lacks_is_replaced_by_portable_code() {
         let hashes = [0, 1 << 63, 1, 2].map(KeyHash::from_raw);

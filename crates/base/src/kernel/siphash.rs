@@ -7,8 +7,8 @@
 //! The code branches on the length of the message, but never on its bytes or on the key. The hash of an integer is an
 //! expression without a loop over data, so the compiler vectorises a loop over a column of integers.
 //!
-//! Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, section 2. The output of 128 bits
-//! is that of the authors' reference code.
+//! Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, section 2. The variant with 128
+//! bits of output follows the authors' reference code.
 
 /// The words `k0` and `k1` of the paper: the key's bytes as little-endian numbers.
 pub(crate) type SipKey = [u64; 2];
@@ -21,7 +21,7 @@ pub(crate) type Sip13 = SipHash<1, 3>;
 pub(crate) struct SipHash<const C: u32, const D: u32>([u64; 4]);
 
 impl<const C: u32, const D: u32> SipHash<C, D> {
-    /// The hash of a message, 64 bits.
+    /// The 64-bit hash of a message.
     #[inline(always)]
     pub(crate) fn of_bytes(key: SipKey, message: &[u8]) -> u64 {
         let (words, rest) = message.as_chunks::<8>();

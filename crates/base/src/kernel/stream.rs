@@ -7,12 +7,12 @@ use crate::storage::LINE_BYTES;
 /// Copies whole cache lines to memory that will not be read soon.
 ///
 /// An ordinary store first reads its cache line into the cache. A cache line that is overwritten as a whole need not be
-/// read: on x86-64, non-temporal stores send it to memory at once, which halves the traffic to memory. On other
-/// architectures, and under Miri, which does not support these stores, this is an ordinary copy.
+/// read: on x86-64, non-temporal stores send the line to memory at once, which halves the traffic to memory. On other
+/// architectures, and under Miri, which does not support non-temporal stores, the streamer makes an ordinary copy.
 ///
-/// Until a fence, non-temporal stores are not ordered with any other access. The streamer issues the fence when it is
-/// dropped. So a loop has one streamer, and drops it before any code reads what was stored. A panic in the loop drops
-/// the streamer too.
+/// Until a fence, non-temporal stores are not ordered with other memory accesses. The streamer issues the fence when it
+/// is dropped. So a loop has one streamer, and drops the streamer before any code reads what was stored. A panic in the
+/// loop drops the streamer too.
 pub(crate) struct Streamer(());
 
 impl Streamer {
@@ -23,7 +23,7 @@ impl Streamer {
     /// Copies a run of whole cache lines.
     ///
     /// # Panics
-    /// On x86-64, except under Miri, if either run is not aligned to cache lines.
+    /// On x86-64, except under Miri, if `from` or `to` is not aligned to cache lines.
     #[inline(always)]
     pub(crate) fn copy<R: Record, const RUN: usize>(&self, from: &[R; RUN], to: &mut [R; RUN]) {
         const { assert!(size_of::<[R; RUN]>().is_multiple_of(LINE_BYTES)) };
@@ -75,7 +75,7 @@ mod tests {
             copied.is_err_and(|message| message.downcast_ref() == Some(&"runs must be aligned"))
         };
         assert!(!refused(0, 0) && !refused(8, 16));
-        // A run at a multiple of 16 bytes is aligned for the instruction, but not always to cache lines.
+        // A run at an address divisible by 16 is aligned for the store instruction, but not always to cache lines.
         for misaligned in [1, 2, 4] {
             assert!(refused(misaligned, 0), "from {misaligned}");
             assert!(refused(0, misaligned), "to {misaligned}");

@@ -12,7 +12,7 @@ use trommel_simd::Isa;
 /// part, and read in the order of the batch.
 ///
 /// Inside a part, records are in the order of the batch. So a second pass over the hashes, the *replay*, finds each
-/// answer: it is the next one of the hash's part. Nothing else has to be stored per key.
+/// answer: the answer for a hash is the next answer of the hash's part. Nothing else has to be stored per key.
 ///
 /// ```
 /// use trommel_base::partition::{Answers, Partitioner};

@@ -12,21 +12,22 @@ use core::ops::RangeInclusive;
 /// another share.
 const SHARES_PER_THREAD: usize = 4;
 /// A batch is cut into several shares for several threads only if each share gets at least this number of records per
-/// part, on average. With fewer, moving from part to part costs more than several threads save. The average is over the
-/// whole batch: if the batch is grouped in several passes, a share can have fewer records per part in each pass.
+/// part, on average. With fewer records, moving from part to part costs more time than several threads save. The
+/// average is over the whole batch: if the batch is grouped in several passes, a share can have fewer records per part
+/// in each pass.
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
-/// A pass is worthwhile only if it has at least this number of records per part, on average. With fewer, a part of the
-/// table is brought into the cache for almost no records.
+/// A pass is worthwhile only if it has at least this number of records per part, on average. With fewer records, each
+/// part of the table is brought into the cache for almost no records.
 pub const FEWEST_PASSED_PER_PART: usize = 8;
 
 /// The least and the greatest result of [`chunk_bytes`] for tables of up to 4 GiB.
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
-/// Upper bound on scratch bytes per *chunk* for a table of `table_bytes`. A chunk is the part of a batch that is
-/// grouped at a time. The bound is the size of the table, but at least 256 MiB and at most 1 GiB, or a quarter of the
-/// table if that is more. If a chunk has as much scratch memory as the table has bytes, each cache line of the table
-/// gets about seven records of eight bytes per chunk.
+/// Upper bound on scratch bytes per *chunk* for a table of `table_bytes`. A chunk is as many keys of a batch as are
+/// grouped at a time. The bound is the size of the table, but at least 256 MiB and at most 1 GiB; for tables above
+/// 4 GiB, it is a quarter of the table. If a chunk has as much scratch memory as the table has bytes, each cache line
+/// of the table gets about seven records of eight bytes per chunk.
 ///
 /// With 1e8 keys and a table of 1 GiB on a Cascade Lake core, times per key are, in ns:
 ///
@@ -37,13 +38,13 @@ const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 /// | lookup | 10.0 | 11.1 | 12.4 |
 ///
 /// Since fresh memory is that expensive, an engine keeps the scratch memory. On two cores, an insert or lookup takes
-/// about half of the time.
+/// about half of these times.
 #[must_use]
 pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)
 }
 
-/// How a batch is cut into shares, each of which one thread groups.
+/// How a batch is cut into shares. One thread groups each share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharePlan {
     shares: usize,
@@ -137,9 +138,10 @@ impl SharePlan {
         Some(even.min(at_a_time))
     }
 
-    /// Makes the shares for one or several passes, each over up to `keys` keys. The shares use memory that the workers
-    /// kept, as far as there is any. Once the shares have grouped their keys, their memory and the memory that the
-    /// workers still keep are together at most `most_bytes` bytes, or [`SharePlan::bytes_for`]`(keys)` if that is more.
+    /// Makes the shares for one or several passes, each over up to `keys` keys. As far as the workers kept memory of
+    /// earlier passes, the shares use this memory. Once the shares have grouped their keys, the memory of the shares
+    /// and the memory that the workers still keep are together at most as large as the greater of `most_bytes` and
+    /// [`SharePlan::bytes_for`]`(keys)`.
     ///
     /// # Errors
     /// [`OutOfMemory`] if there is no memory for the list of the shares.

@@ -30,14 +30,15 @@ impl TestRecord for u64 {
     }
 }
 
-/// Four lists of hashes: uniform ones, sorted ones, all equal ones, and those of keys that follow Zipf's law.
+/// Four lists of hashes: uniform hashes, the same hashes sorted, equal hashes, and hashes of keys that follow Zipf's
+/// law.
 fn inputs(len: usize) -> [Vec<KeyHash>; 4] {
     let hash = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (i << 7)).rotate_left(29);
     let uniform: Vec<_> = (0..len as u64).map(|i| KeyHash::from_raw(hash(hash(i)))).collect();
     let mut sorted = uniform.clone();
     sorted.sort_unstable();
     let equal = std::vec![KeyHash::from_raw(0xABCD_EF01_2345_6789); len];
-    // For a uniform `u` below 1, `n^u` has the density of Zipf's law with exponent 1.
+    // For a uniform `u` below 1, `len^u` has the density of Zipf's law with exponent 1.
     let key = |h: &KeyHash| (len as f64).powf(h.raw() as f64 / u64::MAX as f64) as u64;
     let zipf = uniform.iter().map(|h| KeyHash::from_raw(hash(hash(key(h))))).collect();
     [uniform, sorted, equal, zipf]
@@ -103,7 +104,7 @@ fn records_of_eight_bytes_are_grouped_as_by_the_naive_way() {
 
 #[test]
 fn the_order_of_the_input_is_kept_inside_a_part() {
-    // Each record is its own position in the input; the records of a part must ascend.
+    // Each record is the position of its hash in the input, so the records of each part must ascend.
     let hashes: Vec<_> = (0..5000).map(KeyHash::from_raw).collect();
     for method in METHODS {
         let mut partitioner = Partitioner::<u32>::new();
@@ -192,7 +193,8 @@ fn a_part_out_of_range_panics_and_leaves_a_usable_partitioner() {
 fn a_split_that_changes_its_answer_panics() {
     let [hashes, ..] = inputs(1000);
     for method in METHODS {
-        // All hashes go to part 0, except in calls 500 to 1499, so that the counted regions do not fit the last pass.
+        // `split` returns part 0, except in its calls 500 to 1499: these return the parts 0 to 49, again and again. So the
+        // last pass has more records for part 0 than were counted, and these records do not fit into the region.
         let calls = Cell::new(0);
         let attempt = || {
             let split = |hash| {
@@ -259,8 +261,8 @@ fn no_share_has_more_records_than_a_partitioner_takes() {
     }
 }
 
-/// A hash has several records. The records of a part from all shares, joined in the order of the shares, are the
-/// records of that part in a single pass, in the same order.
+/// A hash has several records. The records that all shares have for a part, joined in the order of the shares, equal
+/// the records that a single pass has for this part, in the same order.
 #[test]
 fn joined_shares_equal_one_pass() {
     const EACH: usize = 3;

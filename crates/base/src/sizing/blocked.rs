@@ -4,13 +4,13 @@
 use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
-/// A search for a load (the keys per block) divides the range of loads into this number of steps. It returns the lowest
-/// load of the range plus a whole number of steps. Even in the largest filter, one step changes the size by less than
-/// one block.
+/// A search for a load (the keys per block) divides the range of loads into this number of steps, and returns the
+/// lowest load of the range plus a whole number of steps. Even in the largest filter, one step changes the size by less
+/// than one block.
 const STEPS: u64 = 1 << 44;
 /// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
 const MAX_ITERATIONS: u32 = 4;
-/// If the rate at a load has a relative error below this, the iteration that starts from this load is the last. An
+/// If the rate at a load has a relative error below this limit, the iteration that starts from the load is the last. An
 /// iteration leaves an error in proportion to the third power of the error that it starts with, so after the last
 /// iteration, only the last digits of the load are wrong.
 const LAST_ERROR: f64 = 1e-4;
@@ -31,7 +31,7 @@ const RECIPROCALS: [f64; MAX_HASHES as usize + 2] = {
 pub(super) struct BlockRate {
     /// The number of positions that a probe tests, at most [`MAX_HASHES`].
     positions: usize,
-    /// The distribution of the number of distinct positions of a probe; `None` if they are always distinct.
+    /// The distribution of the number of distinct positions of a probe; `None` if all positions are always distinct.
     distinct: Option<[f64; MAX_HASHES as usize + 1]>,
     /// Element `r` is the probability that a key sets at least one of `r` given positions.
     hit: [f64; MAX_HASHES as usize + 1],
@@ -133,10 +133,11 @@ impl BlockRate {
     }
 
     /// The most keys per block at which the rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key;
-    /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins near `guess`.
+    /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at the load that
+    /// [`BlockRate::approximate`] computes from `guess`.
     ///
-    /// The result is the lowest load plus a whole number of steps. One step further, the rate exceeds `fpr`, unless the
-    /// range of loads ends at the result.
+    /// The result is the lowest load plus a whole number of steps. Unless the result is the highest load of the range,
+    /// the rate exceeds `fpr` one step above the result.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
         let loads = Loads::of(block_bits);
         let start = loads.step_at(self.approximate(fpr, guess));
@@ -174,8 +175,8 @@ impl Loads {
     }
 }
 
-/// The last of the steps 0 to [`STEPS`] at which a rate is met; `None` if it is met at no step. Assumes that the rate
-/// is also met at all earlier steps.
+/// The last of the steps 0 to [`STEPS`] at which a rate is met; `None` if the rate is met at no step. Assumes that the
+/// rate is also met at all steps before the last one.
 ///
 /// Tries step `start` first, and then others at growing distances from `start`. Once the result is between two steps
 /// that were tried, bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from `start`
@@ -253,8 +254,8 @@ fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)
 }
 
-/// `base^exponent`. For exponents up to [`MAX_HASHES`], it is computed by repeated multiplication, and is exact if an
-/// `f64` can hold the result. An `f64` can hold the first eight powers of every multiple of 1/64 from 0 to 1.
+/// `base^exponent`. For exponents up to [`MAX_HASHES`], the power is computed by repeated multiplication, and is exact
+/// if an `f64` can hold it. An `f64` can hold the first eight powers of every multiple of 1/64 from 0 to 1.
 fn power(base: f64, exponent: u32) -> f64 {
     if exponent > MAX_HASHES {
         return pow(base, f64::from(exponent));

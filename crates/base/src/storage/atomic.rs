@@ -1,13 +1,13 @@
-//! A table that threads change while others read it.
+//! A table that some threads change while other threads read it.
 
 use super::{Backing, Storage};
 use crate::sync::AtomicU64;
 use core::fmt;
 
-/// The memory of a [`Storage`] as atomic words of 64 bits: threads change it through `&self`.
+/// The memory of a [`Storage`] as atomic words of 64 bits: threads change the words through `&self`.
 ///
-/// A word holds eight bytes in the order of the table, which is little-endian. So on a big-endian
-/// machine, a loaded number must be converted by [`u64::from_le`].
+/// A word has eight bytes of this memory, in which all numbers are little-endian. So on a big-endian machine, the
+/// number that an atomic load returns must be converted by [`u64::from_le`].
 ///
 /// ```
 /// use core::sync::atomic::Ordering::Relaxed;
@@ -49,7 +49,8 @@ impl AtomicStorage {
     }
 
     /// Returns the memory, with everything that other threads wrote to it. A caller can own `self` only after the other
-    /// threads gave up their references, for example when they were joined. The join makes their writes visible.
+    /// threads gave up their references, for example after it joined these threads. A join makes the writes of the
+    /// joined thread visible.
     #[must_use]
     pub fn into_storage(self) -> Storage {
         self.storage

@@ -1,4 +1,4 @@
-//! Bytes with a shared owner, which a view keeps alive.
+//! Bytes with a shared holder, which every slice of the bytes keeps alive.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -52,7 +52,7 @@ impl SharedBytes {
     /// Takes the holder, without a copy of its bytes.
     ///
     /// Moves the holder to the heap; bytes to which it points stay where they are. Ends the program if the system
-    /// refuses the memory for the holder, which is less than 100 bytes for a vector, a box or an `Arc`.
+    /// refuses the memory on the heap: less than 100 bytes if the holder is a vector, a box or an `Arc`.
     ///
     /// ```
     /// use trommel::container::SharedBytes;
@@ -87,7 +87,7 @@ impl AsRef<[u8]> for SharedBytes {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {
         // SAFETY: the holder lives as long as `self` and is not moved inside its `Arc`. So by the contract of
-        // `StableBytes`, its bytes are still at the address that was taken in `new`.
+        // `StableBytes`, the holder's bytes are still at the address that was taken in `new`.
         unsafe { &*self.bytes }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// Bytes in the holder itself, which move with it.
+    /// A holder that contains its bytes, so that the bytes move if the holder moves.
     struct Inline([u8; 64]);
 
     impl AsRef<[u8]> for Inline {
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    // SAFETY: the bytes are the holder's own, so they stay in place as long as it is not moved.
+    // SAFETY: the bytes are inside the holder, so they stay in place as long as the holder is not moved.
     unsafe impl StableBytes for Inline {}
 
     #[test]

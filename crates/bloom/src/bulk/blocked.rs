@@ -1,8 +1,8 @@
 //! Large batches for layouts that confine a key's bits to one unit: each piece of the table is a filter of its own.
 //!
-//! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by
-//! a new hash: a filter of the piece's size maps it to the same unit of the piece, and to the same bits. Then the
-//! kernels of whole filters work on the pieces, which fit into the cache.
+//! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by a
+//! new hash. A filter of the piece's size maps the new hash to the key's unit in the piece, and to the key's bits in
+//! that unit. Then the kernels of whole filters work on the pieces, which fit into the cache.
 
 use super::{MOST_PIECES, Table, Target, in_chunks};
 use crate::geometry::Geometry;
@@ -16,8 +16,8 @@ use trommel_simd::prefetch;
 /// pieces.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The low half of a hash, from which the blocked layouts compute the key's bits. The key's unit follows from the high
-/// bits.
+/// The mask of the low half of a hash, from which the blocked layouts compute the key's bits within its unit. The key's
+/// unit follows from the high bits.
 const PATTERN_MASK: u64 = 0xFFFF_FFFF;
 
 /// How a table is divided into pieces.
@@ -27,8 +27,8 @@ struct Pieces {
     /// Base-2 logarithm of the number of units of a piece.
     units_log2: u32,
     count: usize,
-    /// The distance from the lowest hash of a unit to the lowest hash of the next unit, rounded up, in a filter of a
-    /// piece's size.
+    /// In a filter of the size of a piece, the distance from the lowest hash of a unit to the lowest hash of the next
+    /// unit, rounded up.
     step: u64,
     /// The same distance in a filter of the size of the last piece, which can be shorter.
     last_step: u64,
@@ -48,7 +48,7 @@ impl Pieces {
     ///
     /// For unit `u` of a piece of `n` units, the new hash is `u · ⌈2^64 / n⌉`, rounded up to a multiple of 2^32, plus
     /// the low half of the old hash. The hashes of unit `u` are the `2^64 / n` numbers from `u · 2^64 / n` on. The new
-    /// hash exceeds `u · 2^64 / n` by less than `2^33 + u`, so it is one of them as long as `n < 2^30`.
+    /// hash exceeds `u · 2^64 / n` by less than `2^33 + u`, so it is one of these hashes if `n < 2^30`.
     #[inline(always)]
     fn split<L: Layout>(&self, hash: u64) -> (usize, u64) {
         let unit = L::unit(self.geometry, hash).unwrap_or(0);
@@ -70,16 +70,16 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
-/// The number of runs of adjacent pieces per thread; a thread that finishes early takes another run. Inside a run, a
-/// thread prefetches the piece that it fills next itself. Rejected: single pieces instead of runs. Two threads then
-/// took each other's cache lines away, and together were no faster than one.
+/// The number of runs of adjacent pieces per thread; a thread that finishes early takes another run. Inside a run, the
+/// thread that fills a piece also prefetches the next piece. Rejected: single pieces instead of runs. Two threads then
+/// took each other's cache lines away, and together were no faster than one thread.
 const RUNS_PER_THREAD: usize = 16;
 
 /// The most keys that are inserted between two calls of [`PiecePrefetch::fetch`].
 const AHEAD_KEYS: usize = 512;
 
-/// Prefetches the next piece into L2 while the current piece is filled, a few cache lines at a time. On a Cascade Lake
-/// core, inserts at 128 MB with 15 keys per cache line then take 7.2 ns per key instead of 7.5.
+/// Prefetches the next piece into L2, a few cache lines at a time, while the current piece is filled. On a Cascade Lake
+/// core, inserts of 15 keys per cache line into a table of 128 MB then take 7.2 ns per key instead of 7.5.
 struct PiecePrefetch {
     /// The address of the next cache line to fetch.
     next: *const u8,
@@ -87,21 +87,21 @@ struct PiecePrefetch {
     lines: usize,
     /// The number of keys that are inserted into the current piece.
     keys: usize,
-    /// The number of cache lines that are still to be fetched for the keys inserted so far. It is stored times `keys`,
-    /// so that it is an integer.
+    /// The number of cache lines that are still to be fetched for the keys inserted so far. The stored number is `keys`
+    /// times as large, so that it is an integer.
     pending: usize,
 }
 
 impl PiecePrefetch {
-    /// Spreads the cache lines of `piece` over `keys` inserts; fetches none if there are fewer keys than half the
-    /// number of lines.
+    /// Spreads the cache lines of `piece` over `keys` inserts; fetches none if `keys` is less than half the number of
+    /// these cache lines.
     fn new(piece: &[u8], keys: usize) -> Self {
         let lines = piece.len() / LINE_BYTES;
         let lines = if keys >= lines / 2 { lines } else { 0 };
         Self { next: piece.as_ptr(), lines, keys: keys.max(1), pending: 0 }
     }
 
-    /// Fetches the cache lines that belong to `keys` more inserts.
+    /// Fetches the cache lines that are due after `keys` further inserts.
     #[inline]
     fn fetch(&mut self, keys: usize) {
         self.pending += keys * self.lines;
@@ -158,15 +158,15 @@ mod tests {
             .collect()
     }
 
-    /// Checks that `split` keeps the unit of each hash, and its low half, from which the key's bits in the unit are
-    /// computed.
+    /// Checks that `split` keeps the unit of each hash. Also checks that it keeps the low half of the hash, from which
+    /// the key's bits in the unit are computed.
     fn check<L: Layout>(units: u64) {
         let geometry = Geometry { units, hashes: 8 };
         let pieces = Pieces::of::<L>(geometry);
         assert!(pieces.count <= MOST_PIECES);
         let piece_units = 1u64 << pieces.units_log2;
         let mut hashes = hashes();
-        // For units at the ends of pieces, hashes around the first hash of the unit.
+        // Adds, for units at the ends of pieces, hashes around the first hash of the unit.
         let last_piece = (pieces.count as u64 - 1) * piece_units;
         for unit in [0, 1, piece_units - 1, piece_units, last_piece, units - 1] {
             let first = ((u128::from(unit.min(units - 1)) << 64) / u128::from(units)) as u64;

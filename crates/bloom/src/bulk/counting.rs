@@ -1,4 +1,5 @@
-//! Large batches for the counting filter: positions are grouped once, and each is used for its bit and its counter.
+//! Large batches for the counting filter: positions are grouped once, and each grouped position is used for its bit and
+//! its counter.
 
 use super::positions::Pieces;
 use super::{Table, in_chunks};
@@ -12,16 +13,17 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash};
 const PIECE_POSITIONS: u64 = 1 << 18;
 
 impl InsertBulk for CountingBloomFilter {
-    /// Two cache lines for each position of the key: that of the bit and that of the counter.
+    /// Two cache lines for each position of the key: the line of the bit, and the line of the counter.
     fn lines_per_insert(&self) -> Option<u32> {
         Some(2 * self.hash_count())
     }
 
     /// Never fails. Takes about 4.5 bytes of scratch memory for each counter of each key, or up to twice as much if the
-    /// table has few pieces. The limit is the size of the bit table, but at least 256 MiB and at most 1 GiB; for a bit
-    /// table of more than 4 GiB, it is a quarter of that table. The memory never exceeds `bulk.scratch_bytes`. Compact
-    /// counters also take a temporary copy of their overflow table, which does not count towards these limits. Without
-    /// enough memory, or with too few keys per piece of the table, keys are inserted without grouping.
+    /// table has few pieces. The upper limit of this memory is the size of the bit table, but at least 256 MiB and at
+    /// most 1 GiB; if the bit table has more than 4 GiB, the limit is a quarter of its size. The memory never exceeds
+    /// `bulk.scratch_bytes`. Compact counters also take a temporary copy of their overflow table, which does not count
+    /// towards these limits. Without enough memory, or with too few keys per piece of the table, keys are inserted
+    /// without grouping.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let done = insert(self, hashes, bulk);
         self.bits.len = self.bits.len.saturating_add(done as u64);
@@ -29,8 +31,8 @@ impl InsertBulk for CountingBloomFilter {
     }
 }
 
-/// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-/// short, the batch has too few keys per piece for grouping to pay, or the bit table is larger than 2 TiB.
+/// Inserts the first keys of a batch piece by piece, and returns the number of inserted keys. Inserts all keys unless
+/// memory is short, the batch has too few keys per piece for grouping to pay, or the bit table is larger than 2 TiB.
 fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
     let geometry = filter.geometry();
     let pieces = Pieces::of(geometry, PIECE_POSITIONS);
@@ -46,8 +48,8 @@ fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) 
         |hash| pieces.split(hash),
         |grouped| {
             // `overflows` and the list of pieces are allocated before the counters change. `for_each` allocates a list
-            // of tasks. If the memory for it is refused, no counter has changed, and the overflow tables are joined
-            // unchanged.
+            // of tasks. If the memory for this list is refused, no counter has changed, and the overflow tables are
+            // joined unchanged.
             let mut overflows = room_for(pieces.count)?;
             let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
             let mut counters = filter.counters.pieces(pieces.positions_log2)?;

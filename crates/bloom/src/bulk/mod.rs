@@ -34,7 +34,8 @@ const ITEM_BYTES: usize = 192;
 struct Table {
     bytes: usize,
     pieces: usize,
-    /// The number of records per key: one, or one for each of the key's positions.
+    /// The number of records per key: 1 if whole keys are grouped, and the number of the key's positions if positions
+    /// are grouped.
     each: usize,
 }
 
@@ -48,9 +49,9 @@ struct Target<'t> {
 }
 
 impl Target<'_> {
-    /// Inserts the first keys of a batch piece by piece, and returns their number. These are all keys unless memory is
-    /// short, the batch has too few keys per piece for grouping to pay, or the layout is standard and the table is
-    /// larger than 2 TiB.
+    /// Inserts the first keys of a batch piece by piece, and returns the number of inserted keys. Inserts all keys
+    /// unless memory is short, the batch has too few keys per piece for grouping to pay, or the layout is standard and
+    /// the table is larger than 2 TiB.
     ///
     /// Not generic, so that the code is compiled with this crate, and not again with each crate that uses a filter.
     #[inline(never)]
@@ -65,9 +66,9 @@ impl Target<'_> {
 }
 
 /// Groups the records of the keys by piece, one chunk of keys after another, and calls `fill` with each grouped chunk.
-/// Returns the number of keys of all chunks that `fill` accepted, which are the first keys of the batch. These are all
-/// keys unless memory is short or the batch has too few keys per piece for grouping to pay. The caller must ensure that
-/// a call of `fill` that returns an error changes nothing.
+/// Returns the number `n` of keys in the chunks that `fill` accepted: the first `n` keys of the batch. All keys are
+/// accepted unless memory is short or the batch has too few keys per piece for grouping to pay. The caller must ensure
+/// that a call of `fill` that returns an error changes nothing.
 fn in_chunks<R, I>(
     bulk: Bulk<'_>,
     hashes: &[KeyHash],
@@ -123,10 +124,10 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     }
 
     /// Never fails. Takes about 9 bytes of scratch memory per key (in a standard filter, 4.5 for each bit that the key
-    /// sets), or up to twice as much if the table has few pieces. The limit is the size of the table, but at least 256
-    /// MiB and at most 1 GiB; for a table of more than 4 GiB, it is a quarter of the table. The memory never exceeds
-    /// `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of the table, keys are inserted
-    /// without grouping.
+    /// sets), or up to twice as much if the table has few pieces. The upper limit of this memory is the size of the
+    /// table, but at least 256 MiB and at most 1 GiB; if the table has more than 4 GiB, the limit is a quarter of its
+    /// size. The memory never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of
+    /// the table, keys are inserted without grouping.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let (geometry, isa) = (self.geometry, self.isa());
         let target = Target { kind: L::KIND, geometry, isa, table: &mut self.table };

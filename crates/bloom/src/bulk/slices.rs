@@ -2,9 +2,9 @@
 //!
 //! Bits are only ever set, so the union of the tables is the table that one thread would make. Slices pay if a batch
 //! has many keys for every cache line of the table, and the table is so small that grouping keys by *pieces* (ranges of
-//! the table, see `blocked.rs`) takes longer. Times in ns per key at a false-positive rate of 1 %, on two cores of Zen
-//! 4. The three figures of a cell are for one thread that inserts directly, two threads that insert slices, and two
-//! threads that group keys by piece:
+//! the table, see `blocked.rs`) would take longer than inserting slices. Times in ns per key at a false-positive rate
+//! of 1 %, on two cores of Zen 4. The three figures of a cell are for one thread that inserts directly, two threads
+//! that insert slices, and two threads that group keys by piece:
 //!
 //! | keys | standard | register | split blocks | cache lines |
 //! | --- | --- | --- | --- | --- |
@@ -56,8 +56,8 @@ pub(super) fn insert<L: Layout>(filter: &mut Bloom<L>, hashes: &[KeyHash], bulk:
     is_inserted
 }
 
-/// Inserts one slice into the filter's table, and one into each of the other tables after clearing it. After an error,
-/// nothing was inserted.
+/// Inserts one slice into the filter's table. Clears each of the other tables, and inserts one slice into it. If this
+/// function returns an error, it has inserted nothing.
 fn insert_apart<L: Layout>(
     filter: &mut Bloom<L>,
     hashes: &[KeyHash],

@@ -1,6 +1,6 @@
 //! Code for each instruction set. Only this module of the crate has intrinsics or `unsafe`.
 //!
-//! A layout has a portable body in its own file and, beside it, code with intrinsics where that was measured to be
+//! A layout has a portable body in its own file and, beside it, code with intrinsics where such code was measured to be
 //! faster. [`Kernels`] has a layout's functions for one instruction set, which is chosen once when a filter is made.
 #![allow(unsafe_code)]
 
@@ -28,9 +28,9 @@ use trommel_base::KeyHash;
 use trommel_base::batch::Window;
 use trommel_simd::Isa;
 
-/// Batches of fewer keys than this are looked up one by one, since setting up the batch pipeline costs as much as some
-/// ten keys (on Sapphire Rapids, in split blocks in L1, a batch of eight keys takes 4.9 ns per key with the pipeline
-/// and 2.3 ns without).
+/// If a batch has fewer keys than this, its keys are looked up one by one, since setting up the batch pipeline takes as
+/// long as looking up some ten keys (on Sapphire Rapids, in split blocks in L1, a batch of eight keys takes 4.9 ns per
+/// key with the pipeline and 2.3 ns without).
 const SHORTEST_BATCH: usize = 16;
 /// The same limit for a table that fits into L2. On a Zen 4 core, looking 24 keys up one by one took 0.55 to 0.75 times
 /// as long as with the pipeline in a table of 512 KB, and 1.3 to 1.65 times as long in a table of 60 MB.
@@ -39,7 +39,7 @@ const SHORTEST_BATCH_IN_L2: usize = 32;
 /// The functions of one layout for batches, compiled for one instruction set.
 ///
 /// Code that calls the pointers must ensure that the machine has the instruction set, that the table has the length
-/// that the geometry says, and that there is an answer word for every 64 hashes and one for the rest.
+/// that the geometry says, and that there are `⌈n / 64⌉` answer words for `n` hashes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BatchKernels {
     contains: unsafe fn(Geometry, &[u8], &[u64], &mut [u64]),
@@ -74,8 +74,8 @@ impl<B: SingleKey> Kernels<B> {
         unsafe { B::contains(self.isa, geometry, table.as_ptr(), hash.raw()) }
     }
 
-    /// Writes the answer for hash `i` to bit `i` of `found`. `found` must be zero, and have one word for every 64
-    /// hashes and one for the rest.
+    /// Writes the answer for hash `i` to bit `i` of `found`. `found` must be zero, and have `⌈n / 64⌉` words for `n`
+    /// hashes.
     #[inline]
     pub(crate) fn contains_batch(
         &self,
@@ -122,8 +122,9 @@ fn bytes_of(words: &mut [u64]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
-/// The odd 32-bit constant by which the low half of a hash is multiplied to get the key's *pattern*: the positions of
-/// its bits within its block. The constant is 2^32 divided by the golden ratio, without the fraction.
+/// The odd 32-bit constant by which the low half of a hash is multiplied. The product has the *pattern positions* of
+/// the key: the positions of the key's bits within the key's block. The constant is 2^32 divided by the golden ratio,
+/// without the fraction.
 ///
 /// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
 /// positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected

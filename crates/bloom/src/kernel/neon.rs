@@ -86,15 +86,16 @@ const fn first_byte(number: usize) -> u32 {
 /// Where the eight bit positions of a key are in a product of [`pattern_positions`](super::pattern_positions).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
-    /// One vector for the first of two products, and one for the second. Each has, for every lane of 16 bits, the
-    /// numbers of the two bytes that contain the lane's position.
+    /// One vector for the first of two products, and one for the second. Each vector has, for every lane of 16 bits,
+    /// the indices of the two bytes of the products that contain the lane's position.
     sources: [uint8x16_t; 2],
     /// Shifts that bring a position to the top of its lane.
     shifts: int16x8_t,
 }
 
 impl Fields {
-    /// Finds the positions with these numbers. The caller must ensure that all are below eight.
+    /// Creates the fields of the positions with these numbers, in this order. The caller must ensure that all numbers
+    /// are below eight.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn new(numbers: [usize; 8]) -> Self {
@@ -138,8 +139,9 @@ pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
-    // Bits 2 to 4 of a position's byte are the number of the bit. So with all other bits cleared, the byte is four
-    // times this number. At that index, `table` has the mask of the bit.
+    // A position is in the upper six bits of its byte. Bits 2 to 4 of this byte are the number of the position's bit
+    // within a byte of the filter's table. So with all other bits cleared, the byte is four times this number. At that
+    // index, the vectors of `table` have the mask of the bit.
     let every_fourth = |first: u8| {
         bytes(core::array::from_fn(|i| if i % 4 == 0 { 1 << (first + i as u8 / 4) } else { 0 }))
     };
@@ -147,8 +149,8 @@ pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
     vqtbl2q_u8(table, vandq_u8(positions, vdupq_n_u8(0b1_1100)))
 }
 
-/// The answers of eight keys. Each vector of `keys` has eight bytes for each of two keys. A key's answer bit is set if
-/// all eight bytes of the key are all ones. The caller must ensure that each byte is all ones or zero.
+/// The answers of eight keys. Each vector of `keys` has eight bytes for each of two keys. A key's answer bit is 1 if
+/// each of the eight bytes of the key is 0xFF. The caller must ensure that each byte is 0xFF or 0.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn all_set(keys: [uint8x16_t; 4]) -> u8 {
@@ -157,7 +159,7 @@ pub(super) fn all_set(keys: [uint8x16_t; 4]) -> u8 {
     packed(vget_low_u8(vpminq_u8(halves, halves)))
 }
 
-/// One bit for each of eight bytes. The caller must ensure that each byte is all ones or zero.
+/// One bit for each of eight bytes: 1 if the byte is 0xFF. The caller must ensure that each byte is 0xFF or 0.
 #[inline]
 #[target_feature(enable = "neon")]
 fn packed(bytes: uint8x8_t) -> u8 {
@@ -165,8 +167,8 @@ fn packed(bytes: uint8x8_t) -> u8 {
     vaddv_u8(vand_u8(bytes, bits))
 }
 
-/// The answers of eight keys. `missing` has, for each key, the bits of the key that its block lacks. An answer bit is
-/// set if the key's block lacks none.
+/// The answers of eight keys. `missing` has, for each key, the bits of the key that its block lacks. An answer bit is 1
+/// if the key's block lacks none of the key's bits.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn none_missing(missing: [uint32x4_t; 8]) -> u8 {

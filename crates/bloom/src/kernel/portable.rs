@@ -186,7 +186,7 @@ pub(super) fn insert_rest<B: Body>(geometry: Geometry, table: &mut [u8], hashes:
     }
 }
 
-/// The batch functions of a body, on the target's baseline.
+/// The batch functions of a body, compiled for the target's baseline.
 macro_rules! portable_batch_kernels {
     ($body:ty) => {{
         use $crate::kernel::portable;

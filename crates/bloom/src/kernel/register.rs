@@ -1,4 +1,4 @@
-//! Register-blocked kernels: up to eight bits of one 64-bit word.
+//! Register-blocked kernels: a key sets up to eight bits of one 64-bit word.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -30,8 +30,8 @@ const WORD_BYTES: usize = 8;
 pub struct RegisterBody;
 
 /// Row `n - 1` is for filters in which a key sets `n` bits. Entry `i` is the shift that brings the six-bit position of
-/// bit `i` to the bottom of the product that [`pattern_positions`] returns. Entries beyond the last bit repeat the
-/// first.
+/// the key's bit `i` to the bottom of the product that [`pattern_positions`] returns. Entries beyond the last bit
+/// repeat the first entry.
 #[cfg(target_arch = "x86_64")]
 const FIELD_STARTS: [[u64; 8]; 8] = {
     let mut starts = [[PATTERN_SHIFT as u64; 8]; 8];
@@ -51,14 +51,14 @@ const FIELD_STARTS: [[u64; 8]; 8] = {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn field_starts(hashes: u32) -> &'static [u64; 8] {
-    /// Each row is one cache line, so that a load of half a row never reads two.
+    /// Each row is one cache line, so that a load of half a row never reads two cache lines.
     #[repr(align(64))]
     struct Rows([[u64; 8]; 8]);
     static ROWS: Rows = Rows(FIELD_STARTS);
     &ROWS.0[hashes.wrapping_sub(1) as usize % 8]
 }
 
-/// Sets the bits of a pattern in the word of a hash; true if one was clear.
+/// Sets the bits of a pattern in the word of a hash; true if one of these bits was clear.
 ///
 /// # Safety
 /// The caller must ensure that the table has the length that the geometry says, and is not borrowed elsewhere.
@@ -66,8 +66,8 @@ fn field_starts(hashes: u32) -> &'static [u64; 8] {
 #[inline(always)]
 unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u64) -> bool {
     let word = reduce(hash, geometry.units) as usize;
-    // SAFETY: `reduce` returns a word below `geometry.units`, and the caller promises a table of that length. The
-    // accesses need no alignment.
+    // SAFETY: `reduce` returns an index below `geometry.units`, and the caller promises that the table has `units`
+    // words. The accesses need no alignment.
     unsafe {
         let word = table.cast::<u64>().add(word);
         let before = word.read_unaligned();
@@ -76,7 +76,7 @@ unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u6
     }
 }
 
-/// Returns the mask of the bits, at most `count`, that a hash sets in its word.
+/// Returns the *pattern* of a hash: the mask of the bits, at most `count`, that the hash sets in its word.
 #[inline(always)]
 fn pattern(hash: u64, count: u32) -> u64 {
     let mut positions = pattern_positions(hash) >> PATTERN_SHIFT;

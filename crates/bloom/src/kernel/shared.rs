@@ -4,13 +4,14 @@
 //!
 //! While a table is shared, bits are set and never cleared, and an answer depends only on bits.
 //!
-//! - *No bit is lost.* `fetch_or` reads and writes its word in one step, whatever its ordering. So of two
-//!   inserts into one word, the one that is later in the word's modification order keeps the bits of the earlier one.
-//! - *A lookup that comes after an insert finds the inserted key.* The join, lock, channel or flag that orders the two
-//!   makes the insert happen before the lookup. A load, even a relaxed one, never reads a value of its word that is
-//!   older than a write that happened before the load (coherence). Every later value has the bits.
+//! - *No bit is lost.* `fetch_or` reads and writes its word in one step, with any memory ordering. So if two inserts
+//!   change one word, the insert that is later in the word's modification order keeps the bits of the earlier insert.
+//! - *A lookup that comes after an insert finds the inserted key.* The join, lock, channel or flag that orders the
+//!   insert and the lookup makes the insert happen before the lookup. A load, even a relaxed one, never reads a value
+//!   of its word that is older than a write that happened before the load (coherence). The value that the insert wrote,
+//!   and every later value, has the key's bits.
 //! - *An insert can skip a bit that is set already.* A lookup that comes after the insert also comes after the insert's
-//!   read of that bit, so it reads the same value of the word or a later one (coherence again).
+//!   read of that bit, so the lookup reads the same value of the word or a later value (coherence again).
 //! - *A lookup at the same time as an insert* can see some bits of a key and not others. The lookup then reports the
 //!   key as absent, which is allowed because the lookup was not ordered after the insert. The lookup publishes nothing
 //!   and reads no other memory because of the bits, so a bit need not make other writes visible.
@@ -18,10 +19,10 @@
 //! # Cost
 //!
 //! An atomic OR takes some twenty cycles and delays the loads after it. An ordinary load costs next to nothing and
-//! leaves the cache line with the other cores that have it. So a word is read first, and changed only if it lacks a
-//! bit. In cache, the atomic ORs are most of the cost of an insert. At 12 bits per key and 1.5 MB on a Cascade Lake
-//! core, an insert takes 10 ns if a key's bits are in one word, 35 in four words, 50 in eight words, and 65 if eight
-//! bits are anywhere.
+//! leaves the cache line in the caches of other cores. So a word is read first, and changed only if it lacks a bit. If
+//! the table is in cache, the atomic ORs are most of the cost of an insert. At 12 bits per key and 1.5 MB on a Cascade
+//! Lake core, an insert takes 10 ns if a key's bits are in one word, 35 in four words, 50 in eight words, and 65 if its
+//! eight bits can be anywhere in the table.
 //!
 //! Rejected: prefetching for writing, or with other hints and distances (no difference with one thread at 1.5 and 15
 //! MB; with two threads, up to a quarter faster in cache-line blocks at 15 MB, and no difference elsewhere).
@@ -77,7 +78,8 @@ impl SharedKernels {
         unsafe { (self.contains_batch)(geometry, table, KeyHash::slice_as_raw(hashes), found) }
     }
 
-    /// True if this insert set a bit. If several inserts set the same bit at once, it counts for only one of them.
+    /// True if this insert set a bit. If several inserts set the same bit at once, the bit counts for only one of these
+    /// inserts.
     #[inline(always)]
     pub(crate) fn insert(&self, geometry: Geometry, table: &[AtomicU64], hash: KeyHash) -> bool {
         // SAFETY: as in `contains`.

@@ -1,8 +1,8 @@
 //! Lookups and inserts of one key.
 //!
-//! These functions are not called through pointers: the inlined code compares the instruction set, and calls the
-//! function of that set directly. Most functions of blocked filters for AVX2, and those of register-blocked filters for
-//! `Isa::Avx512`, save even the direct call: they are in assembly, which is inlined
+//! These functions are not called through pointers: code that is inlined into the caller compares the instruction set,
+//! and calls the function of that set directly. Most functions of blocked filters for AVX2, and the functions of
+//! register-blocked filters for `Isa::Avx512`, save even the direct call: they are in assembly, which is inlined
 //! (`docs/decisions/0078-single-keys-in-assembly.md`). Times in ns per lookup in split-block filters on a Zen 4 core:
 //!
 //! | code | 140 KB | 1.4 MB | 14 MB |
@@ -12,7 +12,7 @@
 //! | rejected: inlined SSE2 | 2.2 | 2.4 | 19 |
 //! | rejected: inlined scalar code | 3.2 | 4.6 | 36 |
 //!
-//! The rejected code is slower, since a core overlaps fewer lookups if each has more instructions.
+//! The rejected code is slower, since a core overlaps fewer lookups if each lookup has more instructions.
 
 use crate::geometry::Geometry;
 use core::fmt::Debug;
@@ -27,7 +27,7 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     /// geometry says.
     unsafe fn contains(isa: Isa, geometry: Geometry, table: *const u8, hash: u64) -> bool;
 
-    /// Inserts the key of a hash; true if that changed the table.
+    /// Inserts the key of a hash; true if the insert changed the table.
     ///
     /// # Safety
     /// The caller must ensure what [`SingleKey::contains`] requires, and that the table is not borrowed elsewhere.
@@ -35,7 +35,7 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
 }
 
 /// Implements [`SingleKey`] for a body. Calls `contains` and `insert` of the first listed module whose instruction set
-/// is `isa` or a lower one. If there is no such module, calls the two portable functions.
+/// is `isa` or a lower set. If there is no such module, calls the two portable functions.
 macro_rules! single_key {
     ($body:ty: $($least:ident => $set:ident,)* _ => $contains:path, $insert:path) => {
         impl $crate::kernel::SingleKey for $body {

@@ -35,9 +35,10 @@ const WORD_BITS: u64 = 64;
 /// `bits` bits, `x_0 = h`, `x_(i+1) = x_i · MULTIPLIER`, and position `i` is `x_i · bits >> 64`.
 ///
 /// Rejected: double hashing (`x_i = h + i · step`). Double hashing has only two degrees of freedom, `h` and `step`. So
-/// in a small table, all positions of one key can coincide with those of another. The measured false-positive rate was
-/// 9.4 times the predicted one with 100 keys at 24 bits per key and 17 hashes, and 1.12 times with 1000 keys at 19 bits
-/// per key. With the multiplier, the measured rate of both tables is 1.00 times the predicted one.
+/// in a small table, all positions of one key can coincide with all positions of another key. The measured
+/// false-positive rate was 9.4 times the predicted one with 100 keys at 24 bits per key and 17 hashes, and 1.12 times
+/// with 1000 keys at 19 bits per key. With the multiplier, the measured rate of both tables is 1.00 times the predicted
+/// one.
 ///
 /// Source: Steele and Vigna, "Computationally easy, spectrally good multipliers for congruential
 /// pseudorandom number generators" (2022), table for 64 bits.
@@ -89,8 +90,9 @@ pub(crate) fn clear_bit(table: &mut [u8], position: u64) {
 }
 
 /// The number of bits that a lookup of one key tests before it branches. If the lookup branched after every bit, each
-/// absent key would cost a mispredicted branch, since in a full filter each of its bits is set about half of the time.
-/// Three bits are rarely all set, and the lookup waits for their cache lines at the same time.
+/// absent key would cost a mispredicted branch, since in a full filter each bit that the lookup tests is set about half
+/// of the time. Three bits of an absent key are rarely all set, and the lookup waits for their three cache lines at the
+/// same time.
 const BITS_A_BRANCH: u32 = 3;
 /// In tables of more bits than this (1 MiB, the size of many L2 caches), the first branch comes after two bits: a third
 /// cache line for every key costs more than the branch. Times in ns per absent key on a Zen 4 core:
@@ -157,7 +159,8 @@ fn fetch_bits<F: Fetch>(table: *const u8, geometry: Geometry, hash: u64, count: 
     }
 }
 
-/// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits: most lookups of absent keys read no more.
+/// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits: most lookups of absent keys read no further cache
+/// lines.
 #[inline(always)]
 pub(crate) fn prefetch(geometry: Geometry, table: *const u8, hash: u64) {
     fetch_bits::<FetchT0>(table, geometry, hash, BITS_A_BRANCH as usize);

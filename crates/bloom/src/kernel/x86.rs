@@ -4,8 +4,8 @@ use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// In tables of up to this number of bytes, batches of lookups in register blocks and split blocks process several keys
-/// per register with AVX-512. In larger tables the AVX2 loops are faster, although they have more instructions. Times
-/// in ns per key on Sapphire Rapids:
+/// per vector with AVX-512. In larger tables, the AVX2 loops have more instructions than the AVX-512 loops, but are
+/// faster. Times in ns per key on Sapphire Rapids:
 ///
 /// | blocks | code | 1.5 MB | 8 MB | 16 MB | 48 MB | 1 GB |
 /// |---|---|---:|---:|---:|---:|---:|
@@ -17,10 +17,10 @@ use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 /// Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
-/// The unit of each of eight hashes `h`: `h · units >> 64`, which is below `units`. Each lane of `units` must have the
-/// number of units, and the caller must ensure that this number fits into 32 bits. Two products of 32-bit
-/// numbers suffice, one for each half of `h`. The result is exact: the product of the high half, plus the upper 32 bits
-/// of the product of the low half, cannot overflow 64 bits.
+/// The units of eight hashes. In a table of `n` units, the unit of a hash `h` is `h · n >> 64`, which is below `n`.
+/// Each 64-bit lane of `units` must be `n`, and the caller must ensure that `n` fits into 32 bits. Two products of
+/// 32-bit numbers suffice, one for each half of `h`. The result is exact: the product of the high half, plus the upper
+/// 32 bits of the product of the low half, cannot overflow 64 bits.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
@@ -64,7 +64,7 @@ pub(super) fn load_8(hashes: &[u64; 8]) -> __m512i {
     unsafe { _mm512_loadu_si512(hashes.as_ptr().cast()) }
 }
 
-/// Loads four hashes, the first or second half of eight.
+/// Loads four of eight hashes: the first four if `half` is 0, else the last four.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load_4(hashes: &[u64; 8], half: usize) -> __m256i {
@@ -106,7 +106,7 @@ pub(super) fn store_places(to: &mut [u32; 8], indices: __m256i) {
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), indices) }
 }
 
-/// Answers before they are packed into words: one byte per key, all ones if all bits of the key are set.
+/// Answers before they are packed into words: one byte per key, which is 0xFF if all bits of the key are set.
 ///
 /// The kernels store one, two or eight bytes at a time, and one compare turns 64 bytes into an answer word. The compare
 /// comes 32 keys after the last store to these bytes, so that the load of the compare does not wait for the stores.
@@ -128,8 +128,8 @@ impl AnswerBytes {
         &mut groups[group % 16]
     }
 
-    /// Must be called before each group is probed. In the middle of each answer word but the first, writes the previous
-    /// answer word to `found`.
+    /// Must be called before each group is probed. Before the fifth of the eight groups of each answer word but the
+    /// first, writes the previous answer word to `found`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
@@ -235,14 +235,15 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
 /// The answers of eight keys. `missing` has a vector for each key: those of the key's bits that its block lacks. An
 /// answer bit is 1 if the key's vector is zero.
 ///
-/// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, shift and or would take 32.
+/// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, shift and or for each key would
+/// take 32.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     let zero = _mm256_setzero_si256();
     let [a, b, c, d, e, f, g, h] = core::array::from_fn(|i| _mm256_cmpeq_epi32(missing[i], zero));
     // Packs work within 128-bit halves. So `first` has four bytes of each of the keys `a` to `d` in its lower half, and
-    // four more in its upper half; `second` has those of `e` to `h`.
+    // four more in its upper half; `second` has the bytes of the keys `e` to `h` in the same order.
     let first = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let second = _mm256_packs_epi16(_mm256_packs_epi32(e, f), _mm256_packs_epi32(g, h));
     let low = _mm256_permute2x128_si256::<0x20>(first, second);
@@ -251,7 +252,8 @@ pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     _mm256_movemask_ps(_mm256_castsi256_ps(all)) as u8
 }
 
-/// The operand of an instruction with vectors of 32 bytes. It is aligned, since `vmovdqa` faults if its operand is not.
+/// The operand of an instruction with vectors of 32 bytes. The operand is aligned to 32 bytes, since `vmovdqa` faults
+/// on an operand that is not aligned.
 #[repr(align(32))]
 pub(super) struct Operand<T>(pub(super) T);
 

@@ -16,8 +16,8 @@ use trommel_simd::Isa;
 ///
 /// In a table of `lines` cache lines, a hash `h` has its bits in cache line number `h · lines >> 64`. `g` is the 64-bit
 /// product of the low 32 bits of `h` and an odd 32-bit constant. In lane `i` the key sets bit number
-/// `(g >> (8 + 6i)) & 63`. The line comes from the high bits of the hash, and the bits in the line come from the low
-/// half, so the line and the bits are independent.
+/// `(g >> (8 + 6i)) & 63`. The number of the cache line comes from the high bits of the hash, and the bit numbers come
+/// from the low half, so a key's cache line and its bits in this cache line are independent.
 ///
 /// Source: Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters" (2009), with
 /// the lanes of the split-block filter.

@@ -38,7 +38,8 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     const MAX_UNITS: u64;
     /// The numbers of bits that a key can set in filters of this layout.
     const HASHES: RangeInclusive<u32>;
-    /// The length of a table in the block form is a multiple of this number of bytes.
+    /// The block form of a filter is the bare table, without a header. The table's length is a multiple of this number
+    /// of bytes.
     #[doc(hidden)]
     const BLOCK_STEP_BYTES: usize = Self::UNIT_BYTES;
 
@@ -50,7 +51,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// ```
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
 
-    /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if that takes more than
+    /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if this rate takes more than
     /// [`MAX_BITS_PER_KEY`] bits per key. In blocked layouts the result is at most one key per bit, even if more keys
     /// would not exceed the rate.
     ///
@@ -89,8 +90,9 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         best
     }
 
-    /// The unit that holds all bits of a hash. It is computed from the high bits of the hash, and the bits within the
-    /// unit from the low half. `None` in the standard layout, in which the bits of a key can be anywhere.
+    /// The unit that has all bits that the key of a hash sets. The unit is computed from the high bits of the hash, and
+    /// the positions within the unit from the low half. `None` in the standard layout, in which the bits of a key can
+    /// be anywhere.
     #[doc(hidden)]
     fn unit(geometry: Geometry, hash: u64) -> Option<u64>;
 
@@ -251,8 +253,8 @@ fn geometry_for_bytes<L: Layout>(
         let min_bytes = multiple * L::UNIT_BYTES as u64;
         return Err(SpecError::TooSmall { bytes: bytes as u64, min_bytes });
     }
-    // Without a number of keys, take the number of hashes that suits the default false-positive rate. The number that
-    // suits a single key in all of this memory would fill the table far too early.
+    // If the number of keys is not given, take the number of hashes that suits the default false-positive rate. With
+    // the number of hashes that suits a single key in all of this memory, far too few keys would fill the table.
     let hashes = if keys == 0 {
         best_load::<L>(Spec::DEFAULT_FPR).map_or(*L::HASHES.start(), |(hashes, _)| hashes)
     } else {
@@ -283,8 +285,8 @@ pub(crate) fn count_ones(words: impl Iterator<Item = u64>) -> u64 {
     words.map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// The false-positive rate of a layout that tests one bit in each lane: the fractions of set bits in the lanes of a
-/// unit, multiplied, and averaged over all units.
+/// The false-positive rate of a layout that tests one bit in each lane: the product of the fractions of set bits in the
+/// lanes of a unit, averaged over all units.
 fn fpr_of_lanes<const LANE_BITS: u32, const UNIT_WORDS: usize>(
     geometry: Geometry,
     mut words: impl Iterator<Item = u64>,
@@ -309,7 +311,7 @@ mod tests {
     use super::*;
     use crate::{CacheLine, Register, SplitBlock, Standard};
 
-    /// Compares with a search for every number of hashes.
+    /// Compares [`best_load`] with a function that searches the load of every number of hashes.
     #[test]
     fn best_load_is_the_highest_load_of_any_number_of_hashes() {
         fn check<L: Layout>() {

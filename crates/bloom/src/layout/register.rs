@@ -12,7 +12,8 @@ use trommel_simd::Isa;
 
 /// Words of 64 bits; a key sets up to eight bits of one word. A lookup is one load and one compare. If the table is in
 /// L2, this layout has the fastest batches of lookups on some machines with AVX-512, but split blocks are faster on Zen
-/// 3, which has AVX2. The layout is the least compact: 12.1 bits per key at 1 % against the standard filter's 9.6.
+/// 3, which has AVX2. The layout is the least compact: at a false-positive rate of 1 % it takes 12.1 bits per key, the
+/// standard filter 9.6.
 ///
 /// In a table of `words` words, a hash `h` has its bits in word number `h · words >> 64`. `g` is the 64-bit product of
 /// the low 32 bits of `h` and an odd 32-bit constant. The key's bit `j`, counted from 0, is bit number
@@ -29,9 +30,9 @@ struct Crossover {
     fpr: f64,
 }
 
-/// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. At lower loads, and for lower rates, the higher number is
-/// better. The tests check the values against [`Layout::fpr`]; evaluating [`Layout::fpr`] instead took 3.4 µs per
-/// filter on an AMD EPYC.
+/// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. At loads and for rates below those of a crossover, the
+/// higher of its two numbers of hashes is better. The tests check the values against [`Layout::fpr`]; evaluating
+/// [`Layout::fpr`] instead took 3.4 µs per filter on an AMD EPYC.
 const CROSSOVERS: [Crossover; 7] = [
     Crossover { keys_per_word: 30.319413249231207, fpr: 0.37733139257655246 },
     Crossover { keys_per_word: 16.82856373890195, fpr: 0.17190440628494227 },
@@ -43,8 +44,8 @@ const CROSSOVERS: [Crossover; 7] = [
 ];
 
 /// The false-positive rate of one hash at one bit per key, rounded down. One bit per key is the highest load that
-/// [`Layout::keys_per_unit`] returns. If a higher rate is allowed, several numbers of hashes can reach this load, so
-/// all numbers are tried.
+/// [`Layout::keys_per_unit`] returns. If a rate above this constant is allowed, several numbers of hashes can reach
+/// this load, so all numbers are tried.
 const ONE_BIT_PER_KEY_FPR: f64 = 0.63;
 
 impl Layout for Register {
@@ -112,11 +113,11 @@ mod tests {
             let difference = |load| Register::fpr(hashes + 1, load) - Register::fpr(hashes, load);
             let Crossover { keys_per_word, fpr } = *crossover;
             let epsilon = 1e-9 * keys_per_word;
-            assert!(difference(keys_per_word - epsilon) < 0.0, "just below crossover {hashes}");
-            assert!(difference(keys_per_word + epsilon) > 0.0, "just above crossover {hashes}");
+            assert!(difference(keys_per_word - epsilon) < 0.0, "crossover {hashes} is too high");
+            assert!(difference(keys_per_word + epsilon) > 0.0, "crossover {hashes} is too low");
             assert!(
                 (Register::fpr(hashes, keys_per_word) / fpr - 1.0).abs() < 1e-12,
-                "the rate at crossover {hashes}"
+                "the rate of crossover {hashes} is wrong"
             );
         }
     }

@@ -1,13 +1,15 @@
-//! Fills primary buckets: places up to four keys in each. Keys for which their primary bucket has no room are the
+//! Fills primary buckets: places up to four keys in each. Keys that find no room in their primary bucket are the
 //! *surplus*.
 //!
-//! A region's keys come in any order, so its buckets are filled in scratch memory that stays in cache. Each bucket has
-//! two words there: the first for four fingerprints that stay in the bucket, the second for four more, which are
-//! surplus. A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends
-//! on how full the bucket is: it tests whether both words are full, which they rarely are. Then the first words are
-//! written to the region in one pass, with all overflow flags clear, except in one case. The order of the two slots of
-//! a *pair*, slots 0 and 1 or slots 2 and 3, encodes a flag (see `bucket`). In a multiset, the two slots can hold equal
-//! fingerprints. No order of these encodes a clear flag, so the flag of this pair is set.
+//! The table is filled in *regions*, which are stretches of consecutive buckets. The keys of a region come in any
+//! order, so the buckets of the region are filled in scratch memory that stays in cache. In this memory, each bucket
+//! has two words: the first for four fingerprints that stay in the bucket, the second for four more, which are surplus.
+//! A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends on how
+//! full the bucket is: it tests whether both words are full, and they rarely are. After all keys of the region, the
+//! first words are written to the region in one pass, and all overflow flags are clear, with one exception. The order
+//! of the two slots of a *pair*, slots 0 and 1 or slots 2 and 3, encodes a flag (see `bucket`). In a multiset, the two
+//! slots of a pair can hold equal fingerprints. No order of equal fingerprints encodes a clear flag, so the flag of
+//! such a pair is set.
 
 use super::room_for;
 use crate::bucket;
@@ -18,10 +20,11 @@ use alloc::vec::Vec;
 use trommel_base::partition::{Partitioned, Record};
 
 /// The keys of a batch. The batch is split into consecutive pieces, the *shares*, and each share is grouped by region
-/// of the table. The record of a key has the low bits of its bucket's number, and its fingerprint.
+/// of the table. The record of a key has the low bits of the number of the key's primary bucket, and the key's
+/// fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grouped<'a> {
-    /// For fingerprints of up to 16 bits. A record has at least 16 more bits for the bucket.
+    /// For fingerprints of up to 16 bits, which leave at least 16 bits of a 32-bit record for the bucket.
     Narrow(&'a [Partitioned<'a, u32>]),
     /// For fingerprints of 32 bits.
     Wide(&'a [Partitioned<'a, u64>]),
@@ -123,7 +126,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The fingerprint, and the bucket counted from the first of the region.
+    /// The fingerprint, and the number of the bucket, counted from the first bucket of the region.
     #[inline(always)]
     fn entry<W: Width>(self, record: u64) -> Entry {
         let bucket = (record >> self.fraction_bits) as u32 & ((1 << self.region_log2) - 1);
@@ -166,7 +169,8 @@ fn collect<W: Width, R: Record + Into<u64>>(
     Some(kept)
 }
 
-/// Writes the first words of a region into its buckets, and the bits of its full buckets into `full`.
+/// Writes the first words of a region into the region's buckets, and a bit for each bucket into `full`, set if the
+/// bucket is full.
 #[inline(always)]
 fn store<W: Width>(pairs: &Pairs<W>, table: &mut [u8], full: &mut [u64]) {
     for (bytes, [word, _]) in table.chunks_exact_mut(W::BUCKET_BYTES).zip(pairs) {
@@ -192,8 +196,8 @@ fn add_surplus<W: Width>(pairs: &Pairs<W>, first: u32, surplus: &mut Vec<u64>) -
         if surplus.capacity() - surplus.len() < slots.len() {
             return None;
         }
-        // Append all four slots, then drop the free ones. Their number is as good as random, so a branch on it would
-        // mispredict.
+        // Append all four slots, then drop the free slots. The number of free slots is as good as random, so a branch
+        // on this number would mispredict.
         let mut entries = [0; 4];
         for (entry, fingerprint) in entries.iter_mut().zip(slots) {
             *entry = Entry { bucket, fingerprint }.to_word();

@@ -3,16 +3,17 @@
 //! 1. **Partition.** The batch is split into *shares*, and each share is grouped by *regions* of the table. The keys of
 //!    a region are read share by share, hence in the order of the batch, for any number of shares.
 //! 2. **Fill, then evict within units.** The table is split into *units* of whole regions. In a unit, every bucket
-//!    takes up to four of the keys that have it as primary bucket (`fill.rs`): at 95 % load that places more than 80 %
-//!    of the keys. The other keys are inserted by windowed eviction (`evict::window`) within the unit.
+//!    takes up to four of the keys that have it as primary bucket (`fill.rs`). In a build to 95 % load, more than 80 %
+//!    of the keys are placed in this way. The other keys are inserted by windowed eviction (`evict::window`) within the
+//!    unit.
 //! 3. **Evict across the borders.** If a unit has no room for a key, the key is nearly always near a border of the
 //!    unit, and its other bucket is beyond that border. These keys are inserted in windows that have the length of a
 //!    unit. Each window begins in the middle of a unit, so the border to the next unit is in the middle of the window.
 //! 4. **The last keys.** The windows leave a few keys, and the units leave a few near both ends of the table. These
 //!    keys are inserted with the whole table as window. Keys that are left even then are inserted one by one.
 //!
-//! Units and windows depend on the table alone, and only one thread works on each, so the bytes do not depend on the
-//! number of threads.
+//! Units and windows depend on the table alone, and only one thread works on each, so the bytes of the filter do not
+//! depend on the number of threads.
 //!
 //! # What was measured
 //!
@@ -28,8 +29,8 @@
 //! | 2^24 | 16 bits, multiset | 37.0 | 25.7 |
 //! | 1.05e8 | 8 bits, multiset | 31.8 | 21.0 |
 //!
-//! When a build pays: time in ns per key without / with a build, for one batch into an empty set, on a Zen 4 core with
-//! AVX-512. Runs without and with a build were interleaved.
+//! When a build pays: time in ns per key without / with a build, for one batch into an empty filter that is a set, on a
+//! Zen 4 core with AVX-512. Runs without and with a build were interleaved.
 //!
 //! | buckets, fingerprints | 7 % load | 25 % | 50 % | 75 % | 95 % |
 //! |---|---|---|---|---|---|
@@ -84,8 +85,9 @@ const FEWEST_BUILT_BUCKETS: u64 = 1 << 12;
 /// Tables of at most this many bytes fit into an L2 cache of 1 to 2 MiB, or nearly so.
 const NEAR_BYTES: u64 = 2 << 20;
 /// A batch into an empty table of at most [`NEAR_BYTES`] is a bulk build if the table has at most this many slots per
-/// key of the batch. With fewer keys a build gains nothing: inserts find few full buckets, and do not miss the cache.
-/// This constant and the next are the same on every machine, so that all machines make the same bytes.
+/// key of the batch. With fewer keys, a build gains nothing: inserts without a build then find few full buckets, and
+/// the table is in cache. This constant and the next are the same on every machine, so that all machines make the same
+/// bytes.
 const NEAR_SLOTS_PER_BUILT_KEY: u64 = 2;
 /// A batch into a larger empty table is a bulk build if the table has at most this many slots per key of the batch.
 const FAR_SLOTS_PER_BUILT_KEY: u64 = 8;
@@ -99,9 +101,9 @@ const UNIT_STEPS: u32 = 8;
 const BORDER_STEPS: u32 = 32;
 /// The number of steps after which a chain in the whole table is given up.
 const LAST_STEPS: u32 = 96;
-/// The base-2 logarithm of the bytes that the words of a region (see `fill.rs`) take while it is filled: a quarter of
-/// an L2 cache of 1 MiB, and a smaller part of a larger L2. Regions are longer if there would be more than
-/// [`MAX_PARTS`] of them.
+/// The base-2 logarithm of the bytes that the words of a region (see `fill.rs`) take while the region is filled: these
+/// bytes are a quarter of an L2 cache of 1 MiB, and a smaller part of a larger L2. Regions are longer if there would
+/// otherwise be more than [`MAX_PARTS`] regions.
 const PAIRS_LOG2: u32 = 18;
 /// The base-2 logarithm of the buckets of the longest region: a record of [`Grouped::Narrow`] has at least 16 bits for
 /// the bucket.
@@ -117,7 +119,7 @@ struct Plan {
     units: usize,
 }
 
-/// How many units are worked on at a time, and the memory that a build needs then.
+/// How many units are worked on at a time, and the memory that a build needs with this number of units.
 struct Units {
     at_once: usize,
     /// The number of bytes of scratch memory for the whole build, without the memory for the partitioned keys.
@@ -142,7 +144,7 @@ fn room_for<T>(len: usize) -> Option<Vec<T>> {
 }
 
 impl Plan {
-    /// Plans a build. `None` if a build does not pay, or if the table has too many buckets for one.
+    /// Plans a build. `None` if a build does not pay, or if the table has too many buckets for a build.
     fn of(geometry: &Geometry, keys: usize) -> Option<Self> {
         let Geometry { buckets, doublings, .. } = *geometry;
         let is_near = geometry.table_bytes() <= NEAR_BYTES;
@@ -162,7 +164,7 @@ impl Plan {
         Some(Self { region_log2, regions, unit_buckets, units })
     }
 
-    /// How many units are worked on at a time. `None` if `most_bytes` are not enough for one.
+    /// How many units are worked on at a time. `None` if `most_bytes` are not enough for one unit.
     fn units_at_once(
         &self,
         geometry: &Geometry,
@@ -171,9 +173,9 @@ impl Plan {
         threads: usize,
     ) -> Option<Units> {
         let full = geometry.buckets as usize / 8;
-        // At most three lists of fingerprints are in memory at a time: those that the units left, those that the
-        // windows read, and those that the windows leave. After the windows, the list for the last step replaces the
-        // list that the windows read.
+        // At most three lists of fingerprints are in memory at a time: the fingerprints that the units left, the
+        // fingerprints that the windows read, and the fingerprints that the windows leave. After the windows, the list
+        // for the last step replaces the list that the windows read.
         let left = self.left_room(keys) * size_of::<u64>() * 3;
         let for_all = full + left;
         let unit_keys = (keys as u64).min(self.longest_unit(geometry) * SLOTS) as usize;
@@ -195,7 +197,7 @@ impl Plan {
     }
 
     /// The number of surplus keys (see `fill.rs`) for which a unit has room; if there are more, the build is given up.
-    /// At full load, one key in five finds four others in its primary bucket.
+    /// A quarter of the keys is enough: at full load, a fifth of the keys find four other keys in their primary bucket.
     fn surplus_room(&self, unit_keys: usize) -> usize {
         unit_keys / 4 + 1024
     }
@@ -270,7 +272,7 @@ impl CuckooFilter {
         Some(kept)
     }
 
-    /// Fills all units, and inserts their surplus by eviction within each.
+    /// Fills all units, and inserts the surplus of each unit by eviction within the unit.
     fn fill_units<W: Width>(
         &mut self,
         plan: &Plan,
@@ -302,7 +304,7 @@ impl CuckooFilter {
             };
             fillings.push((filling, done));
         }
-        // No unit is longer than the last one, so the last one goes first.
+        // No unit is longer than the last unit, so the last unit is filled first.
         fillings.reverse();
         while !fillings.is_empty() {
             let group = fillings.drain(..at_once.min(fillings.len()));
@@ -316,7 +318,8 @@ impl CuckooFilter {
                 let max_steps = UNIT_STEPS;
                 let mut window = Window { geometry: &geometry, first, table, full, max_steps };
                 kernels.insert_within(&mut window, &surplus, &mut done.left);
-                // A vector that shrinks in place ends the program if the allocator fails, so the list is copied.
+                // Shrinking a vector in place ends the program if the allocator fails, so the list is copied into a
+                // shorter vector.
                 if let Some(mut shorter) = room_for(done.left.len()) {
                     shorter.extend_from_slice(&done.left);
                     done.left = shorter;
@@ -344,7 +347,8 @@ impl CuckooFilter {
         let half = plan.unit_buckets / 2;
         let whole = 0..geometry.buckets as usize;
         let windows_end = half + borders * plan.unit_buckets;
-        // The two ends of the table, which are in no window; the whole table if there is only one unit.
+        // The two ends of the table, which are in no window. If there is only one unit, the first end is the whole
+        // table.
         let ends = if borders == 0 { [whole, 0..0] } else { [0..half, windows_end..whole.end] };
 
         let mut windows = room_for(borders)?;
@@ -414,7 +418,7 @@ fn left_in(units: &[Done], buckets: Range<usize>) -> Option<Vec<u64>> {
     Some(collected)
 }
 
-/// The number of bytes of all buckets, without the padding after the last.
+/// The number of bytes of all buckets, without the padding after the last bucket.
 fn buckets_bytes<W: Width>(geometry: &Geometry) -> usize {
     geometry.buckets as usize * W::BUCKET_BYTES
 }

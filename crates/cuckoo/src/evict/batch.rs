@@ -9,16 +9,17 @@
 //!
 //! A step of a chain reads one bucket, and looks up four others in a bitmap
 //! ([`FullBuckets`](super::full_buckets::FullBuckets)); a search for each key ([`Search`](super::search::Search)) would
-//! read a tree of buckets. Chains move more fingerprints than searches, but in buckets that are in cache by then.
+//! read a tree of buckets. Chains move more fingerprints than searches would, but in buckets that are in cache by then.
 //! Since a chain always has a fingerprint in hand, a chain is started only while the overflow area has room for the
 //! fingerprints of all chains. So no key can be lost.
 //!
-//! Sixteen chains make a step together, so that vectors can compute the step. All chains plan it on the table as it was
-//! before the step. If two chains are in one bucket, or chose the last free slot of one bucket, the later one waits for
-//! the next step. So the result does not depend on how a step is computed: `scalar_lanes` does one lane after another,
-//! and `kernel::insert` does the same in vectors. A lane whose chain has ended takes a key of the queue at once. In a
-//! multiset, the chains that are left when the queue is empty wait until the next keys are placed and queued, so few
-//! lanes are idle. In a set, all chains end before the next keys are placed.
+//! Sixteen chains make a step together, so that vectors can compute the step. All chains plan the step on the state of
+//! the table before the step. If two chains are in the same bucket, or chose the last free slot of the same bucket, the
+//! later chain waits for the next step. So the result does not depend on how a step is computed: `scalar_lanes`
+//! computes one lane after another, and `kernel::insert` computes most of the step in vectors. A lane whose chain has
+//! ended takes a key of the queue at once. In a multiset, the chains that are left when the queue is empty wait until
+//! the next keys are placed and queued, so few lanes are idle. In a set, all chains end before the next keys are
+//! placed.
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 
@@ -51,8 +52,8 @@ const MAX_STEPS: u32 = 112;
 pub(crate) struct NoRoom;
 
 impl Parts<'_> {
-    /// Inserts keys, and sets bit `i` of `new` if key `i` was inserted: every key of a multiset, and each key that a
-    /// set did not find.
+    /// Inserts keys, and sets bit `i` of `new` if key `i` was inserted. A multiset inserts every key. A set inserts the
+    /// keys that it did not find.
     #[inline(always)]
     pub(crate) fn insert_batch<W: Width, K: EvictionKernel<W>>(
         &mut self,
@@ -82,7 +83,7 @@ impl Parts<'_> {
             }
             if !queue.is_unused() {
                 // A set looks each key up before placing it. So before the next keys are placed, all chains of a set
-                // must have ended: a key in the queue, or a fingerprint in hand, would not be found.
+                // must have ended: a lookup would find neither a key in the queue nor a fingerprint in hand.
                 let to_the_end = !self.multiset;
                 if self.evict::<W, K>(&kernel, &mut chains, &mut queue, to_the_end).is_err() {
                     for index in queue.waiting_indices() {
@@ -96,8 +97,8 @@ impl Parts<'_> {
         self.evict::<W, K>(&kernel, &mut chains, &mut queue, true)
     }
 
-    /// Locates at most [`LOCATED_KEYS`] keys. In tables of more than [`NEAR_BYTES`], their primary buckets are
-    /// prefetched.
+    /// Computes the primary buckets and fingerprints of at most [`LOCATED_KEYS`] keys. In tables of more than
+    /// [`NEAR_BYTES`], prefetches these buckets.
     #[inline(always)]
     fn locate<W: Width>(&self, hashes: &[u64], located: &mut Located) {
         let geometry = *self.geometry;

@@ -31,7 +31,7 @@ impl FullBuckets {
         Some(Self { words })
     }
 
-    /// The bits of a table, from a word for every 64 buckets.
+    /// Takes the bits of a table in words of 64 buckets each.
     pub(crate) fn of_words(words: Vec<u64>) -> Self {
         Self { words }
     }

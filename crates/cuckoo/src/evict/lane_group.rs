@@ -12,7 +12,7 @@ pub(crate) type Lanes = [u32; LANES];
 #[repr(align(64))]
 pub(crate) struct LaneGroup {
     /// The full bucket that the fingerprint in hand belongs to; in an idle lane, any bucket of the table. In windowed
-    /// eviction, buckets are counted from the first of the window.
+    /// eviction, buckets are counted from the first bucket of the window.
     pub(crate) buckets: Lanes,
     pub(crate) fingerprints: Lanes,
     pub(crate) steps: Lanes,
@@ -36,7 +36,8 @@ impl LaneGroup {
         self.active |= 1 << lane;
     }
 
-    /// Starts a chain with the next key, if there is one, in the lane of a chain that has ended.
+    /// Uses the lane of a chain that has ended: starts a chain with the key `next` or, if this is `None`, makes the
+    /// lane idle.
     #[inline(always)]
     pub(crate) fn refill(&mut self, lane: usize, next: Option<Entry>) {
         match next {
@@ -45,8 +46,8 @@ impl LaneGroup {
         }
     }
 
-    /// Restores the bucket, fingerprint and steps of the lanes in `waiting` from the given values, those before the
-    /// step, so that the next step retries these lanes.
+    /// Sets the bucket, fingerprint and steps of the lanes in `waiting` back to the given values, which they had before
+    /// the step. So the next step retries these lanes.
     #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {
@@ -57,7 +58,7 @@ impl LaneGroup {
         }
     }
 
-    /// The active lanes whose bucket is also that of an earlier active lane.
+    /// The active lanes whose bucket is also the bucket of an earlier active lane.
     #[inline(always)]
     pub(crate) fn conflicting(&self) -> u32 {
         let mut conflicting = 0;

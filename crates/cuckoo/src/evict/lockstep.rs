@@ -1,5 +1,5 @@
-//! The data of the eviction kernels (located keys, and the queue of those whose two buckets are full), and the two
-//! operations of a kernel.
+//! The data of the eviction kernels (the primary buckets and fingerprints of keys, and the queue of the keys whose two
+//! buckets are full), and the two operations of a kernel.
 
 use super::lane_group::LaneGroup;
 #[cfg(target_arch = "x86_64")]
@@ -8,8 +8,8 @@ use super::parts::Parts;
 use crate::table::Entry;
 use crate::width::Width;
 
-/// The number of keys that are *located* at a time: their primary buckets and fingerprints are computed. In large
-/// tables, these buckets are prefetched together.
+/// The number of keys that are *located* at a time, which means that their primary buckets and fingerprints are
+/// computed. In large tables, these buckets are prefetched together.
 pub(crate) const LOCATED_KEYS: usize = 256;
 
 /// The primary buckets and fingerprints of keys.
@@ -38,7 +38,7 @@ impl Located {
         Entry { bucket: self.buckets[index], fingerprint: self.fingerprints[index] }
     }
 
-    /// A bit for each of the `len` keys from `first` on, set if the key equals an earlier one of them.
+    /// A bit for each of the `len` keys from `first` on, set if the key equals an earlier one of these keys.
     #[inline(always)]
     pub(crate) fn repeated(&self, first: usize, len: usize) -> u32 {
         (0..len)
@@ -52,7 +52,7 @@ impl Located {
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     keys: [Entry; LOCATED_KEYS],
-    /// The indices of these keys among the located ones.
+    /// The index of each of `keys` among the located keys.
     indices: [u16; LOCATED_KEYS],
     next: usize,
     end: usize,
@@ -85,7 +85,7 @@ impl Queue {
         &self.keys[self.next..self.end]
     }
 
-    /// Removes the first key, which [`Self::waiting`] has returned.
+    /// Removes the first key of [`Self::waiting`], which must not be empty.
     pub(crate) fn skip(&mut self) {
         self.next += 1;
     }
@@ -101,8 +101,9 @@ impl Queue {
         &self.indices[self.next..self.end]
     }
 
-    /// Whether an equal key waits already. A lookup in the table does not find a key that waits. But while it waits,
-    /// both of its buckets stay full. So a second copy of it finds no room either, and is compared with the queue here.
+    /// Whether an equal key waits already. A lookup in the table does not find a key that waits. But both buckets of
+    /// such a key stay full. So a second copy of the key finds no room either, and must be compared with the waiting
+    /// keys before it is queued.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))
@@ -123,8 +124,8 @@ pub(crate) trait EvictionKernel<W: Width>: Copy {
     /// was placed or queued.
     fn place(&self, parts: &mut Parts<'_>, keys: &Located, first: usize, queue: &mut Queue) -> u32;
 
-    /// Advances the chains of a group by a step. Chains that conflict with an earlier one wait for the next step. If a
-    /// chain ends, its lane takes a key of `queue`, if there is one. Does nothing if there is no scratch memory.
+    /// Advances the chains of a group by a step. A chain that conflicts with an earlier chain waits for the next step.
+    /// If a chain ends, its lane takes a key of `queue`, if there is one. Does nothing if there is no scratch memory.
     fn step(&self, parts: &mut Parts<'_>, group: &mut LaneGroup, queue: &mut Queue);
 }
 

@@ -11,8 +11,8 @@
 //! too.
 //!
 //! A step of `batch` or `window` advances all chains of a group by one eviction. `kernel::insert` has the steps of both
-//! in vectors. Without vectors, the chains advance one by one: in `scalar_lanes` for `batch`, in `window` itself for
-//! `window`.
+//! modules in vectors. Without vectors, the chains advance one by one: in `scalar_lanes` for `batch`, in `window`
+//! itself for `window`.
 
 pub(crate) mod batch;
 pub(crate) mod full_buckets;

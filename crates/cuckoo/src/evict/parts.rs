@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use core::ops::{Deref, DerefMut};
 use trommel_base::storage::room_for;
 
-/// The parts of an owned filter that inserts read or change. Draining the overflow area after a removal uses them too.
+/// The parts of an owned filter that are read or changed by inserts, and by draining the overflow area after a removal.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     pub(crate) geometry: &'a Geometry,
@@ -31,8 +31,8 @@ pub(crate) struct InsertScratch {
     pub(crate) search: Search,
 }
 
-/// [`InsertScratch`] on the heap. It is an array of one, which is made from a vector: the allocation of a vector can
-/// return an error, and that of a box cannot.
+/// [`InsertScratch`] on the heap. The box holds an array of one element, since such a box can be made from a vector:
+/// the allocation of a vector can return an error, and the allocation of a box cannot.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxedScratch(Box<[InsertScratch; 1]>);
 
@@ -104,9 +104,9 @@ impl<'a> Parts<'a> {
 
     /// Puts a fingerprint into the given bucket or its alternate, makes room in one of them, or uses the overflow area.
     ///
-    /// Rejected: choosing the bucket by a mask and storing both buckets (1.2 to 1.4 times as long at loads from 75 to
-    /// 95 %, since the core must load the primary bucket before it can work on the alternate; with a branch it predicts
-    /// the choice).
+    /// Rejected: choosing the bucket by a mask and storing both buckets. This takes 1.2 to 1.4 times as long at loads
+    /// from 75 to 95 %, since the core must load the primary bucket before it can work on the alternate. With a branch,
+    /// the core predicts the choice.
     #[inline(always)]
     pub(crate) fn place<W: Width>(&mut self, key: Entry) -> Placed {
         if self.place_here::<W>(key) || self.place_there::<W>(key) {
@@ -115,7 +115,7 @@ impl<'a> Parts<'a> {
         self.make_room::<W>(key)
     }
 
-    /// Puts a fingerprint into the given bucket, if it has room.
+    /// Puts a fingerprint into the given bucket, if the bucket has room.
     #[inline(always)]
     pub(crate) fn place_here<W: Width>(&mut self, key: Entry) -> bool {
         let mut table = self.table::<W>();
@@ -165,14 +165,14 @@ impl<'a> Parts<'a> {
         if self.overflow.insert(self.geometry, key) { Placed::Inserted } else { Placed::NoRoom }
     }
 
-    /// If the overflow area has a fingerprint that can be in `bucket`, moves it there. The caller must ensure that the
-    /// bucket has room.
+    /// If the overflow area has a fingerprint that can be in `bucket`, moves this fingerprint to the bucket. The caller
+    /// must ensure that the bucket has room.
     #[inline(never)]
     pub(crate) fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
-            // The fingerprint's other bucket can be its primary one. So the drain sets the overflow flag there, and
-            // lookups from there read this bucket too.
+            // The primary bucket of the fingerprint can be its other bucket. So the overflow flag is set in the other
+            // bucket, and lookups that start there read `bucket` too.
             let mut table = self.table::<W>();
             table.set_flag(entry.alternate(&table.geometry));
             *self.empty = table.empty;

@@ -3,13 +3,14 @@
 //! The buckets are the vertices of a graph, and every fingerprint is an edge between its two buckets. An insert that
 //! finds both its buckets full needs a path from one of them to a bucket with room; then each fingerprint on the path
 //! moves to the next bucket of the path. The random walk of Fan et al. moves fingerprints as it goes: about eleven
-//! where one or two would be enough. When it gives up, it has a fingerprint in hand and no slot for it. The search
-//! moves nothing until it knows the path, so it cannot lose a key, and the path that it finds is a shortest one.
+//! where moving one or two would be enough. When the walk gives up, it has a fingerprint in hand and no slot for this
+//! fingerprint. The search moves nothing until it knows the path, so it cannot lose a key, and the path that it finds
+//! is a shortest one.
 //!
-//! The tree of the search is implicit. Nodes 0 and 1 are the two buckets, and the children of node `k`, one
-//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second
-//! comes later than the corresponding node below the first. So the first path found visits no bucket twice, and no list
-//! of visited buckets is kept.
+//! The tree of the search is implicit. Nodes 0 and 1 are the two buckets of the key, and the children of node `k`, one
+//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second comes
+//! later than the corresponding node below the first. So the first path found visits no bucket twice, and no list of
+//! visited buckets is kept.
 //!
 //! Sources: Fan et al., CoNEXT 2014, section 3.2, for the insert; Li, Andersen, Kaminsky and Freedman,
 //! "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys 2014, section 4.3.2, for
@@ -45,7 +46,7 @@ pub(crate) struct Path {
 
 const ROOTS: usize = 2;
 
-/// The parent of a node, and the slot of the fingerprint that leads from there to the node.
+/// The parent of a node, and the slot of the fingerprint that leads from the parent to the node.
 fn parent(node: usize) -> (usize, usize) {
     ((node - ROOTS) / 4, (node - ROOTS) % 4)
 }
@@ -55,8 +56,8 @@ impl Search {
         Self { buckets: [0; MAX_NODES] }
     }
 
-    /// Finds a shortest path to room for a key whose two buckets are full. `None` if there is none within the first
-    /// [`MAX_NODES`] nodes, or if all fingerprints of the two buckets belong to these two buckets alone.
+    /// Finds a shortest path to room for a key whose two buckets are full. `None` if the first [`MAX_NODES`] nodes have
+    /// no such path, or if all fingerprints of the two buckets belong to these two buckets alone.
     #[inline(always)]
     pub(crate) fn find<W: Width, T: AsRef<[u8]>>(
         &mut self,
@@ -69,8 +70,8 @@ impl Search {
         for node in 0..(MAX_NODES - ROOTS) / 4 {
             let bucket = self.buckets[node];
             let (slots, mut children, mut full_children) = (table.slots(bucket), [0; 4], 0);
-            // Loops, since a `map` of the array is not always inlined, and would then lack the kernel's target
-            // features.
+            // Loops instead of a `map` of the array: a `map` is not always inlined, and without inlining its code would
+            // lack the kernel's target features.
             for (child, fingerprint) in children.iter_mut().zip(slots) {
                 *child = table.geometry.alternate(bucket, fingerprint);
             }
@@ -99,8 +100,9 @@ impl Search {
         None
     }
 
-    /// Moves the fingerprints of a path, the last first, and puts the key into the slot that this frees at the root. If
-    /// the root is the key's alternate bucket, sets the overflow flag in the primary bucket.
+    /// Moves the fingerprints of a path, beginning with the last, and puts the key's fingerprint into the slot that
+    /// becomes free in the root. If the root is the key's alternate bucket, sets the overflow flag in the primary
+    /// bucket.
     #[inline(always)]
     pub(crate) fn apply<W: Width, T: AsRef<[u8]> + AsMut<[u8]>>(
         &self,
@@ -163,8 +165,8 @@ mod tests {
         assert!(search.buckets[..5 * ROOTS].iter().all(|at| [7, alternate].contains(at)));
         assert!(search.buckets[5 * ROOTS..].iter().all(|at| *at == 0));
 
-        // The only other fingerprint is in the last slot, and leads to a full bucket. From there, the search goes on to
-        // the only bucket with room.
+        // Now the last slot of the alternate bucket has another fingerprint, which leads to a full bucket. From that
+        // bucket, the search goes on to the only bucket with room.
         bytes[4 * alternate as usize + 3] = 8;
         let next = Entry { bucket: alternate, fingerprint: 8 }.alternate(&GEOMETRY).bucket;
         let leaf = Entry { bucket: next, fingerprint: 9 }.alternate(&GEOMETRY).bucket;
@@ -184,7 +186,7 @@ mod tests {
         let key = Entry { bucket: 7, fingerprint: 9 };
         assert!(find(&mut search, &mut bytes, key).is_none());
         let looked_at = search.buckets.iter().filter(|bucket| **bucket != u32::MAX).count();
-        // The children of a node are looked at together.
+        // The four children of a node are looked at together, so the number can be up to three below the limit.
         assert!((MAX_NODES - 3..=MAX_NODES).contains(&looked_at), "{looked_at}");
         for (node, bucket) in search.buckets[..looked_at].iter().enumerate().skip(ROOTS) {
             let (above, slot) = parent(node);

@@ -1,19 +1,20 @@
 //! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
 //!
-//! Bulk builds use it for keys that found one of their two buckets full: in a unit of the build, the primary bucket; in
-//! later windows, either of the two. Each key starts a chain in that full bucket. If the key's other bucket has room,
-//! the key goes there. Otherwise, if one of the four fingerprints in the full bucket has room in its other bucket, that
-//! fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot of one of the four, and the
-//! chain goes on in the same way with the evicted fingerprint in its other bucket. Sixteen lanes make a step together,
-//! and plan it on the table as it was before the step, like the lanes of `batch`.
+//! Bulk builds use windowed eviction for keys that found one of their two buckets full. In a unit of the build, this is
+//! the primary bucket; in later windows, it can be either bucket. Each key starts a chain in that full bucket. If the
+//! key's other bucket has room, the key goes there. Otherwise, if one of the four fingerprints in the full bucket has
+//! room in its other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot
+//! of one of the four, and the chain goes on in the same way with the evicted fingerprint in its other bucket. Like the
+//! lanes of `batch`, sixteen lanes make a step together, and plan the step on the state of the table before the step.
 //!
-//! Buckets outside of the *window* count as full, and a step that would lead there is not taken; the next step tries
-//! another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to a later
-//! window of the build or, if the window is the whole table, to a single insert.
+//! Buckets outside of the stretch, the *window*, count as full. A chain does not take a step to such a bucket; its next
+//! step tries another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to
+//! a later window of the build or, if the window is the whole table, to a single insert.
 //!
 //! In a unit of a build, the list of keys is nearly in the order of their buckets. Keys are taken from many positions
-//! of the list in alternation, so the table fills evenly. If they were taken from one end to the other, each stretch of
-//! the table would push its surplus on to the next, and the last stretch would have no room for it.
+//! of the list in alternation, so the table fills evenly. If keys were taken from one end of the list to the other,
+//! each stretch of the table would push its surplus on to the next stretch, and the last stretch would have no room for
+//! this surplus.
 
 use super::lane_group::{LANES, LaneGroup, ones};
 use super::scalar_lanes::ScalarLanes;
@@ -24,7 +25,7 @@ use crate::width::Width;
 use alloc::vec::Vec;
 use trommel_base::batch::Hint;
 
-/// The number of groups of chains. Their steps are interleaved.
+/// The number of groups of chains. The steps of the groups are interleaved.
 const LANE_GROUPS: usize = 4;
 /// The number of positions of the list from which keys are taken in alternation. With 64 positions, keys of one bucket
 /// follow each other so soon that chains of a group often wait for each other.
@@ -32,8 +33,8 @@ const STREAMS: usize = 512;
 /// The list is prefetched this number of keys ahead of each of its [`STREAMS`] positions. Eight keys fill a cache line.
 const AHEAD_KEYS: usize = 8;
 
-/// A stretch of the table that chains do not leave. The build has removed no key from it, so empty pairs of slots mean
-/// *clear* (see `bucket`).
+/// A stretch of the table that chains do not leave. The build has removed no key from this stretch, so an empty pair of
+/// slots encodes a clear overflow flag (see `bucket`).
 #[derive(Debug)]
 pub(crate) struct Window<'a> {
     /// The geometry of the whole table.
@@ -132,25 +133,25 @@ impl Window<'_> {
         }
     }
 
-    /// The next key, with its bucket counted from the first of the window.
+    /// The next key, with its bucket counted from the first bucket of the window.
     #[inline(always)]
     fn next_key(&self, keys: &mut Comb<'_>, buckets: u32) -> Option<Entry> {
         let Entry { bucket, fingerprint } = Entry::from_word(keys.next()?);
         let bucket = bucket.wrapping_sub(self.first);
-        // The vector kernels' memory accesses rely on this.
+        // The vector kernels' memory accesses rely on this assertion.
         assert!(bucket < buckets);
         Some(Entry { bucket, fingerprint })
     }
 }
 
-/// An iterator over a list: every n-th key, then every n-th key from the second on, and so on.
+/// An iterator over a list: every n-th key from the first on, then every n-th key from the second on, and so on.
 #[derive(Clone, Debug)]
 struct Comb<'a> {
     keys: &'a [u64],
     stride: usize,
     /// The position of the next key.
     next: usize,
-    /// The position of the first key of this round.
+    /// The position of the first key of the current pass over the list.
     start: usize,
 }
 
@@ -181,7 +182,7 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
     /// Creates the kernel for the window.
     fn new(window: &Window<'_>) -> Self;
 
-    /// Advances the chains of a group by a step. Chains that conflict with an earlier one wait for the next step.
+    /// Advances the chains of a group by a step. A chain that conflicts with an earlier chain waits for the next step.
     /// Returns the lanes whose chains have ended, a bit each.
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32;
 }

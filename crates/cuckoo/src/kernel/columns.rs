@@ -1,9 +1,9 @@
 //! Lookups of a batch in columns: each step is done for sixty-four keys, in loops over arrays, before the next step.
 //!
 //! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the overflow flag of the
-//! fingerprint's class is set (see `bucket`), mispredict these branches. Here both conditions are computed for every
-//! key, and the compiler vectorises the loops for the instruction set. Buckets are read one by one, by ordinary loads.
-//! Time in ns per key with loads / with gathers:
+//! fingerprint's class is set (see `bucket`), mispredict these branches. In columns, both conditions are computed for
+//! every key, and the compiler vectorises the loops for the instruction set. Buckets are read one by one, by ordinary
+//! loads. Time in ns per key with loads / with gathers:
 //!
 //! | core | slots | 8 bits | 16 bits |
 //! |---|---|---|---|
@@ -15,10 +15,10 @@
 //! that is read takes time. So primary buckets are prefetched two chunks of 64 keys ahead, and alternates are
 //! prefetched and read only for keys that are not in their primary bucket and can be in the alternate.
 //!
-//! Rejected, for tables in cache: listing the keys whose alternates are needed, without a branch (`vpcompressd`, or
-//! AVX2 permutations from a table of constants), and reading only these alternates, in chunks of their own. This took
-//! 0.84 to 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code: not
-//! worth a second pass.
+//! Rejected, for tables in cache: listing, without a branch (`vpcompressd`, or AVX2 permutations from a table of
+//! constants), the keys whose alternates are needed, and reading only these alternates, in chunks of their own. This
+//! took 0.84 to 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code:
+//! not worth a second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;
@@ -95,8 +95,9 @@ unsafe fn read<W: Width>(table: &[u8], buckets: &Column<u32>, words: &mut Column
     }
 }
 
-/// How buckets are prefetched. Tables of up to twice the size of L2 are not prefetched, since a column has many cache
-/// lines in flight anyway: with prefetches, lookups in tables of one to two times the size of L2 took 5 to 16 % longer.
+/// How buckets are prefetched. Tables of up to twice the size of L2 are not prefetched, since the loads of a column
+/// have many cache lines in flight anyway: with prefetches, lookups in tables of one to two times the size of L2 took 5
+/// to 16 % longer.
 #[inline(always)]
 pub(super) fn window(table_bytes: usize) -> Window {
     Window::for_gathers(table_bytes / 2)
@@ -138,7 +139,7 @@ fn in_cache<W: Width>(table: &Table<W, &[u8]>, chunks: &[[u64; KEYS]], found: &m
     for (hashes, found) in chunks.iter().zip(found) {
         FetchT0::keys_behind(hashes);
         keys.locate(&table.geometry, hashes);
-        // SAFETY: primary buckets are in the table, whose length is right: it comes from `checked`.
+        // SAFETY: primary buckets are in the table. Its length is right, since the table comes from `checked`.
         unsafe { read::<W>(table.bytes, &keys.buckets, &mut words) };
         let here = keys.found_in::<W>(&words);
         let flagged = keys.flagged_in::<W>(&words, table.empty.least_set());
@@ -194,7 +195,7 @@ const AHEAD: usize = 2;
 /// The number of chunks whose keys are kept: all from the chunk that is located to the chunk whose alternates are read.
 const KEPT: usize = 4;
 
-/// Looks up whole chunks in a table beyond the cache.
+/// Looks up whole chunks in a table that is so large that buckets are prefetched.
 ///
 /// # Safety
 /// The caller must ensure that the table comes from [`checked`], and that `steps` compute buckets of the table.

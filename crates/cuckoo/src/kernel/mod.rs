@@ -36,8 +36,8 @@ pub(crate) struct Buckets<'a> {
 pub(crate) enum Removed {
     /// It removed a fingerprint from this bucket.
     From { bucket: u32 },
-    /// It found the fingerprint in this bucket, but left it there, since its pair of slots would become empty and lose
-    /// its flag: see [`bucket::remove`](crate::bucket::remove).
+    /// It found the fingerprint in this bucket, but left it there. Without the fingerprint, its pair of slots would be
+    /// empty, and would not encode the pair's flag: see [`bucket::remove`](crate::bucket::remove).
     OnlyFound { bucket: u32 },
 }
 
@@ -51,7 +51,8 @@ type Fill = unsafe fn(&mut Filling<'_>, &mut Vec<u64>) -> Option<u64>;
 /// See [`Window::insert_within`].
 type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
-/// The functions for one fingerprint width on one instruction set. Some of them can be compiled for a less capable set.
+/// The functions for one fingerprint width on one instruction set. Some of these functions can be compiled for a less
+/// capable instruction set.
 ///
 /// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's,
 /// and that a slice for answers has a bit for every hash. The table must have the geometry's length, except in `fill`

@@ -7,7 +7,7 @@ use crate::table::{Entry, bucket_at, may_be_elsewhere};
 use crate::width::Width;
 use core::hint::select_unpredictable;
 
-/// Looks a key up, and reads both its buckets whether or not the first suffices.
+/// Looks a key up, and reads both its buckets even if the first bucket holds the fingerprint.
 ///
 /// A branch on the overflow flag in the primary bucket mispredicts too often: see
 /// `docs/decisions/0073-both-buckets.md`, with figures and alternatives.

@@ -1,5 +1,5 @@
 //! The buckets and the fingerprint of a key, computed in exact arithmetic as docs/FORMAT.md defines them. Tests compare
-//! the filter with them.
+//! filters with the results.
 
 #![allow(dead_code)]
 
@@ -85,7 +85,7 @@ pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
 /// A filter of exactly `buckets` buckets, with fingerprints of `bits` bits.
 pub(crate) fn filter_of_buckets(buckets: u64, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
-    // Keys for half of the slots, at a load of one half, give exactly these buckets: no quotient is rounded.
+    // Keys for half of the slots, at a load of one half, give exactly this number of buckets: no quotient is rounded.
     spec.keys = 2 * buckets as usize;
     spec.load = Some(0.5);
     spec.fingerprint_bits = Some(bits);

@@ -3,10 +3,10 @@
 //! To place a region is to find the slot of each of its remainders. Remainders for which the region has no slot left
 //! *spill* into the next region. A region depends on the regions before it only through the remainders that spill into
 //! it. Nearly always, the region right before it alone determines these remainders: a spill into a region has an effect
-//! on the next one only if adjacent runs take all slots of the region. So the regions are split into *chunks*. A thread
-//! first places, but does not write, the region before a chunk, assuming that nothing spills into that region. In this
-//! way the thread finds what spills into the chunk. When all chunks are placed, this spill is compared with the spill
-//! that the previous chunk really left. If they differ, the chunk is placed again.
+//! on the next region only if adjacent runs take all slots of the first region. So the regions are split into *chunks*.
+//! A thread first places, but does not write, the region before a chunk, assuming that nothing spills into that region.
+//! In this way the thread finds what spills into the chunk. When all chunks are placed, the spill that was found for a
+//! chunk is compared with the spill that the previous chunk really left. If the two differ, the chunk is placed again.
 
 use super::plan::{LocalFingerprint, Plan, Stored};
 use super::region::{Region, Spill};

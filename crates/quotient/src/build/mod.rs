@@ -16,13 +16,13 @@
 //! About 3 ns of these are for partitioning, and 1 ns is for the system, which zeroes the memory for partitioning.
 //!
 //! Rejected, when a build took 15.5 ns per key:
-//! - to sort by remainder, then by quotient, and to append (20.4);
+//! - to sort by remainder, then by quotient, and to append (20.4 ns);
 //! - to sort two neighbours by packing them into one number, and in exchanged order into another, and taking the larger
-//!   number as the sorted pair (24, of which 11 are for taking the larger numbers, because this compiles to scalar
-//!   code).
+//!   number as the sorted pair (24 ns, of which 11 are for taking the larger numbers, since this step compiles to
+//!   scalar code).
 //!
 //! Each run of more than 5 remainders is sorted on its own. The shorter runs of a region are sorted together
-//! ([`order`]). With a limit of 4, 6 or 7 remainders, a build takes 0.2 ns more per key.
+//! ([`order`]). With a limit of 4, 6 or 7 remainders instead of 5, a build takes 0.2 ns more per key.
 
 mod chunks;
 mod order;
@@ -54,9 +54,9 @@ pub(crate) struct Inputs<'a> {
     pub(crate) isa: Isa,
 }
 
-/// Fills an empty table, and returns how many fingerprints it holds then. `None` if they do not fit or have too many
-/// copies, if regions would be too large, or if `bulk.scratch_bytes` or the system's memory does not suffice for the
-/// build; the table has arbitrary bytes then.
+/// Fills an empty table, and returns how many fingerprints it holds then. `None` if the fingerprints do not fit or have
+/// too many copies, if regions would be too large, or if `bulk.scratch_bytes` or the system's memory does not suffice
+/// for the build; the table has arbitrary bytes then.
 ///
 /// Scratch memory:
 /// - for the partition, [`SharePlan::bytes_for`]: slack, and a local fingerprint for each hash, which takes four bytes
@@ -128,7 +128,8 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored>(
 /// Sorts and appends the fingerprints region by region, in time that does not depend on how they cluster.
 ///
 /// A region is sorted in memory that counts towards `bulk.scratch_bytes`. The memory that the workers keep counts
-/// towards this limit too. So the workers first free kept memory, until both fit.
+/// towards this limit too. So the workers first free kept memory, until the rest of it and the memory for sorting fit
+/// together.
 fn append_sorted<L: Layout, R: LocalFingerprint>(
     geometry: &Geometry,
     plan: &Plan,

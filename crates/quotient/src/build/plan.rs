@@ -75,7 +75,7 @@ impl Plan {
     pub(super) fn split<L: Layout, R: LocalFingerprint>(&self, hash: u64) -> (usize, R) {
         let fingerprint = reduce(hash, self.fingerprints);
         // The shifted number is below `odd_slots` times the number of regions, so it fits into 32 bits. A division of
-        // 32 bits takes two instructions fewer than one of 64 bits.
+        // 32 bits takes two instructions fewer than a division of 64 bits.
         let odd_slots = L::SLOTS >> L::SLOTS.trailing_zeros();
         let region = (fingerprint >> self.region_shift) as u32 / odd_slots;
         let region = u64::from(region);

@@ -24,7 +24,7 @@ use trommel_simd::bits_of;
 /// Runs with more remainders than this are sorted one by one. [`sort_runs`] sorts the others, all at once.
 const LONG_RUN: u32 = 5;
 /// If a region has more fingerprints than this number times its slots, or if earlier regions push more remainders than
-/// that into the region, the build gives up placing regions, and sorts and appends all fingerprints.
+/// this product into the region, the build gives up placing regions, and sorts and appends all fingerprints.
 const MOST_CLUSTERED: usize = 4;
 
 /// The content of slots that runs take beyond the end of their region.
@@ -47,7 +47,7 @@ pub(super) struct Region<L, T> {
     /// `slots`.
     begin: usize,
     /// The slot after the last run of the quotients of this region and of earlier ones, or the last slot of this region
-    /// if that is later.
+    /// if that slot is later.
     end: usize,
     /// The entry of quotient `i` is at index `i + 1`. It is first the quotient's number of fingerprints, and then the
     /// slot of the quotient's next fingerprint. When all fingerprints are stored, it is `max(i, e)`, where `e` is the
@@ -150,7 +150,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         // `write` reads a whole vector from the beginning of the last block on.
         resize(&mut self.cursors, self.slots + 1 + VECTOR)?;
         let slots = (self.begin.max(self.slots) + fingerprints).next_multiple_of(VECTOR) + VECTOR;
-        // One more slot before the first and after the last, so that both have two neighbours.
+        // One more slot before the first slot and one after the last, so that every slot has two neighbours.
         let room = slots + 2;
         resize(&mut self.stored, room)?;
         resize(&mut self.ends, room)?;

@@ -17,8 +17,8 @@ pub(super) fn group<'s, L: Layout, R: LocalFingerprint>(
 ) -> Option<Vec<Partitioned<'s, R>>> {
     let Inputs { geometry, rounding, hashes, .. } = *inputs;
     let plan = *plan;
-    // A closure that contains the code of rounding is not inlined into the partitioner's loops. So hashes that are not
-    // rounded have a closure without it.
+    // A closure that contains the code of rounding is not inlined into the partitioner's loops. So if hashes are not
+    // rounded, the closure does not contain that code.
     let grouped = if rounding == Rounding::None {
         let split = |hash| [plan.split::<L, R>(hash)];
         partition_shares(workers, shares, hashes, split)

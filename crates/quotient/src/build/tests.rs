@@ -62,8 +62,8 @@ fn a_chunk_that_assumed_a_wrong_spill_is_placed_again() {
             assert_eq!(placed, Placed { again, ..alone }, "{full_regions:?}, {threads} threads");
         }
     }
-    // An overfull region 30 or 62 spills through region 31 or 63, the last one before the second or the third chunk. An
-    // overfull region 31 or 63 is itself the one that the thread places before the chunk, so its spill is known.
+    // An overfull region 30 or 62 spills through region 31 or 63, the last region before the second or the third chunk.
+    // An overfull region 31 or 63 is itself the region that the thread places before the chunk, so its spill is known.
     for (full_regions, again) in
         [(vec![30], 1), (vec![62], 1), (vec![30, 62], 2), (vec![31, 63], 0)]
     {

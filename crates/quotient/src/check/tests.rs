@@ -53,7 +53,7 @@ fn kernels<L: Layout>() -> Vec<Kernels> {
     Isa::available().map(Kernels::of::<L>).collect()
 }
 
-/// Whether the table is one that inserts make, by the plain check. Fails if a kernel's check differs.
+/// Whether the plain check finds that inserts can make the table. Fails if the check of a kernel finds otherwise.
 #[track_caller]
 fn is_valid<L: Layout>(kernels: &[Kernels], geometry: &Geometry, bytes: &[u8]) -> bool {
     let expected = slot_by_slot::<L>(geometry, bytes);
@@ -121,7 +121,8 @@ fn changed_tables_pass_or_fail_as_in_a_check_slot_by_slot() {
     }
 }
 
-/// Copies over several blocks: as many as a multiset keeps, and then one more, which is forged from the next remainder.
+/// The copies of a fingerprint fill several blocks: as many copies as a multiset keeps, and then one more, which is
+/// forged by overwriting the next remainder.
 #[test]
 fn one_copy_too_many_is_refused_wherever_the_run_begins() {
     fn assert_refused<L: Layout>(bits: Option<u32>) {

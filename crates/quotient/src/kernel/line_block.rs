@@ -11,10 +11,11 @@
 //! The slots from there to the home are then free, and comparing them too does no harm: a free slot holds 0, which no
 //! stored remainder equals.
 //!
-//! If the line has no next start, the run goes on in the next line, or lies there completely. Its slots there begin at
-//! the `(d + 1 − n)`-th start (from 0), where `n` is the number of own starts of the key's line. In the next line all
-//! starts count, whatever the offset: slot 0 is the start of the run that comes from the line before. If runs of
-//! earlier lines take the key's whole line and more, the run is left to the algorithms of `table.rs`.
+//! If the line has no next start, the run goes on in the next line, or lies there completely. In the next line, the
+//! run's slots begin at the `(d + 1 − n)`-th start (from 0), where `n` is the number of own starts of the key's line.
+//! All starts of the next line count, whatever that line's offset: slot 0 is the start of the run that comes from the
+//! line before. If runs of earlier lines take the key's whole line and more, the key's run is left to the algorithms of
+//! `table.rs`.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

@@ -52,7 +52,8 @@ pub(crate) fn run<J: Job>(isa: Isa, job: J) -> J::Output {
 }
 
 /// The outcome of a batch of inserts. If a hash was refused: the number of hashes before it, and why it was refused. If
-/// none was refused: the number of all hashes, and `None`. The number includes hashes that a set held already.
+/// none was refused: the number of all hashes, and `None`. The number also counts hashes that were in the table already
+/// and that a set therefore did not add.
 pub(crate) type Progress = (usize, Option<WhyFull>);
 
 /// The functions of one layout for one instruction set. The caller must apply
@@ -148,8 +149,9 @@ impl Kernels {
         extent: Extent,
     ) -> Result<u64, FormatError> {
         // SAFETY: the instruction set is right for the reasons given in `contains`. `Quotient::from_container` compares
-        // the table's length with the geometry before it calls this; other callers have a table as in `contains`.
-        // Besides, a check reads slices by index, so with a table of another length it could only panic.
+        // the table's length with the geometry before it calls this function; the tables of other callers have the
+        // right length for the reasons given in `contains`. Besides, a check reads slices by index, so a table of
+        // another length could only make it panic.
         unsafe { (self.check)(geometry, table, extent) }
     }
 }

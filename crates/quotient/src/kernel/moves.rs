@@ -23,7 +23,7 @@ pub(super) trait Moves: Words {
 
     /// `slots` is a mask of adjacent bytes of a line. Gives each of these bytes the value of the byte before it, except
     /// the first of them, which gets `incoming`. The value of the last is lost. The line's other bytes keep their
-    /// values; if `slots` is 0, these are all bytes.
+    /// values; if `slots` is 0, all bytes keep their values.
     fn move_up(self, line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8);
 }
 
@@ -60,7 +60,7 @@ impl Moves for Plain {
             let vector = |at: usize| bytes.add(at).cast::<[u8; VECTOR]>();
             let there = u8x16::from(vector(at).read());
             let before = u8x16::from(vector(at).byte_sub(1).read());
-            // From the end backwards, so that no byte is read after it was overwritten.
+            // Copies from the end backwards, so that no byte is read after it was overwritten.
             while end - at >= VECTOR {
                 let moved = vector(end - VECTOR).read();
                 vector(end - VECTOR + 1).write(moved);
@@ -121,7 +121,7 @@ unsafe fn insert_byte_avx2(bytes: *mut u8, at: usize, free: usize, byte: u8) {
     unsafe {
         let there = _mm256_loadu_si256(bytes.add(at).cast());
         let before = _mm256_loadu_si256(bytes.add(at).sub(1).cast());
-        // From the end backwards, so that no byte is read after it was overwritten.
+        // Copies from the end backwards, so that no byte is read after it was overwritten.
         let mut end = free;
         while end - at >= VECTOR {
             let moved = _mm256_loadu_si256(bytes.add(end - VECTOR).cast());
@@ -179,7 +179,7 @@ mod tests {
     use alloc::vec::Vec;
     use trommel_testkit::Splitmix;
 
-    /// Compares with a move byte by byte, for every first and last slot.
+    /// Compares each kind of move with `copy_within`, for every first and last slot.
     fn agree<M: Moves>(moves: M) {
         let mut random = Splitmix::new(67);
         let step = if cfg!(miri) { 9 } else { 1 };

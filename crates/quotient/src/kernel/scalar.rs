@@ -40,11 +40,12 @@ pub(super) fn insert<L: Layout, W: Words>(
     Table::<L, _>::new(geometry, table).insert(words, home, stored)
 }
 
-/// The cache lines of a key are prefetched this number of keys before it is inserted.
+/// The cache lines of a key are prefetched this number of keys before that key is inserted.
 const INSERT_DISTANCE_KEYS: usize = 8;
 
 /// Inserts hashes in order by calling `one` for each, until `one` refuses a hash. Sets bit `i` of `new` if hash `i`
-/// added a fingerprint. Prefetches the cache lines of a key some keys ahead, unless the table takes at most half of L2.
+/// added a fingerprint. If the table is larger than half of L2, prefetches the cache lines of each key
+/// [`INSERT_DISTANCE_KEYS`] keys before that key is inserted.
 #[inline(always)]
 pub(super) fn insert_batch<L: Layout>(
     geometry: &Geometry,
@@ -91,8 +92,8 @@ pub(super) fn remove<L: Layout, W: Words>(
 
 /// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes and the [`Words`] that
 /// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert`, which
-/// must be declared where the macro is called. The kernels pass these modules a closure `rest`, which handles the keys
-/// that the modules' inlined code cannot decide, in a function that is not inlined. Removals use the algorithms of
+/// must be declared where the macro is called. The kernels pass these modules a closure `rest`, which calls a function
+/// that is not inlined, for the keys that the modules' inlined code cannot decide. Removals use the algorithms of
 /// [`Table`], and checks those of `check.rs`.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {

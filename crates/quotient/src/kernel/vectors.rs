@@ -21,7 +21,7 @@ impl Column {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(crate) fn get(&self, group: usize) -> __m512i {
-        // SAFETY: `group` returns eight numbers. Since the column is aligned to 64 bytes, they are too.
+        // SAFETY: `group` returns eight numbers. They take 64 bytes, and are aligned to 64 bytes like the column.
         unsafe { _mm512_load_si512(self.group::<GROUP>(group).as_ptr().cast()) }
     }
 
@@ -29,7 +29,7 @@ impl Column {
     #[target_feature(enable = "avx512f")]
     pub(crate) fn set(&mut self, group: usize, numbers: __m512i) {
         let (groups, _) = self.0.as_chunks_mut::<GROUP>();
-        // SAFETY: the array has eight numbers. Since the column is aligned to 64 bytes, they are too.
+        // SAFETY: the array has eight numbers. They take 64 bytes, and are aligned to 64 bytes like the column.
         unsafe { _mm512_store_si512(groups[group].as_mut_ptr().cast(), numbers) }
     }
 
@@ -37,7 +37,8 @@ impl Column {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(crate) fn four(&self, group: usize) -> __m256i {
-        // SAFETY: `group` returns four numbers. Since the column is aligned to 64 bytes, they are aligned to 32 bytes.
+        // SAFETY: `group` returns four numbers. They take 32 bytes, and are aligned to 32 bytes, since the column is
+        // aligned to 64.
         unsafe { _mm256_load_si256(self.group::<4>(group).as_ptr().cast()) }
     }
 
@@ -45,7 +46,8 @@ impl Column {
     #[target_feature(enable = "avx2")]
     pub(crate) fn set_four(&mut self, group: usize, numbers: __m256i) {
         let (groups, _) = self.0.as_chunks_mut::<4>();
-        // SAFETY: the array has four numbers. Since the column is aligned to 64 bytes, they are aligned to 32 bytes.
+        // SAFETY: the array has four numbers. They take 32 bytes, and are aligned to 32 bytes, since the column is
+        // aligned to 64.
         unsafe { _mm256_store_si256(groups[group].as_mut_ptr().cast(), numbers) }
     }
 
@@ -62,7 +64,7 @@ impl Column {
 /// The instruction is written in assembly, so that functions compiled for
 /// [`Avx512Core`](trommel_simd::Isa::Avx512Core), which lacks VPOPCNTDQ, can contain both variants. On a Zen 4 core,
 /// the instruction reduced the time of lookups in blocks of 64 slots to 0.88 (table in L2) and 0.93 (a million keys) of
-/// the time without it, and the time of lookups in cache lines to 0.96.
+/// the time without the instruction, and the time of lookups in blocks of one cache line to 0.96 of it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(crate) fn count_ones<const VPOPCNT: bool>(words: __m512i) -> __m512i {
@@ -105,7 +107,7 @@ pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(crate) unsafe fn pairs_of_words(start: *const u8, bytes: &[u64; GROUP]) -> (__m512i, __m512i) {
-    // The pairs at indices `from`, `from + 2`, `from + 4` and `from + 6`.
+    // Reads the pairs of words for the indices `from`, `from + 2`, `from + 4` and `from + 6`.
     let four = |from: usize| {
         // SAFETY: the caller guarantees that the sixteen bytes at each offset can be read.
         let pair =

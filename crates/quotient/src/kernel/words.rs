@@ -129,7 +129,7 @@ fn above_avx2(bytes: &[u8; 64], others: &[u8; 64]) -> u64 {
     use core::arch::x86_64::*;
     let above = |i| {
         let (bytes, others) = (half(bytes, i), half(others, i));
-        // A byte is not above the other if the larger of both equals the other.
+        // A byte is not above the byte of `others` if the larger of the two equals the byte of `others`.
         let most = _mm256_max_epu8(bytes, others);
         u64::from(!_mm256_movemask_epi8(_mm256_cmpeq_epi8(most, others)) as u32)
     };
@@ -193,8 +193,8 @@ mod tests {
         }
     }
 
-    /// Compares with a loop over the bits, for words with few and many ones, and also for values of `skip` that are not
-    /// below the number of ones.
+    /// Compares `one`, `two_ones` and `below` with a loop over the bits, for words with few and many ones, and also for
+    /// values of `skip` that are not below the number of ones.
     fn select_ones<W: Words>(words: W) {
         let mut random = Splitmix::new(66);
         let sparse = [0, 1, 1 << 63, u64::MAX, 0x8000_0000_0000_0001];
@@ -209,14 +209,14 @@ mod tests {
             for skip in 0..64 {
                 let one = ones.get(skip).copied().unwrap_or(0);
                 let next = ones.get(skip + 1).copied().unwrap_or(0);
-                assert_eq!(words.one(word, skip as u32), one, "one of {word:x}, {skip}");
+                assert_eq!(words.one(word, skip as u32), one, "one({word:x}, {skip})");
                 assert_eq!(
                     words.two_ones(word, skip as u32),
                     one | next,
-                    "two_ones of {word:x}, {skip}"
+                    "two_ones({word:x}, {skip})"
                 );
                 let below = word & ((1 << skip) - 1);
-                assert_eq!(words.below(word, skip as u32), below, "below of {word:x}, {skip}");
+                assert_eq!(words.below(word, skip as u32), below, "below({word:x}, {skip})");
             }
             assert_eq!([64, 200].map(|index| words.below(word, index)), [word; 2]);
         }

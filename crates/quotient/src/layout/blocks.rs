@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 /// The largest number of sections that a table of any layout has; see [`Section`].
 pub(super) const SECTIONS: usize = 3;
 
-/// A part of the table that has an equal number of bytes for each block, in the order of the blocks.
+/// A part of the table that has the same number of bytes for each block, in the order of the blocks.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Section {
@@ -46,7 +46,7 @@ impl<'t, L: Layout> Blocks<'t, L> {
     /// Takes the first `blocks` blocks out, and returns them.
     ///
     /// # Panics
-    /// If there are fewer blocks.
+    /// If fewer than `blocks` blocks are left.
     pub(crate) fn split_off_front(&mut self, blocks: usize) -> Self {
         let block_bytes = L::sections(&self.shape).map(|section| section.block_bytes);
         let mut bytes = block_bytes.into_iter();
@@ -60,7 +60,7 @@ impl<'t, L: Layout> Blocks<'t, L> {
         Self { sections, shape: Shape { blocks, ..self.shape }, layout: PhantomData }
     }
 
-    /// Writes a block: its metadata, and a stored remainder for every slot, 0 for a free one.
+    /// Writes a block: its metadata, and a stored remainder for every slot, 0 for a free slot.
     #[inline(always)]
     pub(crate) fn write<T: Copy + Into<u32>>(
         &mut self,

@@ -16,10 +16,11 @@ use trommel_base::{FilterKind, FormatError};
 /// | 456 – 505 | runends |
 /// | 506 – 511 | offset; 63 means 63 or more |
 ///
-/// That is 10.24 bits per slot. Remainders have 8 bits, and fewer after the filter has grown. A remainder of 8 bits
-/// that is 0 is replaced by 1. A remainder of fewer than 8 bits is in the byte's high bits, and the bit below it is
-/// set. So no remainder is stored as 0, and a byte compare can find a free slot, 4.5 times faster than rank and select.
-/// Because of the replaced remainder, the false-positive rate is 0.8 % higher: 1.008 times as high as without it.
+/// So a slot takes 10.24 bits, a 50th of the line's 512 bits. Remainders have 8 bits, and fewer after the filter has
+/// grown. A remainder of 8 bits that is 0 is replaced by 1. A remainder of fewer than 8 bits is in the byte's high
+/// bits, and the bit below it is set. So no remainder is stored as 0, and comparing bytes with 0 finds a free slot, 4.5
+/// times faster than rank and select do. Because of the replaced remainder, the false-positive rate is 0.8 % higher:
+/// 1.008 times as high as without it.
 #[derive(Clone, Copy, Debug)]
 pub struct LineBlock;
 
@@ -35,8 +36,8 @@ const UNUSED_BITS: u64 = 0x3F << SLOTS;
 pub(crate) const RUNENDS_SHIFT: u32 = 8;
 pub(crate) const OFFSET_SHIFT: u32 = 58;
 
-/// The cache line of a block. This function and the three below are always inlined, because generic code that is
-/// compiled in another crate calls them for each slot.
+/// The cache line of a block. This function and the three functions after it are always inlined, because generic code
+/// that is compiled in another crate calls them for each slot.
 #[inline(always)]
 fn line(table: &[u8], block: usize) -> &[u8; LINE_BYTES] {
     &table.as_chunks().0[block]
@@ -144,7 +145,7 @@ impl Layout for LineBlock {
         block: usize,
         stored: &[T],
     ) {
-        // Arrays, because compilers turn a loop over slices into code that copies byte by byte.
+        // These are arrays, because compilers turn a loop over slices into code that copies byte by byte.
         let stored: &[T; SLOTS] = stored.first_chunk().unwrap();
         let bytes: &mut [u8; SLOTS] = line_mut(table, block).first_chunk_mut().unwrap();
         for (byte, stored) in bytes.iter_mut().zip(stored) {
@@ -157,8 +158,8 @@ impl Layout for LineBlock {
         [Section { begin: 0, block_bytes: LINE_BYTES }, nothing, nothing]
     }
 
-    /// Stores both words of metadata whole, which is faster than changing bits of each word. The words overlap. The one
-    /// with the runends is stored last, since it has the right bits for the bytes that are in both.
+    /// Stores both words of metadata whole, which is faster than changing bits of each word. The words overlap in two
+    /// bytes. The word with the runends is stored last, since only this word has the right bits for these two bytes.
     #[inline(always)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -198,8 +199,8 @@ impl Layout for LineBlock {
             let to = if block == last.block { last.slot as u8 } else { SLOTS as u8 - 1 };
             let line = line_mut(table, block);
             let pulled_out = line[usize::from(from)];
-            // The loop goes over all slots with a mask of those that move: compilers vectorize it, because its length
-            // is constant and it never chooses between two addresses.
+            // The loop goes over all slots, and a mask selects the slots that move. Compilers vectorize the loop,
+            // because its length is constant and it never chooses between two addresses.
             for slot in 0..SLOTS - 1 {
                 let moves = u8::from((slot as u8).wrapping_sub(from) < to - from).wrapping_neg();
                 line[slot] = line[slot + 1] & moves | line[slot] & !moves;

@@ -25,21 +25,21 @@ mod sealed {
 /// A block of `SLOTS` slots has two bits for each slot, and one number:
 /// - *occupieds*, bit `i`: whether the filter holds a fingerprint with quotient `i` of this block;
 /// - *runends*, bit `i`: whether slot `i` holds the last remainder of a *run*, which is all remainders of one quotient,
-///   in adjacent slots. The quotient can be one of an earlier block;
+///   in adjacent slots. The quotient can belong to an earlier block;
 /// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take. (The runs of a block
-///   are those of its quotients.)
+///   are the runs of its quotients.)
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.
 // Most functions take a table as bytes, and the index of a block in it. Callers have checked that the table has
-// `table_bytes` bytes, and pass only blocks that it has. With another block, a function panics, or reads or writes
-// bytes of another section, but none beyond the table.
+// `table_bytes` bytes, and pass only blocks that the table has. For any other block, a function panics, or reads or
+// writes bytes of another section, but no bytes beyond the table.
 pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The kind of filter.
     const KIND: FilterKind;
     /// The number of slots of a block.
     const SLOTS: u32;
-    /// The number of slots of a filter is a multiple of this.
+    /// The number of slots of a filter is a multiple of this number.
     const SLOTS_STEP: u64;
     /// The largest offset that a block stores. A block that stores this number has this offset or a larger one.
     const MAX_OFFSET: u32;
@@ -54,7 +54,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The number of bits of a block, without the padding of sections.
     #[doc(hidden)]
     fn block_bits(remainder_bits: u32) -> u64;
-    /// The stored form of a remainder. Stored remainders have the order of remainders, and are not 0 if 0 is reserved.
+    /// The stored form of a remainder. Stored forms have the same order as the remainders, and are never 0 if the
+    /// layout reserves 0.
     #[doc(hidden)]
     fn stored(remainder_bits: u32, remainder: u32) -> u32;
     /// The remainder of a stored form.
@@ -75,7 +76,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn remainder(shape: &Shape, table: &[u8], at: Position) -> u32;
     /// Reads the stored remainders of a whole block into the first bytes of `to`. The caller must ensure that each
-    /// remainder fits a byte, and that `spread` unpacks eight packed remainders into a byte each.
+    /// remainder fits a byte, and that `spread` unpacks eight packed remainders into eight bytes.
     #[doc(hidden)]
     fn bytes_of_block(
         shape: &Shape,
@@ -92,7 +93,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
         block: usize,
         stored: &[T],
     );
-    /// The sections of a table in order. If the table has fewer than `SECTIONS`, the last ones are empty.
+    /// The sections of a table in order. If the table has fewer than `SECTIONS` sections, the last entries are empty
+    /// sections.
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
     /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has the bytes
@@ -112,7 +114,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Moves the remainders after `at`, up to and including `last`, down by one slot. Slot `last` becomes 0.
     #[doc(hidden)]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position);
-    /// The first free slot from `from` on; `Some(None)` if none of these slots is free. `None` if the layout does not
+    /// The first free slot from `from` on; `Some(None)` if all these slots are in use. `None` if the layout does not
     /// reserve remainder 0, so that remainders do not show which slots are free.
     #[doc(hidden)]
     fn first_free(table: &[u8], from: Position) -> Option<Option<Position>>;
@@ -124,7 +126,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
     /// The cache lines, at most three, that a lookup most likely reads: for each, the index in the table of one of its
-    /// bytes. `home` is the slot whose number is the quotient.
+    /// bytes. `home` is the slot whose number is the key's quotient.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
 }
@@ -132,7 +134,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
 /// A slot, as a block and the slot's index in it.
 ///
 /// Positions are ordered like slots. A position whose index is the number of slots of a block stands for the end of the
-/// block, which is the beginning of the next.
+/// block, which is the beginning of the next block.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {

@@ -117,7 +117,7 @@ pub(super) fn shift_down(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     set(packed, bits, to, 0);
 }
 
-/// Replaces the bits of word `i` that are not in the mask `keep` by those of `bits`.
+/// In word `i`, replaces the bits that are not in the mask `keep` by the same bits of `bits`.
 fn merge(words: &mut [[u8; 8]], i: usize, bits: u64, keep: u64) {
     words[i] = (u64::from_le_bytes(words[i]) & keep | bits & !keep).to_le_bytes();
 }
@@ -128,7 +128,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// Compares with a plain vector of numbers, for every width and every pair of `from` and `to`.
+    /// Compares both shifts with moves in a plain vector of numbers, for every width and every pair of `from` and `to`.
     #[test]
     fn packed_numbers_shift_like_those_of_a_vector() {
         for bits in 1..=32 {

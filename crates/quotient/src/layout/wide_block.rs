@@ -6,8 +6,8 @@ use core::ops::RangeInclusive;
 use trommel_base::storage::LINE_BYTES;
 use trommel_base::{FilterKind, FormatError};
 
-/// A layout whose blocks have 64 slots and 17 bytes of metadata, stored apart from the remainders. With remainders of
-/// `r` bits, it takes `r + 2.125` bits per slot.
+/// A layout whose blocks have 64 slots and 17 bytes of metadata, which are stored apart from the remainders. With
+/// remainders of `r` bits, a table takes `r + 2.125` bits per slot.
 ///
 /// | section, each padded to a multiple of 64 bytes | content |
 /// |---|---|

@@ -25,13 +25,13 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
     }
 }
 
-/// For batches of many lengths and for every stream, batches on this instruction set and in portable code make the same
-/// bytes. If the filter becomes full before all keys are inserted, both stop at the same key, with the same error. The
-/// same holds for single inserts.
+/// For every stream and many lengths, a batch on this instruction set makes the same bytes as a batch in portable code.
+/// If the filter becomes full before all keys are inserted, both batches stop at the same key, with the same error.
+/// Single inserts on this instruction set do the same as single inserts in portable code, too.
 ///
 /// If the bytes depend only on the keys held (`S::CANONICAL`), batches and single inserts make the same bytes too, and
-/// stop at the same key. Otherwise they can make different bytes and stop at different keys, but both hold the keys
-/// that they report as inserted.
+/// stop at the same key. Otherwise, batches and single inserts can make different bytes and stop at different keys, but
+/// every filter finds the keys that were reported as inserted.
 pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
     for stream in Stream::ALL {
         for length in LENGTHS.into_iter().chain([2049, 5000]) {
@@ -125,8 +125,8 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
 
 /// In tables of 3 and 66 MiB, lookups give the same answers as in portable code, in batches shorter and longer than the
 /// prefetch distances. Whether and how a batch of lookups prefetches depends on the size of the table. Depending on the
-/// kernel, this changes at half the size of L2, at the size of L2 or at twice the size of L2. A table of 66 MiB is
-/// larger than all three, since `l2_bytes` returns at most 16 MiB.
+/// kernel, the prefetching changes at half the size of L2, at the size of L2 or at twice the size of L2. A table of 66
+/// MiB is larger than all three sizes, since `l2_bytes` returns at most 16 MiB.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);

@@ -48,7 +48,7 @@ pub fn golden_digest_is_unchanged<S: Subject>(isa: Isa) {
     );
 }
 
-/// A filter that is read from frozen bytes has the same bytes and answers as the one that was written, whatever the
+/// A filter that is read from frozen bytes has the same bytes and answers as the filter that was written, whatever its
 /// size.
 pub fn frozen_bytes_come_back_the_same<S: Subject>() {
     for keys in [0, 1, FEW, 777, 5000] {
@@ -66,7 +66,7 @@ pub fn frozen_bytes_come_back_the_same<S: Subject>() {
         let mut read = S::from_bytes(&bytes).unwrap();
         assert!(S::to_bytes(&read) == bytes, "{keys} keys: the filter read writes other bytes");
         assert_alike(&filter, &read, &hashes);
-        // The filter that was read takes more keys in the same way as the one that was written.
+        // The filter that was read takes more keys in the same way as the filter that was written.
         let more = Stream::Random.hashes(5, 300);
         let mut filter = filter;
         let outcome = filter.insert_batch(&more);
@@ -166,7 +166,7 @@ pub fn garbage_is_refused<S: Subject>() {
             _ => good.clone(),
         };
         match round % 4 {
-            // Only the magic number and the version in front of noise.
+            // Noise after the right magic number and version.
             0 if bytes.len() >= 10 && round % 8 == 0 => {
                 bytes[..8].copy_from_slice(&MAGIC);
                 bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());

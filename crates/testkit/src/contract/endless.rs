@@ -37,8 +37,9 @@ pub fn every_insert_is_counted<S: Subject>(isa: Isa) {
     }
 }
 
-/// A filter with three times the planned keys has more than five times as many false positives as one with the planned
-/// keys. Their number is the one that `expected_fpr` predicts.
+/// A filter with three times the planned number of keys has more than five times as many false positives as a filter
+/// with the planned number. The number of false positives in the overfull filter is the number that `expected_fpr`
+/// predicts.
 pub fn an_overfull_filter_still_knows_its_rate<S: Subject>(isa: Isa) {
     let empty = built::<S>(&spec(2000, 0.01, isa));
     let planned = measure::<S>(&empty, 2000, 2000, 100);

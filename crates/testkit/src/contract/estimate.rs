@@ -9,10 +9,10 @@ use trommel_simd::Isa;
 /// The number of keys that the filters are planned for.
 const KEYS: usize = 20_000;
 
-/// Estimates are near the truth, from an empty filter to one with twice the planned keys. An error of 3 % plus 0.3 keys
-/// is tolerated: the relative standard deviation of an estimate is below 1 % for every layout of a Bloom filter. If
-/// each key sets `k` of `m` bits, this deviation is about `sqrt(e^x − x − 1) / (x sqrt(m))` with `x = k · keys / m`. It
-/// is larger if the bits of a key are all in one block.
+/// Estimates are near the truth, from an empty filter to a filter with twice the planned number of keys. An error of 3
+/// % plus 0.3 keys is tolerated: the relative standard deviation of an estimate is below 1 % for every layout of a
+/// Bloom filter. If each key sets `k` of `m` bits, this deviation is about `sqrt(e^x − x − 1) / (x sqrt(m))` with
+/// `x = k · keys / m`. The deviation is larger if the bits of a key are all in one block.
 pub fn estimates_are_near_the_truth<S: Estimate>() {
     let empty = built::<S>(&spec(KEYS, 0.01, Isa::Portable));
     assert_eq!(S::estimate_len(&empty), 0.0);

@@ -1,7 +1,8 @@
 //! Filters that keep whole fingerprints, compared with a sorted multiset of fingerprints.
 //!
-//! The bytes of such a filter depend only on which fingerprints it holds. So most claims here compare its bytes
-//! with those of a filter that was filled in another order, by another call, or on another instruction set.
+//! The bytes of such a filter depend only on which fingerprints it holds. So most claims here compare the bytes of a
+//! filter with the bytes of a second filter, which should hold the same fingerprints but was filled in another order,
+//! by another call, or on another instruction set.
 
 use super::{assert_all_found, fill, fill_up};
 use crate::Splitmix;
@@ -38,7 +39,7 @@ fn shuffled(mut hashes: Vec<KeyHash>, seed: u64) -> Vec<KeyHash> {
 /// Inserts and removes random keys of a limited set, so that fingerprints are shared and copies come and go, in filters
 /// from nearly empty to full. Every call returns what an exact multiset of fingerprints predicts.
 pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
-    // Planned keys, keys used, false-positive rate, percentage of inserts.
+    // The number of planned keys, the number of keys used, the false-positive rate, and the percentage of inserts.
     let cases = [
         (500, 300, 0.3, 55),
         (20, 100, 0.01, 52),
@@ -127,7 +128,8 @@ pub fn len_is_the_number_of_fingerprints<S: Exact>() {
     }
 }
 
-/// The same hashes make the same table, ascending, descending or shuffled, one by one, in one batch or in several.
+/// The same hashes make the same table in ascending, descending or shuffled order, whether they are inserted one by
+/// one, in one batch or in three.
 pub fn order_does_not_matter<S: Exact>(isa: Isa) {
     for keys in [1, 2, 50, 700, 5000] {
         for (stream, fpr) in [(Stream::Random, 0.01), (Stream::Zipf, 0.4), (Stream::Random, 0.4)] {
@@ -227,7 +229,8 @@ pub fn removing_all_leaves_the_empty_table<S: Exact>(isa: Isa) {
     }
 }
 
-/// A filter from which fingerprints were removed has the bytes of one into which they were never inserted.
+/// A filter from which fingerprints were removed has the same bytes as a filter into which these fingerprints were
+/// never inserted.
 pub fn a_removed_fingerprint_leaves_no_trace<S: Exact>(isa: Isa) {
     for planned in [30, 1000, 4000] {
         let empty = built::<S>(&spec(planned, 0.05, isa));

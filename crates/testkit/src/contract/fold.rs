@@ -7,7 +7,8 @@ use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
 use trommel_base::{Filter, FoldError, KeyHash};
 use trommel_simd::Isa;
 
-/// The size of the filters in bytes: 600 times 64 bytes, the largest unit of a layout. Each of [`FACTORS`] divides 600.
+/// The size of the filters in bytes: 600 times 64 bytes. The units of a layout (words, blocks or cache lines), which a
+/// fold keeps whole, have at most 64 bytes, and each of [`FACTORS`] divides 600.
 const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 

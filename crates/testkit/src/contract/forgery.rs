@@ -1,7 +1,7 @@
 //! Forged containers, with right checksums.
 //!
-//! A checksum protects from accidents, not from people. So every field must also be checked for values that
-//! no writer writes, and bytes that are accepted must be a filter that can be used like any other.
+//! A checksum protects from accidents, not from people. So every field must also be checked for values that no writer
+//! writes, and bytes that are accepted must be a filter that can be used like any other filter.
 
 use super::{answers, answers_singly, assert_all_found, fill_up};
 use crate::Splitmix;
@@ -11,7 +11,7 @@ use trommel_base::container::{self, HEADER_BYTES, Header, PARAMETERS};
 use trommel_base::{Filter, FilterKind, Hasher, Insert, KeyHash};
 use trommel_simd::Isa;
 
-/// A value that is more likely to break arithmetic than a random one is.
+/// A value that is more likely to break arithmetic than a random value is.
 fn awkward(random: &mut Splitmix, original: u64) -> u64 {
     let power = 1u64 << random.below(64);
     match random.below(12) {
@@ -31,10 +31,10 @@ fn awkward(random: &mut Splitmix, original: u64) -> u64 {
     }
 }
 
-/// Uses the filter of accepted bytes: as a view and as an owned filter, with lookups and inserts, and frozen again. The
-/// answers to lookups can be whatever the forger wanted, so they are only compared with each other. Fails if the filter
-/// takes too much memory, has an impossible false-positive rate, does not find a key that was inserted, or writes other
-/// bytes than it was read from.
+/// Reads accepted bytes as a view and as an owned filter, looks keys up in both, inserts keys into the owned filter,
+/// and freezes it. The answers to lookups can be whatever the forger wanted, so they are only compared with each other.
+/// Fails if the filter takes too much memory, has an impossible false-positive rate, does not find a key that was
+/// inserted, or writes other bytes than it was read from.
 pub(super) fn exercise<S: Subject>(bytes: &[u8]) {
     let view = S::view(bytes).expect("bytes that an owned filter accepts are refused as a view");
     let mut filter = S::from_bytes(bytes).expect("bytes accepted before are refused");

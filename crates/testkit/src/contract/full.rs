@@ -7,7 +7,8 @@ use crate::subject::{Room, Subject, built, spec};
 use trommel_base::{Filter, Full, Insert, KeyHash, WhyFull};
 use trommel_simd::Isa;
 
-/// The numbers of keys that the filters to be filled are planned for: filters of one block, of some, and of many.
+/// The numbers of keys that the filters to be filled are planned for: filters of one block, of some blocks, and of many
+/// blocks.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
 /// The false-positive rate of the filters that are filled. Every kind of filter can keep it up to a load of 95 %. At
 /// this rate there are more possible fingerprints than slots, so even a set, which holds each fingerprint once, becomes
@@ -19,8 +20,8 @@ fn too_many(planned: usize) -> usize {
     planned * 3 / 2 + 400
 }
 
-/// Inserts keys one by one until one does not fit. Returns the error, with the number of keys that were inserted;
-/// `None` if all fit.
+/// Inserts keys one by one until a key does not fit. Returns the error, with the number of keys that were inserted;
+/// `None` if all keys fit.
 fn insert_until_full<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) -> Option<Full> {
     hashes.iter().enumerate().find_map(|(i, hash)| {
         let full = filter.insert_hash(*hash).err()?;
@@ -212,7 +213,8 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
         }
         assert!(S::to_bytes(&filter) == before);
     }
-    // The same in a batch with other keys, into an empty filter and into one that holds some keys.
+    // Now the copies are in a batch with other keys, which is inserted into an empty filter and into a filter that
+    // holds some keys.
     for held in [0, 100] {
         let (first, last) = others.split_at(others.len() / 2);
         let mut batch = first.to_vec();
@@ -241,7 +243,7 @@ pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa
         let keys = Disjoint::new(78, too_many(planned), 6000);
         let fill = |isa| {
             let mut filter = built::<S>(&spec(planned, fpr, isa));
-            // Every key that fits, even after keys that do not fit.
+            // `taken` has every key that fits, even if it comes after keys that do not fit.
             let taken: Vec<KeyHash> = keys
                 .members
                 .iter()

@@ -8,7 +8,7 @@ use trommel_base::container::HEADER_BYTES;
 use trommel_base::{Filter, Hasher, Insert, KeyHash};
 use trommel_simd::Isa;
 
-/// A filter that was read back hashes keys in the same way as the one that was written.
+/// A filter that was read back hashes keys in the same way as the filter that was written.
 pub fn the_hasher_is_in_the_bytes<S: Subject>() {
     for hasher in [Hasher::default(), Hasher::xxh3(u64::MAX), Hasher::PARQUET, Hasher::xxh64(7)] {
         let mut filter = built::<S>(&with_hasher(spec(100, 0.01, Isa::Portable), hasher));

@@ -29,7 +29,7 @@ fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
 }
 
 /// Merging two filters gives, bit for bit, the filter into which the keys of both were inserted. If filters are not
-/// [canonical](Subject::CANONICAL), it gives a filter that holds the keys of both.
+/// [canonical](Subject::CANONICAL), the merge gives a filter that holds the keys of both.
 pub fn a_merge_is_the_filter_of_the_union<S: Subject>()
 where
     S::Filter: Merge,
@@ -90,8 +90,8 @@ where
     assert!(S::to_bytes(&filter) == before);
 }
 
-/// Filters that cannot be combined with those of [`filled`]: planned for more keys, for a lower false-positive rate (if
-/// the kind then makes another filter), with another seed, and with another hash function.
+/// Filters that cannot be combined with the filters that [`filled`] makes: planned for more keys or for a lower
+/// false-positive rate (if this makes another empty filter), with another seed, and with another hash function.
 fn unlike<S: Subject>() -> Vec<S::Filter> {
     let alike = spec(3000, 0.01, Isa::Portable);
     let specs = [
@@ -114,7 +114,7 @@ fn unlike<S: Subject>() -> Vec<S::Filter> {
 }
 
 /// Fails unless unlike filters are refused with an error that has the differing property and both its values, and
-/// neither filter is changed.
+/// unless both filters stay unchanged.
 fn assert_refused<S: Subject>(
     combine: impl Fn(&mut S::Filter, &S::Filter) -> Result<(), MergeError>,
 ) {
@@ -141,7 +141,7 @@ fn assert_refused<S: Subject>(
     }
 }
 
-/// Merging unlike filters is refused with both values and changes nothing.
+/// Merging unlike filters is refused with an error that has both values of the differing property, and changes nothing.
 pub fn unlike_filters_are_refused_and_unchanged<S: Subject>()
 where
     S::Filter: Merge,
@@ -149,13 +149,14 @@ where
     assert_refused::<S>(|left, right| left.merge(right).map_err(Into::into));
 }
 
-/// Intersecting unlike filters is refused with both values and changes nothing.
+/// Intersecting unlike filters is refused with an error that has both values of the differing property, and changes
+/// nothing.
 pub fn unlike_filters_do_not_intersect<S: Intersect>() {
     assert_refused::<S>(|left, right| Ok(S::intersect(left, right)?));
 }
 
-/// An intersection finds the keys that are in both filters. It answers "perhaps" only if both filters do, and its
-/// false-positive rate is at most that of either.
+/// An intersection finds the keys that are in both filters. It reports a key as present only if both filters do, and
+/// its false-positive rate is at most the lower of their two rates.
 pub fn an_intersection_keeps_the_common_keys<S: Intersect>() {
     let keys = Disjoint::new(12, 3000, 50_000);
     let (a, b) = (&keys.members[..2000], &keys.members[1000..]);

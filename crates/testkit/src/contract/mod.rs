@@ -42,15 +42,16 @@ use crate::{Multiset, Subject};
 use trommel_base::{Bitmap, Filter, Full, Insert, KeyHash, SpecError, WhyFull};
 use trommel_simd::{Isa, IsaError};
 
-/// Lengths of batches: around the widths of vectors and words, and around the prefetch distances.
+/// Lengths of batches, among them lengths around the widths of vectors and words (8, 16 and 64) and around prefetch
+/// distances (64 and 128 keys).
 pub const LENGTHS: [usize; 19] =
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1000];
-/// Lengths of long batches. Some lookup kernels process a batch in pieces, of at most 2048 keys: three of the lengths
-/// are around one such piece, and two take several pieces.
+/// Lengths of long batches. Some lookup kernels process a batch in pieces of at most 2048 keys. Batches of 2047, 2048
+/// and 2049 keys have about as many keys as one piece; the other two lengths take several pieces.
 pub const LONG_LENGTHS: [usize; 5] = [2047, 2048, 2049, 4103, 5000];
 
-/// Whether the machine has the instruction set. If the machine lacks it, this function checks that building for it is a
-/// typed error; the caller has nothing more to test.
+/// Whether the machine has the instruction set. If the machine lacks the set, this function checks that building a
+/// filter for the set is a typed error; the caller has nothing more to test.
 ///
 /// # Panics
 /// If building for a set that the machine lacks does not fail with an error that names the set.
@@ -105,8 +106,8 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
 
 /// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
 /// in adjacent slots, and a stream of few distinct hashes makes long clusters. How many slots such a stream needs
-/// depends on where these clusters are in the table. So twelve times the maximum number of copies of a key is added:
-/// the maximum that the filter may hold, or `count` if that is less.
+/// depends on where these clusters are in the table. So twelve times the largest number of copies of a key is added to
+/// `count`. That number is the most copies that the filter may hold, or `count` if `count` is less.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),
@@ -179,8 +180,9 @@ pub(crate) fn assert_all_found(filter: &impl Filter, hashes: &[KeyHash], what: &
     }
 }
 
-/// Tests of the claims about every filter. Claims that take an instruction set (about answers, false-positive
-/// rates, the smallest filter and the golden digest) are tested once for each set, the other claims once.
+/// Tests of the claims about every filter. Claims that take an instruction set (about answers, false-positive rates,
+/// the smallest filter and the golden digest) are tested once for each instruction set; the other claims are tested
+/// once.
 ///
 /// ```text
 /// contract_suite!(split_block, SplitBlockSubject);

@@ -21,7 +21,7 @@ pub(super) struct Measured {
 }
 
 /// Fails if the measured hits contradict the false-positive rate that the filter states. A filter that counts copies
-/// cannot tell copies of a key from keys that share a fingerprint, so it states an upper bound.
+/// cannot tell copies of a key from keys that share a fingerprint, so the rate that it states is an upper bound.
 fn assert_expected<S: Subject>(what: &str, measured: &Measured) {
     let Measured { hits, probes, expected, .. } = *measured;
     match S::ROOM {
@@ -34,8 +34,8 @@ fn assert_expected<S: Subject>(what: &str, measured: &Measured) {
 
 /// Counts the false positives of `filters` filters that differ only in their keys.
 ///
-/// `probes_each` should be small compared with the keys of a filter. Then the random differences between the fills of
-/// the filters add little to the variance of the total number of hits: hits are nearly independent, and their number is
+/// `probes_each` should be small compared with `keys`. Then the random differences between the fills of the
+/// filters add little to the variance of the total number of hits: hits are nearly independent, and their number is
 /// nearly binomial. Few probes in each of many filters test an equation; many probes in one filter would test only that
 /// filter.
 pub(super) fn measure<S: Subject>(
@@ -63,16 +63,17 @@ pub(super) fn measure<S: Subject>(
     measured
 }
 
-/// From a thousand keys on, the number of false positives is within three standard deviations of `expected_fpr` and of
-/// the sizing equation. If one of these two is only an upper bound for a filter, the number can be further below it.
-/// The equation gives at most the rate asked for. The rates asked for are from 20 % to 0.1 %, and the numbers of keys
-/// are not powers of two.
+/// In filters of at least a thousand keys, the number of false positives is within three standard deviations of the
+/// predictions by `expected_fpr` and by the sizing equation. If one of these predictions is only an upper bound for a
+/// filter, the number of false positives can be further below that bound. The sizing equation gives at most the rate
+/// asked for. The rates asked for are from 20 % to 0.1 %, and the numbers of keys are not powers of two.
 pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     let cases = [
         (1000, 0.2, 400_000),
         (1537, 0.03, 400_000),
         (4099, 0.001, 1_000_000),
-        // With its 20,000 hits, this case detects an equation that is 3 % wrong.
+        // This case expects 20,000 hits, and three standard deviations are 2 % of that number. So the case detects an
+        // equation that is 3 % wrong.
         (10_007, 0.01, 2_000_000),
         (65_537, 0.004, 1_000_000),
         (100_003, 0.01, 400_000),
@@ -94,8 +95,8 @@ pub fn false_positives_are_as_many_as_expected<S: Subject>(isa: Isa) {
     }
 }
 
-/// With few keys, a filter has at most the rate that it is sized for, although the sizing equations assume many keys.
-/// `expected_fpr` is still exact, or an upper bound in a filter that counts copies.
+/// With few keys, a filter has at most the false-positive rate that it is sized for, although the sizing equations
+/// assume many keys. `expected_fpr` is still exact, or an upper bound in a filter that counts copies.
 pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
     for (keys, fpr) in [(1, 0.1), (3, 0.02), (10, 0.01), (37, 0.05), (100, 0.01), (333, 0.01)] {
         let empty = built::<S>(&spec(keys, fpr, isa));
@@ -107,11 +108,11 @@ pub fn tiny_filters_keep_their_promise<S: Subject>(isa: Isa) {
     }
 }
 
-/// Very low rates in small filters: the rate asked for is kept, or is refused.
+/// If a very low rate is asked of a small filter, the filter keeps the rate, or its builder refuses the rate.
 ///
-/// If the bits of a key depend on each other, as in the progressions of double hashing, all bits of two keys coincide
-/// with a probability of about `1/m²` in a table of `m` bits. A formula for independent bits does not contain this
-/// term, which shows in small filters at low rates.
+/// If the bits of a key depend on each other (with double hashing, their positions are an arithmetic progression), all
+/// bits of two keys in a table of `m` bits coincide with a probability of about `1/m²`. A formula for independent bits
+/// leaves out this probability, and its error shows in small filters at low rates.
 pub fn low_rates_are_kept_by_small_filters<S: Subject>(isa: Isa) {
     for (keys, fpr) in [(10, 1e-4), (30, 1e-4), (100, 1e-5), (300, 1e-5)] {
         let empty = match S::build(&spec(keys, fpr, isa)) {

@@ -10,15 +10,15 @@ use trommel_simd::Isa;
 
 /// Inserts and removes a few keys at random, so that counters are shared, run high and fall to zero.
 ///
-/// Only keys that are there are removed, as the contract of [`Remove`] requires. Then every key with a copy left is
-/// found, and removing a key that is there always succeeds. A count is never below the true number of copies or 15 (the
-/// ceiling of a four-bit counter), whichever is less.
+/// Only keys that the filter holds are removed, as the contract of [`Remove`] requires. Under this condition, every key
+/// with a copy left is found, and removing such a key always succeeds. A reported count is at least the true number of
+/// copies, or at least 15 (the ceiling of a four-bit counter) if the true number is larger.
 pub fn the_filter_follows_the_multiset<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
 {
     // Each case: planned keys, keys used, percentage of inserts. The filter is lightly loaded in the first case and
-    // highly loaded in the second; counters overflow in the third; the last has only three keys.
+    // highly loaded in the second; counters overflow in the third; the last case has only three keys.
     for (planned, universe, inserts) in [(500, 300, 55), (20, 100, 52), (4, 12, 60), (200, 3, 50)] {
         let hashes = distinct(planned as u64, 0..universe);
         let mut filter = built::<S>(&spec(planned, 0.05, isa));
@@ -74,7 +74,7 @@ where
     let before = S::to_bytes(&filter);
     let mut refused = 0;
     for hash in keys.absent {
-        // Removing a false positive would succeed and damage another key; callers must not do it.
+        // Removing a false positive would succeed and damage another key, so callers must not remove one.
         if !filter.contains_hash(hash) {
             assert!(!filter.remove_hash(hash));
             assert_eq!(filter.count_hash(hash), 0);
@@ -109,8 +109,9 @@ where
     assert!(S::to_bytes(&filter) == full, "the same keys made another filter");
 }
 
-/// After every copy of every key is removed, the filter is the empty one, bit for bit. (A four-bit counter that
-/// reached its ceiling would stay there and cause false positives, but no false negatives.)
+/// After every copy of every key is removed, the filter equals the empty filter, bit for bit. (No four-bit counter
+/// reaches its ceiling of 15 in this test. A counter that did would stay at 15, and so cause false positives, but no
+/// false negatives.)
 pub fn removing_all_leaves_an_empty_filter<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,
@@ -153,8 +154,8 @@ where
     }
 }
 
-/// A key is found as long as a copy is left, even if it had more copies than a counter of four bits can count. Such a
-/// counter counts to 15. A key that never had 15 copies is not found after its last copy was removed.
+/// A key is found as long as a copy is left, even if the key had more copies than the 15 that a four-bit counter can
+/// count. A key that never had 15 copies is not found after its last copy was removed.
 pub fn many_copies_of_a_key_are_never_lost<S: Subject>(isa: Isa)
 where
     S::Filter: Remove + Count,

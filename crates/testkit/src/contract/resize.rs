@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
-/// The number of keys that the filters are planned for: not a power of two, and not a multiple of the slots of a block.
+/// The number of keys that the filters are planned for: not a power of two, and not a multiple of the number of
+/// slots in a block.
 const KEYS: usize = 613;
 
 struct Sample<S: Resize> {
@@ -21,7 +22,7 @@ struct Sample<S: Resize> {
 }
 
 impl<S: Resize> Sample<S> {
-    /// A filter with as many keys as planned, some of them twice.
+    /// A filter after as many inserts as it is planned for. 40 of the keys are inserted twice.
     fn new(isa: Isa) -> Self {
         let Disjoint { mut members, absent } = Disjoint::new(91, KEYS - 40, 4000);
         members.extend_from_within(..40);
@@ -31,8 +32,7 @@ impl<S: Resize> Sample<S> {
         Self { filter, held, members, absent }
     }
 
-    /// Fails unless the resized filter holds the same fingerprints as this one and gives the same
-    /// answers.
+    /// Fails unless the resized filter holds the same fingerprints as the sample's filter and gives the same answers.
     fn assert_same(&self, resized: &S::Filter, what: &str) {
         assert_holds::<S>(resized, &self.held, what);
         assert_all_found(resized, &self.members, what);
@@ -64,8 +64,8 @@ pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     }
 }
 
-/// A filter that is resized several times keeps every fingerprint. Each resize gives the filter room for more or for
-/// fewer keys than before, and never for a multiple of the number of keys before.
+/// A filter that is resized several times keeps every fingerprint. Each resize gives the filter room for a larger or
+/// smaller number of keys than before, and never for a multiple of the number for which it had room.
 pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();
@@ -105,7 +105,8 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
             assert_eq!((filter.count_hash(hash), filter.contains_hash(hash)), (left, left > 0));
         }
         assert_holds::<S>(&filter, &held, &format!("some of {keys} keys gone on {isa}"));
-        // The bytes are those of a filter that was resized while it was empty, and then got these keys.
+        // The bytes are those of a filter that was resized while it was empty, and then got the fingerprints that are
+        // left.
         let mut fresh = sample.filter.clone();
         for f in S::fingerprints(&sample.filter) {
             assert!(fresh.remove_hash(S::hash_of(&sample.filter, f)));
@@ -115,7 +116,7 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
             listed(&held).into_iter().map(|f| S::hash_of(&filter, f)).collect();
         fresh.insert_batch(&hashes).unwrap();
         assert!(S::to_bytes(&fresh) == S::to_bytes(&filter));
-        // After a batch that fills the filter up, every key is still found.
+        // After a batch that fills the filter up, every key that the filter holds is still found.
         let more = distinct(94, 0..2 * keys as u64 + 500);
         let taken = fill_up::<S>(&mut filter, &more);
         assert!(taken < more.len() && filter.len() >= keys);
@@ -124,7 +125,7 @@ pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
     }
 }
 
-/// A filter that is resized to another size and back has the same bytes.
+/// A filter that is resized to another size and back has the same bytes as before.
 pub fn there_and_back_is_the_same_filter<S: Resize>() {
     let sample = Sample::<S>::new(Isa::Portable);
     let before = S::to_bytes(&sample.filter);
@@ -143,8 +144,8 @@ pub fn there_and_back_is_the_same_filter<S: Resize>() {
     assert!(S::to_bytes(&filter) == before, "four doublings and a resize back change the bytes");
 }
 
-/// A resize to fewer keys than are held, or to more than any filter can hold, is an error and leaves the bytes as they
-/// were.
+/// A resize to room for fewer keys than the filter holds, or for more than any filter can hold, is an error and does
+/// not change the bytes.
 pub fn too_small_a_size_is_refused<S: Resize>() {
     let mut filter = Sample::<S>::new(Isa::Portable).filter;
     let before = S::to_bytes(&filter);
@@ -161,8 +162,8 @@ pub fn too_small_a_size_is_refused<S: Resize>() {
     assert_eq!(filter.len(), len);
 }
 
-/// Filters that once had the same size can be merged after they were resized to different sizes, at different loads.
-/// The result has the size of the filter that was merged into.
+/// Filters that once had the same size can be merged after they were resized to different sizes, even if their loads
+/// differ. The result has the size of the left filter, into which the right filter is merged.
 pub fn filters_of_unlike_sizes_merge<S: Resize>() {
     let empty = built::<S>(&spec(KEYS, 0.002, Isa::Portable));
     for (left_keys, right_keys) in [(1400, 613), (1226, 2001), (3000, 1400)] {

@@ -19,7 +19,7 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
                 }
                 other => panic!("{keys} keys at {fpr} gave {other:?}"),
             }
-            // The error is the same if bytes are given in addition to the rate.
+            // The error is the same if a number of bytes is given in addition to the rate.
             let mut bounded = spec(keys, fpr, Isa::Portable);
             bounded.memory_bytes = Some(1 << 20);
             assert!(
@@ -51,9 +51,9 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
 /// Numbers of keys for which no machine has enough bytes.
 const TOO_MANY_KEYS: [usize; 4] = [usize::MAX, usize::MAX - 1, clamped(1 << 63), clamped(1 << 60)];
 
-/// Tries key counts for which a careless computation overflows and makes a tiny filter, or aborts. The largest are
-/// refused before any memory is requested. A lower count, whose filter a machine could in principle hold, is refused
-/// too or gives a filter that is not small.
+/// Tries numbers of keys at which a careless computation overflows, and then makes a tiny filter or aborts. The largest
+/// numbers are refused before any memory is requested. A smaller number, whose filter a machine could in principle
+/// hold, is either refused too, or gives a filter that is not small.
 pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     for fpr in [0.9, 0.63, 0.5, 0.3, 0.01, 1e-5] {
         // With addresses of 32 bits, a filter for the largest number of keys fits into memory if a key takes few bits.
@@ -82,7 +82,7 @@ pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     }
 }
 
-/// Byte counts that no machine has, byte counts below the need of a filter, and a fold factor of 0 are typed errors.
+/// More bytes than any machine has, fewer bytes than a filter needs, and a fold factor of 0 are typed errors.
 pub fn impossible_byte_counts_are_typed_errors<S: Subject>() {
     for keys in [0, 1000, usize::MAX] {
         for bytes in [usize::MAX, usize::MAX - 63, clamped(1 << 60), clamped(1 << 50)] {
@@ -98,7 +98,7 @@ pub fn impossible_byte_counts_are_typed_errors<S: Subject>() {
             other => panic!("{keys} keys in no bytes gave {other:?}"),
         }
     }
-    // A false-positive rate, and too few bytes for it.
+    // The spec has too few bytes for its false-positive rate, and the error states how many bytes are enough.
     let mut bounded = spec(100_000, 0.01, Isa::Portable);
     bounded.memory_bytes = Some(10_000);
     match S::build(&bounded) {
@@ -135,15 +135,16 @@ pub fn zero_keys_is_the_smallest_filter<S: Subject>(isa: Isa) {
     }
 }
 
-/// Any spec is met or refused with a typed error. If it is met, the table is no larger than allowed, and the sizing
-/// equation gives at most the false-positive rate asked for.
+/// Any spec is either met, or refused with a typed error. If it is met, the table is no larger than allowed, and the
+/// sizing equation gives at most the false-positive rate asked for.
 pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     let mut random = Splitmix::new(0x59EC);
     let mut met = 0;
     for _ in 0..2000 {
         let mut any = Spec::default();
         any.isa = Some(Isa::Portable);
-        // Four specs in five have less than 2^21 keys and bytes, the others any numbers of both.
+        // Four specs in five have fewer than 2^21 keys and fewer than 2^21 bytes. In the others, both numbers can be of
+        // any size.
         let bits = if random.below(5) == 0 { 64 } else { 21 };
         any.keys = (random.word() >> (64 - bits) >> random.below(bits)) as usize;
         if random.below(2) == 0 {
@@ -185,7 +186,7 @@ pub fn random_specs_never_panic_and_are_met<S: Subject>() {
     assert!(met > 300, "only {met} of the specs could be met: too few to tell");
 }
 
-/// A filter that is allowed `n` bytes has at most `n`, and more than `n` minus [`Subject::STEP_BYTES`].
+/// A filter that is allowed `n` bytes takes at most `n` bytes, and more than `n` minus [`Subject::STEP_BYTES`].
 pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     for bytes in [4096, 10_000, 65_537, 1_000_000] {
         let keys = if S::ROOM == Room::Endless { bytes } else { bytes / 5 };
@@ -203,7 +204,7 @@ pub fn bytes_allowed_are_bytes_taken<S: Subject>() {
     }
 }
 
-/// Bits per key that no table can have, and bits per key together with bytes, are typed errors.
+/// A number of bits per key that no table can have is a typed error, and so is a spec with both bits per key and bytes.
 pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     let most = Spec::MOST_BITS_PER_KEY;
     for keys in [0, 1, 1000, usize::MAX] {
@@ -267,8 +268,9 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
     }
 }
 
-/// A Bloom filter takes all the bits asked for, rounded up. A filter with slots takes no more than these bits. If it
-/// needs more, the spec is refused with an error that states how many bytes the filter needs.
+/// A Bloom filter takes all the bits asked for, rounded up to a possible size of a table. A filter with slots takes at
+/// most the bits asked for. If a filter with slots needs more bits, the spec is refused, and the error states how many
+/// bytes the filter needs.
 pub fn bits_per_key_are_bytes<S: Subject>() {
     let smallest = built::<S>(&spec(0, Spec::DEFAULT_FPR, Isa::Portable)).memory_bytes();
     assert!(built::<S>(&spec_of_bits(0, 10.0)).memory_bytes() <= smallest);
@@ -302,7 +304,7 @@ pub fn bits_per_key_are_bytes<S: Subject>() {
                 }
                 other => panic!("{keys} keys with {bits} bits gave {other:?}"),
             }
-            // If a false-positive rate is given too, the bits are a limit.
+            // If the spec also has a false-positive rate, the bits are only an upper limit.
             let mut limited = any;
             limited.fpr = Some(0.05);
             match S::build(&limited) {

@@ -1,7 +1,8 @@
 //! Forged tables, with right checksums.
 //!
 //! A multiset of fingerprints has exactly one table of a given size. So a forged table is either refused, or it is the
-//! table of other fingerprints; then it can be enumerated, emptied, filled, grown and merged like any other.
+//! table of other fingerprints. An accepted table can be enumerated, emptied, filled, grown and merged like any other
+//! table.
 
 use super::{fill_up, forgery};
 use crate::Splitmix;
@@ -12,8 +13,9 @@ use trommel_base::container::{self, Header};
 use trommel_base::{Count, Filter, Insert, KeyHash, Merge, Remove};
 use trommel_simd::Isa;
 
-/// Hashes in clusters: copies of one hash, hashes near it in clusters that span blocks, and some hashes
-/// anywhere. Even a small filter gives the hashes near the copied one different fingerprints.
+/// Hashes in clusters. One quarter are copies of one hash. One half are above that hash by up to 1/32 of the range of
+/// all hashes: they make clusters that span blocks, and have different fingerprints even in a small filter. The last
+/// quarter are anywhere.
 fn clustered(seed: u64, keys: usize) -> Vec<KeyHash> {
     let mut random = Splitmix::new(seed);
     let centre = random.word();
@@ -34,7 +36,7 @@ fn highly_loaded<S: Exact>(keys: usize) -> S::Filter {
 }
 
 /// Enumerates, empties, fills up, merges and resizes the filter of an accepted table. Fails unless the filter holds the
-/// fingerprints that it enumerates, and inserting these fingerprints makes the same bytes.
+/// fingerprints that it enumerates, and unless inserting these fingerprints into an empty filter makes the same bytes.
 fn exercise<S: Resize>(bytes: &[u8]) {
     forgery::exercise::<S>(bytes);
     let filter = S::from_bytes(bytes).expect("bytes accepted before are refused");
@@ -44,7 +46,7 @@ fn exercise<S: Resize>(bytes: &[u8]) {
     fingerprints.iter().for_each(|f| *held.entry(*f).or_default() += 1);
     for (f, copies) in &held {
         let hash = S::hash_of(&filter, *f);
-        assert_eq!(S::fingerprint(&filter, hash), *f, "a fingerprint that no hash has");
+        assert_eq!(S::fingerprint(&filter, hash), *f, "an enumerated fingerprint has no hash");
         assert!(*copies <= S::copies() && filter.count_hash(hash) == *copies);
     }
 
@@ -57,7 +59,7 @@ fn exercise<S: Resize>(bytes: &[u8]) {
     for f in &fingerprints {
         assert_eq!(again.insert_hash(S::hash_of(&filter, *f)), Ok(true));
     }
-    assert!(S::to_bytes(&again) == bytes, "not the table of its fingerprints");
+    assert!(S::to_bytes(&again) == bytes, "inserting the fingerprints makes another table");
 
     let mut full = filter.clone();
     let more = distinct(0xF0, 0..2 * S::slots(&filter).min(5000) + 600);
@@ -70,7 +72,8 @@ fn exercise<S: Resize>(bytes: &[u8]) {
 
     for resize in [S::grow, |filter: &mut S::Filter| S::resize(filter, filter.len() + 77)] {
         let mut resized = filter.clone();
-        // The forged numbers of slots and fingerprints can leave no remainder bit for a larger table.
+        // If the numbers of slots and fingerprints in the header are forged, a larger table may have no bit left for
+        // remainders.
         if resize(&mut resized).is_ok() {
             assert!(S::fingerprints(&resized) == fingerprints);
             resized.insert_hash(KeyHash::from_raw(12_345)).expect("no room after a resize");
@@ -79,7 +82,7 @@ fn exercise<S: Resize>(bytes: &[u8]) {
     }
 }
 
-/// Reads a forged filter, and exercises it if it is accepted. Returns whether it is.
+/// Reads a forged filter, and exercises the filter if it is accepted. Returns whether it is accepted.
 fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
     let forged = header.to_bytes(&[payload]);
     let owned = S::from_bytes(&forged);
@@ -92,7 +95,7 @@ fn judge<S: Resize>(header: Header, payload: &[u8]) -> bool {
 }
 
 /// Flips every bit of the table and of the numbers in the header, one at a time, and exercises the filters that are
-/// accepted. Fails if another number of keys is accepted, or another seed is refused. Returns how many flips in the
+/// accepted. Fails if a changed number of keys is accepted, or a changed seed is refused. Returns how many flips in the
 /// table were accepted.
 fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     let bytes = S::to_bytes(filter);
@@ -104,7 +107,7 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
         forged.len ^= 1 << bit;
         assert!(
             !judge::<S>(forged, &payload),
-            "a header with {} keys was accepted, where {} are",
+            "a header with {} keys was accepted for a table of {}",
             forged.len,
             header.len
         );
@@ -140,8 +143,8 @@ pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
     }
 }
 
-/// The claim about one flipped bit, for filters that were doubled, and for filters whose size is not a multiple of
-/// their first size.
+/// A table with one flipped bit is refused or makes another filter, even if the filter was doubled, or resized to a
+/// size that is not a multiple of its first size.
 pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Resize>() {
     for (doublings, keys) in [(1, None), (3, None), (0, Some(90)), (0, Some(133)), (1, Some(201))] {
         let mut filter = highly_loaded::<S>(40);
@@ -154,8 +157,8 @@ pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Res
 }
 
 /// A table with two flipped bits is refused or makes another filter. The bits are near each other or anywhere,
-/// and the number of keys stays the same or changes by one. So the end of a run can move, a quotient can be exchanged
-/// for its neighbour, or a slot can be taken or freed.
+/// and the number of keys stays the same or changes by one. So the end of a run (the sorted remainders of one quotient)
+/// can move, a quotient can be exchanged for its neighbour, or a slot can be taken or freed.
 pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {

@@ -80,7 +80,7 @@ impl Buckets {
     /// Whether the fingerprint is in one of the buckets.
     ///
     /// # Panics
-    /// If it reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
+    /// If the lookup reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
     #[must_use]
     pub fn contains(&self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         self.copies(fingerprint, buckets).next().is_some()
@@ -89,7 +89,7 @@ impl Buckets {
     /// The number of copies of the fingerprint in its two buckets, which can be the same bucket.
     ///
     /// # Panics
-    /// If it reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
+    /// If the count reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
     #[must_use]
     pub fn count(&self, fingerprint: u32, buckets: [u64; 2]) -> u32 {
         self.copies(fingerprint, buckets).count() as u32
@@ -98,7 +98,7 @@ impl Buckets {
     /// Removes one copy of the fingerprint from its buckets; returns false if there is none.
     ///
     /// # Panics
-    /// If it reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
+    /// If the removal reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
     pub fn remove(&mut self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         let held = self.copies(fingerprint, buckets).next();
         let Some(entry) = held else { return false };
@@ -118,13 +118,13 @@ impl Buckets {
         before
     }
 
-    /// Whether the value cannot be a fingerprint here: it is 0 or too long.
+    /// Whether the value cannot be a fingerprint in these buckets, because it is 0 or too long.
     pub(super) fn is_impossible(&self, fingerprint: u32) -> bool {
         fingerprint == FREE || u64::from(fingerprint) > self.mask()
     }
 
-    /// The entries, in two buckets, that hold the fingerprint. Each is listed once, even if both buckets are the same.
-    /// An impossible fingerprint is in no entry: in particular, 0 does not match free entries.
+    /// The entries, in two buckets, that hold the fingerprint. Each entry is listed once, even if both buckets are the
+    /// same. An impossible fingerprint is in no entry: in particular, 0 does not match free entries.
     fn copies(
         &self,
         fingerprint: u32,
@@ -152,7 +152,7 @@ impl Buckets {
         self.bytes[byte..byte + WINDOW_BYTES].copy_from_slice(&window.to_le_bytes());
     }
 
-    /// The byte in which an entry begins, and the bit of that byte at which it begins.
+    /// The byte in which an entry begins, and the bit of that byte at which the entry begins.
     fn position_of(&self, entry: Entry) -> (usize, u32) {
         assert!(entry.bucket < self.buckets, "bucket {} of {}", entry.bucket, self.buckets);
         let entries_before = entry.bucket * u64::from(self.bucket_entries) + u64::from(entry.index);

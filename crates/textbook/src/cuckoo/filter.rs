@@ -9,21 +9,21 @@ use trommel_base::{
 
 /// The cuckoo filter as the paper describes it; see the [module](super) for how it works.
 ///
-/// It keeps every copy of a fingerprint. There can be `2b` copies, since two buckets of `b` entries have `2b` entries.
-/// For about one key in `m` (`m` is the number of buckets), the primary and the alternate bucket are the same, and
-/// there can be only `b` copies.
+/// The filter keeps every copy of a fingerprint. There can be `2b` copies, since two buckets of `b` entries have `2b`
+/// entries. For about one key in `m` (`m` is the number of buckets), the primary and the alternate bucket are the same,
+/// and there can be only `b` copies.
 ///
 /// Shape: the number of buckets is a power of two; a bucket has `b` entries of `f` bits.
 ///
 /// Cost: a lookup reads one or two buckets; an insert reads two, and one more for each kick.
 ///
 /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT 2014. As in
-/// the paper, fingerprints are 1 to `2^f − 1`, since 0 marks a free entry. Here all of these values are almost equally
-/// likely.
+/// the paper, fingerprints are 1 to `2^f − 1`, since 0 marks a free entry. In this implementation, all of these values
+/// are almost equally likely.
 ///
-/// Limits: a table for `n` keys needs fingerprints of about `log2(n) / (2b)` bits or more, or else too many
-/// keys share both buckets (section 4). With enough bits, a table reaches the loads of the paper: 50 %,
-/// 84 % and 95 % for `b` = 1, 2 and 4.
+/// Limits: a table for `n` keys needs fingerprints of about `log2(n) / (2b)` bits or more. With fewer bits, too many
+/// keys share both of their buckets (section 4 of the paper). With enough bits, a table reaches the loads of the paper:
+/// 50 %, 84 % and 95 % for `b` = 1, 2 and 4.
 ///
 /// ```
 /// use trommel_base::{Filter, Insert, Remove};
@@ -70,8 +70,8 @@ impl TextbookCuckooFilter {
         Self { kicks, ..self }
     }
 
-    /// Returns the same filter with another hasher. Use it before the first insert: lookups with the new
-    /// hasher would not find keys that were inserted with the old one.
+    /// Returns the same filter with another hasher. Call this function before the first insert: lookups with
+    /// the new hasher would not find keys that were inserted with the old hasher.
     #[must_use]
     pub fn with_hasher(self, hasher: Hasher) -> Self {
         Self { hasher, ..self }
@@ -160,8 +160,8 @@ impl Insert for TextbookCuckooFilter {
     /// Inserts one more copy of this hash's fingerprint.
     ///
     /// # Errors
-    /// [`Full`] if both buckets hold nothing but this fingerprint, or if the kick limit was reached before
-    /// a free entry was found; the kicks are undone then.
+    /// [`Full`] if both buckets hold nothing but this fingerprint, or if the kick limit was reached before a free entry
+    /// was found. In the second case, the kicks are undone.
     fn insert_hash(&mut self, hash: KeyHash) -> Result<bool, Full> {
         let (fingerprint, buckets) = (self.fingerprint_of(hash), self.buckets_of(hash));
         let full = Full::new(0, self.len, self.capacity());

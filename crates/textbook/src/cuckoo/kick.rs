@@ -8,11 +8,11 @@ use trommel_base::SpecError;
 
 /// The default number of kicks after which an insert fails: 500, as in the paper.
 pub const DEFAULT_MAX_KICKS: u32 = 500;
-/// The highest permitted kick limit. It bounds memory, since an insert records its kicks.
+/// The highest permitted kick limit. It bounds the memory of an insert, which records its kicks.
 pub const MAX_KICKS: u32 = 1 << 20;
 
 /// The kick limit of an insert, the random source that chooses the fingerprints to kick out, and the number of all
-/// kicks. Records the kicks of the insert in progress, so that they can be undone.
+/// kicks so far. Records the kicks of the insert in progress, so that they can be undone.
 #[derive(Clone, Debug)]
 pub struct Kicks {
     limit: u32,
@@ -29,7 +29,7 @@ impl Default for Kicks {
 }
 
 impl Kicks {
-    /// Allows up to `limit` kicks per insert; the entries to kick are chosen at random from `seed`.
+    /// Allows up to `limit` kicks per insert. A generator that starts from `seed` chooses the entries to kick.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless the limit is 1 to [`MAX_KICKS`].

@@ -2,22 +2,22 @@
 //!
 //! The filter stores an `f`-bit *fingerprint* of a key in one of the key's two *buckets*, each of which has
 //! `b` *entries*. The filter needs no keys, unlike a hash table, because either bucket can be computed from
-//! the other and the fingerprint:
+//! the other bucket and the fingerprint:
 //!
 //! ```text
 //! primary = hash of the key        alternate = primary xor hash of the fingerprint
 //! ```
 //!
 //! So a fingerprint can be moved, *kicked*, to its other bucket long after its key has been forgotten.
-//! An insert takes a free entry in either bucket. If there is none, it kicks a random fingerprint out
-//! of one of them. The kicked fingerprint takes a free entry in its other bucket or kicks another
+//! An insert takes a free entry in either bucket. If neither bucket has a free entry, the insert kicks a random
+//! fingerprint out of one of the two. The kicked fingerprint takes a free entry in its other bucket or kicks another
 //! fingerprint, and so on, up to a limit.
 //!
 //! **A failed insert.** When the paper's pseudo-code gives up, it is left with the last kicked fingerprint,
 //! which belongs to a key inserted earlier: dropping it would cause a false negative. The authors'
 //! implementation keeps this fingerprint as a "victim" outside the table, where every later lookup and
-//! removal has to look too. Here the kicks are undone in reverse order: the filter is unchanged, and the
-//! error concerns the new key.
+//! removal has to look too. This implementation undoes the kicks in reverse order: the filter is unchanged, and
+//! the key without a place is the new one.
 //!
 //! | file | idea |
 //! |---|---|

@@ -12,8 +12,8 @@ pub const MAX_BUCKET_ENTRIES: u32 = 8;
 /// fingerprints from the lower half.
 pub const MAX_BUCKET_BITS: u32 = 32;
 
-/// The false-positive rate of a full table of any size: `1 − (1 − 2^−f)^2b`, about `2b / 2^f`. A
-/// lookup compares `2b` fingerprints.
+/// The false-positive rate of a full table of any size: `1 − (1 − 2^−f)^2b`, about `2b / 2^f`, since a lookup compares
+/// the key's fingerprint with `2b` others.
 ///
 /// Source: Fan et al., CoNEXT 2014, section 5.1.
 #[must_use]
@@ -92,8 +92,8 @@ impl Shape {
     }
 
     /// The other bucket of a fingerprint that stands in `bucket`: the exclusive or of `bucket` and a hash of
-    /// the fingerprint. Applied twice, this gives `bucket` again. The paper hashes the fingerprint so that
-    /// fingerprints kicked out of one bucket are spread over the table instead of a few nearby buckets.
+    /// the fingerprint. The other bucket of the result is `bucket` again. The paper hashes the fingerprint so that
+    /// fingerprints kicked out of one bucket are spread over the whole table, not over a few nearby buckets.
     pub(super) fn alternate(self, bucket: u64, fingerprint: u32) -> u64 {
         let hash = Hasher::xxh3(0).hash_u64(fingerprint.into()).raw();
         bucket ^ (hash >> (u64::BITS - self.bucket_bits))

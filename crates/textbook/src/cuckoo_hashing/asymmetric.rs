@@ -9,7 +9,7 @@ use trommel_base::SpecError;
 ///
 /// Compared with tables of equal size, more keys stand in the first table, where a lookup begins, and fewer inserts
 /// have to displace a key. But the load limit is lower: all keys can almost always be placed while the load is below
-/// `√(1 − c²) / 2`.
+/// `√(1 − c²) / 2`, instead of 1/2 with tables of equal size.
 ///
 /// Source: Kutzelnigg, "An improved version of cuckoo hashing: average case analysis of construction cost and search
 /// operations", Math. Comput. Sci. 3 (2010). In everything else, this set works like [`StandardCuckooSet`].
@@ -23,7 +23,7 @@ impl AsymmetricCuckooSet {
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] unless `asymmetry` lies strictly between 0 and 1;
     /// [`SpecError::Parameter`] unless each table gets 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
-    /// [`SpecError::OutOfMemory`] if the system refuses them.
+    /// [`SpecError::OutOfMemory`] if the system refuses the tables.
     pub fn new(mean_places: u64, asymmetry: f64, seed: u64) -> Result<Self, SpecError> {
         if !(asymmetry > 0.0 && asymmetry < 1.0) {
             return Err(SpecError::LoadOutOfRange { load: asymmetry });

@@ -32,8 +32,8 @@ struct Node {
 }
 
 /// The places on a shortest path from one of `starts` to a free place. `None` if there is no such path, or if the
-/// search gives up after `max_visited` places or a few more. (It checks the limit only after it has visited all places
-/// of a key.) `onward(key)` lists all places of a key, including the one where the key stands.
+/// search gives up after `max_visited` places or a few more. (The search checks the limit only after it has visited all
+/// places of a key.) `onward(key)` lists all places of a key, including the one where the key stands.
 pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     table: &Places,
     starts: impl Iterator<Item = u64>,

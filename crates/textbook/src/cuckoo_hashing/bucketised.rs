@@ -21,8 +21,8 @@ pub const MAX_BUCKET_KEYS: u64 = 64;
 /// both buckets.
 ///
 /// Source: Dietzfelbinger and Weidling, "Balanced allocation and dictionaries with tightly packed constant size bins",
-/// TCS 380 (2007). The load limits are those of Fernholz and Ramachandran, and of Cain, Sanders and Wormald, both SODA
-/// 2007.
+/// TCS 380 (2007). The load limits are from two papers at SODA 2007, by Fernholz and Ramachandran and by Cain,
+/// Sanders and Wormald.
 #[derive(Clone, Debug)]
 pub struct BucketCuckooSet {
     table: Places,
@@ -84,7 +84,7 @@ impl BucketCuckooSet {
 
 impl CuckooSet for BucketCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit first.
+    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit before it finds one.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

@@ -69,7 +69,7 @@ impl DAryCuckooSet {
 
 impl CuckooSet for DAryCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit first.
+    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit before it finds one.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

@@ -11,7 +11,7 @@ use trommel_base::SpecError;
 /// The default limit on the displacements of one insert, as a fraction of the first table's places.
 const DEFAULT_BOUND: f64 = 0.2;
 
-/// The density-based cuckoo hash table: two tables, and overflow chains at the places of the first.
+/// The density-based cuckoo hash table: two tables, and overflow chains at the places of the first table.
 ///
 /// An insert takes a free place if either of the key's two places is free. If both are taken, the new key takes its
 /// place in the denser table (the table with more keys per place). The key that stood there goes to the sparser table,
@@ -20,17 +20,17 @@ const DEFAULT_BOUND: f64 = 0.2;
 /// graph](super) before any key is moved. If neither path ends within the limit, the new key is appended to the
 /// *overflow chain* of its place in the first table. So no insert fails halfway, and there is no rehash.
 ///
-/// If both tables have the same size and nothing was removed, the first is nearly always the denser one: each of its
-/// places is taken as soon as a key hashes there.
+/// If both tables have the same size and nothing was removed, the first table is nearly always the denser one: each of
+/// its places is taken as soon as a key hashes there.
 ///
-/// Cost: a lookup reads two places, and the chain if the key is in neither. At least `keys − places` keys
+/// Cost: a lookup reads two places, and the chain if the key is in neither place. At least `keys − places` keys
 /// are in chains. The heads of the chains, 4 bytes per place of the first table, are allocated at the first
 /// overflow; each key in a chain takes 16 bytes.
 ///
 /// Source: a variant of Pagh and Rodler's table without rehashing, known from the literature as
 /// density-based cuckoo hashing. The original tries only the path from the denser table, and so chains some
-/// keys for which the other path would end. Here a key is chained only if neither path ends within the
-/// limit, which is 0.2 of the first table's places by default.
+/// keys for which the other path would end. This implementation chains a key only if neither path ends within
+/// the limit, which is by default 0.2 times the number of places in the first table.
 #[derive(Clone, Debug)]
 pub struct DensityCuckooSet {
     tables: TwoTables,
@@ -40,7 +40,7 @@ pub struct DensityCuckooSet {
 }
 
 impl DensityCuckooSet {
-    /// Creates an empty set of two tables with `places` each, and hash functions drawn from a seed.
+    /// Creates an empty set of two tables with `places` places each, and hash functions drawn from a seed.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless each table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places;
@@ -79,7 +79,7 @@ impl DensityCuckooSet {
         self.chains.len
     }
 
-    /// The index of the table with more keys per place; 0 if both have the same.
+    /// The index of the table with more keys per place; 0 if both tables have the same number.
     fn denser(&self) -> usize {
         let ([first, second], [m1, m2]) = (self.tables.held(), self.tables.sizes());
         // `second / m2 > first / m1`, multiplied crosswise to avoid rounding.

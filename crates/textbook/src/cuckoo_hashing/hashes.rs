@@ -9,8 +9,9 @@ pub(super) const MAX_HASHES: usize = 8;
 
 /// Independent hash functions from keys to places.
 ///
-/// Their seeds are random 64-bit words. Small seeds would not do: the XXH3 hash of a key under one small seed is often
-/// the hash of a nearby key under another, and then the cuckoo graph of consecutive keys is far from random.
+/// The functions' seeds are random 64-bit words. Small seeds would not make independent functions: the XXH3 hash of a
+/// key under one small seed is often the hash of a nearby key under another small seed, and then the [cuckoo
+/// graph](super) of consecutive keys is far from random.
 #[derive(Clone, Debug)]
 pub(super) struct Hashes {
     hashers: [Hasher; MAX_HASHES],

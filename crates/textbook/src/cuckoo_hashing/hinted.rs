@@ -11,16 +11,16 @@ use trommel_base::SpecError;
 /// Keys per bucket: eight 64-bit keys fill a cache line.
 const BUCKET_KEYS: u64 = 8;
 /// The default number of places that an insert visits before it gives up. The key's two buckets have 16 places. In a
-/// large table, a first displacement leads to 128 more places, and a second one to another 1024. An insert visits only
-/// about 850 of these 1024 before it gives up, so it hardly ever displaces more than two keys.
+/// large table, an insert can reach 128 more places if it displaces one key, and another 1024 if it displaces two keys.
+/// An insert visits only about 850 of these 1024 before it gives up, so it hardly ever displaces more than two keys.
 const MAX_VISITED: usize = 1000;
 // The indices of the hash functions that give the first bucket, the second bucket and the hint bits.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 const HINT: usize = 2;
 
-/// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint. The hint records the keys that have this
-/// bucket as their first but stand in their second.
+/// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint. The hint records the keys whose first
+/// bucket is this bucket, but which stand in their second bucket.
 ///
 /// The hint is a Bloom filter of 64 bits with one or two bits per key, and a count of its keys. Few absent keys are in
 /// the Bloom filter of their first bucket. A lookup of any other absent key reads only the first bucket. When all
@@ -29,8 +29,8 @@ const HINT: usize = 2;
 /// places or a few more.
 ///
 /// Cost: a lookup reads the first bucket. If the key is not there but the hint contains it, the lookup reads the
-/// second bucket too: for one absent key in a thousand at a load of 75 %, for three in a thousand at 90 %. A hint
-/// takes 16 bytes per bucket.
+/// second bucket too. At a load of 75 %, lookups of one absent key in a thousand read the second bucket; at 90 %, three
+/// in a thousand. A hint takes 16 bytes per bucket.
 ///
 /// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking applications", ANCS 2018,
 /// section 4. The paper derives the second bucket from the first and a tag (a short hash of the key), and compares tags
@@ -44,7 +44,7 @@ pub struct HintedCuckooSet {
     statistics: Statistics,
 }
 
-/// A bucket's record of the keys that have this bucket as their first but stand in their second.
+/// A bucket's record of the keys whose first bucket is this bucket, but which stand in their second bucket.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hint {
     filter: u64,
@@ -94,15 +94,15 @@ impl HintedCuckooSet {
         Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
     }
 
-    /// Whether a lookup that does not find the key in its first bucket reads the second. This is true for every key
-    /// that stands in its second bucket, unless both its buckets are the same.
+    /// Whether a lookup that does not find the key in its first bucket reads the second. The result is true for
+    /// every key that stands in its second bucket, unless both its buckets are the same.
     #[must_use]
     pub fn needs_second_bucket(&self, key: u64) -> bool {
         let bits = self.hint_bits(key);
         self.hints[self.bucket(FIRST, key) as usize].filter & bits == bits
     }
 
-    /// The number of keys that stand in their second bucket and not in their first.
+    /// The number of keys that stand in their second bucket and not in their first bucket.
     #[must_use]
     pub fn keys_away(&self) -> usize {
         self.hints.iter().map(|hint| hint.keys_away as usize).sum()
@@ -136,7 +136,7 @@ impl HintedCuckooSet {
     }
 
     /// Updates the hint of a key's first bucket after the key has moved between two places. `from` is
-    /// `None` if the key is new; `to` is `None` if it was removed.
+    /// `None` if the key is new; `to` is `None` if the key was removed.
     fn update_hint(&mut self, key: u64, from: Option<u64>, to: Option<u64>) {
         let first = self.bucket(FIRST, key);
         let bits = self.hint_bits(key);
@@ -152,7 +152,7 @@ impl HintedCuckooSet {
 
 impl CuckooSet for HintedCuckooSet {
     /// # Errors
-    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit first.
+    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit before it finds one.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

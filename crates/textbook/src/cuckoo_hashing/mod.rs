@@ -1,11 +1,11 @@
 //! Cuckoo hashing: exact sets of 64-bit keys, in the standard form and in variants from the literature.
 //!
-//! A table is an array of *places*, each free or taken by one key. Hash functions give each key a few
-//! places, and the key stands in one of them, so a lookup reads only these. An insert can put its key at a taken place:
-//! it *displaces* the key that stood there. The displaced key goes to another of its own places, and can displace
-//! another key there, until one key finds a free place. If keys have two places each, the *cuckoo graph* has the places
-//! as nodes, and each key is an edge between its two places. All keys can be placed if and only if no component has
-//! more edges than nodes. An insert that would give a component more edges than nodes *cycles*: its displacements would
+//! A table is an array of *places*, each free or taken by one key. Hash functions give each key a few places, and the
+//! key stands in one of them, so a lookup reads only these places. An insert can put its key at a taken place: it
+//! *displaces* the key that stood there. The displaced key goes to another of its own places, and can displace another
+//! key there, until one key finds a free place. If keys have two places each, the *cuckoo graph* has the places as
+//! nodes, and each key is an edge between its two places. All keys can be placed if and only if no component has more
+//! edges than nodes. An insert that would give a component more edges than nodes *cycles*: its displacements would
 //! never end.
 //!
 //! | set | difference | if an insert finds no free place |
@@ -19,10 +19,11 @@
 //! | [`HintedCuckooSet`] | buckets with a hint that lets lookups skip the second bucket | refused |
 //! | [`DensityCuckooSet`] | two tables, displaces in the denser one first | into an overflow chain |
 //!
-//! Some papers rehash where the sets above refuse a key. Here the caller decides what follows. So it is possible to
-//! measure the load at which a set first refuses a key, which is the subject of these papers. After a refused insert,
-//! every key stands where it stood before. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`] displace keys before
-//! they know whether the path ends, as their papers do; the others find the whole path before they move a key.
+//! When a set of this module refuses a key, some papers would rehash. The refusal leaves this decision to the caller.
+//! So the load at which a set first refuses a key can be measured, and this load is the subject of these papers. After
+//! a refused insert, every key stands where it stood before. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`]
+//! displace keys before they know whether the path ends, as their papers do; the other sets find the whole path before
+//! they move a key.
 //!
 //! | file | idea |
 //! |---|---|
@@ -32,7 +33,7 @@
 //! | `two_tables.rs` | two arrays; a key has one place in each |
 //! | `walk.rs` | the only path of displacements from a place, if keys have two places |
 //! | `breadth_first.rs` | a shortest path of displacements, if keys can have more than two places |
-//! | the others | one set each |
+//! | the other files | one set each |
 
 mod asymmetric;
 mod breadth_first;

@@ -64,7 +64,7 @@ impl Places {
         self.get(place).is_none()
     }
 
-    /// Writes a key to a place, whether or not it was free.
+    /// Writes a key to a place, whether the place was free or taken.
     pub(super) fn put(&mut self, place: u64, key: u64) {
         self.held += u64::from(self.is_free(place));
         self.taken[(place / 8) as usize] |= 1 << (place % 8);

@@ -70,7 +70,7 @@ pub enum InsertError {
     Full {
         /// The number of keys in the set.
         len: usize,
-        /// The number of places in its tables.
+        /// The number of places in the set's tables.
         places: usize,
     },
     /// The system refused memory that the set needed to grow. Also returned if the overflow chains of a

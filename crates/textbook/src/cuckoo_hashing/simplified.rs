@@ -12,11 +12,12 @@ use trommel_base::SpecError;
 /// `h1 + h2 − p`, whichever of the two functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
 /// Cost: a lookup reads two places. An insert is refused if the paths of displacements from both of the key's places
-/// run in a cycle. A cycle is noticed after at most three times as many steps as its path has distinct places. No key
-/// has been moved by then.
+/// run in a cycle. On a path of `p` distinct places, a cycle is noticed after at most `3p` steps. No key has been moved
+/// by then.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
-/// (2012). The paper displaces keys until it reaches a limit; here the path is known before a key is moved.
+/// (2012). The insert of the paper displaces keys until it reaches a limit; this implementation knows the whole path
+/// before it moves a key.
 #[derive(Clone, Debug)]
 pub struct SimplifiedCuckooSet {
     table: Places,

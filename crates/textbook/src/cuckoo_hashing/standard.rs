@@ -13,10 +13,10 @@ const EPSILON: f64 = 0.1;
 /// The standard cuckoo hash table: two tables and two hash functions; keys are displaced from one table to
 /// the other.
 ///
-/// An insert puts the key at its place in the first table, taken or not. A displaced key goes to its place in the
-/// second table, a key displaced there to its place in the first, and so on. A round is one such step in each table.
-/// After `3 log_1.1 r` rounds (`r` places in the larger table), all keys are rehashed with new functions into tables of
-/// twice the size.
+/// An insert puts the key at its place in the first table, whether the place is taken or not. A key that is displaced
+/// in one table goes to its place in the other table, and so on. A round is one such step in each table. If a key has
+/// no place after `3 log_1.1 r` rounds (`r` is the number of places in the larger table), all keys are rehashed with
+/// new functions into tables of twice the size.
 ///
 /// Cost: a lookup reads two places. An insert takes a constant number of steps on average, rehashes included, as long
 /// as the load stays below one half by a constant margin.
@@ -33,7 +33,7 @@ pub struct StandardCuckooSet {
 }
 
 impl StandardCuckooSet {
-    /// Creates an empty set of two tables with `places` each, and hash functions drawn from a seed.
+    /// Creates an empty set of two tables with `places` places each, and hash functions drawn from a seed.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless each table has 1 to [`MAX_PLACES`] places;
@@ -138,7 +138,7 @@ fn max_rounds(tables: &TwoTables) -> u64 {
 impl CuckooSet for StandardCuckooSet {
     /// # Errors
     /// If larger tables are needed: [`InsertError::OutOfMemory`] if the system refuses them,
-    /// [`InsertError::Full`] if one would have more than [`MAX_PLACES`] places.
+    /// [`InsertError::Full`] if one of the tables would have more than [`MAX_PLACES`] places.
     fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
         if self.contains(key) {
             return Ok(false);

@@ -13,15 +13,15 @@ pub const MAX_STASH: usize = 64;
 /// The cuckoo hash table with a stash: a key that cannot be placed in the tables goes to the stash, which
 /// has a constant number `s` of places.
 ///
-/// Even below its load limit, a table sometimes cannot place a key. A stash makes that rarer: the
+/// Even below its load limit, a table sometimes cannot place a key. A stash makes such failures rarer: the
 /// probability that any of `n` inserts fails falls from `O(1/n)` to `O(1/n^(s + 1))`. The load limit stays one half.
 ///
-/// Cost: a lookup reads two places, and the stash if the key is in neither.
+/// Cost: a lookup reads two places, and the stash if the key is in neither place.
 ///
 /// Source: Kirsch, Mitzenmacher and Wieder, "More robust hashing: cuckoo hashing with a stash", SIAM J. Comput. 39
-/// (2010), sections 2 and 3. After a removal from the tables, this implementation moves one stashed key into them, if
-/// any can be placed there. If a new key cannot be placed in the tables, the new key itself goes to the stash, not the
-/// key that is left over after displacements.
+/// (2010), sections 2 and 3. After a removal from the tables, this implementation moves one stashed key into the
+/// tables, if any stashed key can be placed there. If a new key cannot be placed in the tables, the new key itself goes
+/// to the stash, not the key that is left over after displacements.
 #[derive(Clone, Debug)]
 pub struct StashCuckooSet {
     tables: TwoTables,
@@ -31,7 +31,7 @@ pub struct StashCuckooSet {
 }
 
 impl StashCuckooSet {
-    /// Creates an empty set of two tables with `places` each, and a stash of `stash_places`.
+    /// Creates an empty set of two tables with `places` places each, and a stash of `stash_places` places.
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless each table has 1 to [`MAX_PLACES`](super::MAX_PLACES) places and the

@@ -2,9 +2,9 @@
 //!
 //! If an insert puts a key at a taken place, the key that stood at this place moves to the other of its own two places,
 //! and so on: each place of the path determines the next. So the path either ends at a free place, or returns to an
-//! earlier place and cycles for ever. [`walk`] finds out which of the two happens by Brent's method, which moves no key
-//! and needs no set of visited places: it compares each place with the place at the last step whose number was a power
-//! of two.
+//! earlier place and cycles for ever. To find out which of the two happens, [`walk`] uses Brent's method, which moves
+//! no key and needs no set of visited places: it compares each place with the place at the last step whose number was a
+//! power of two.
 //!
 //! A path from a place cycles if the place's component of the cuckoo graph has as many keys as places. If the
 //! paths from both places of a new key cycle, the key's edge would give a component more keys than places, and

@@ -17,7 +17,7 @@ pub struct Fingerprints<'a> {
 }
 
 impl TextbookQuotientFilter {
-    /// Iterates over all fingerprints in ascending order. It goes through the quotients from 0, so a run that
+    /// Iterates over all fingerprints in ascending order. The iterator goes through the quotients from 0, so a run that
     /// was pushed over the end of the table comes last, although some or all of its remainders are in the first slots.
     ///
     /// Cost: one pass over the table.
@@ -47,7 +47,7 @@ impl Iterator for Fingerprints<'_> {
         if !next.is_continuation && self.left > 0 {
             self.quotient = table.next_occupied(self.quotient);
             if !next.is_shifted {
-                // The cluster has ended. The next one starts at the home of its first run.
+                // The cluster has ended. The next cluster starts at the home of its first run.
                 self.slot = self.quotient;
             }
         }

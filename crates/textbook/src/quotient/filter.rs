@@ -17,10 +17,10 @@ use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove,
 ///
 /// Shape: `2^q` slots of `r + 3` bits.
 ///
-/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves the slots from there to
-/// the next empty slot. The next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away on average, as in every table
-/// with linear probing: 8.5 at a load of 75 % and 200 at 95 %. If only one slot is empty, that slot is half a table
-/// away on average.
+/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves the slots between the
+/// new remainder and the next empty slot. On average, the next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away
+/// from a fingerprint's home, as in every table with linear probing: 8.5 at a load of 75 % and 200 at 95 %. If only one
+/// slot is empty, that slot is half a table away on average.
 ///
 /// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
 ///
@@ -73,8 +73,8 @@ impl TextbookQuotientFilter {
         Ok(Self { shape, table, len: 0, is_multiset, hasher: Hasher::default() })
     }
 
-    /// Returns the same filter with another hasher. Use it before the first insert: lookups with the new
-    /// hasher would not find keys that were inserted with the old one.
+    /// Returns the same filter with another hasher. Call this function before the first insert: lookups with
+    /// the new hasher would not find keys that were inserted with the old hasher.
     #[must_use]
     pub fn with_hasher(self, hasher: Hasher) -> Self {
         Self { hasher, ..self }
@@ -157,9 +157,9 @@ impl Filter for TextbookQuotientFilter {
     }
 
     /// For a multiset of `n` keys, returns `1 − e^(−n / 2^p) = 1 − e^(−load · 2^−r)`: the expected rate if it is not
-    /// known how many keys share a fingerprint. A fingerprint has `p` bits, and a remainder `r`. A set knows its number
-    /// `d` of distinct fingerprints, so for a set, returns the exact rate `d / 2^p`. The mean of `d / 2^p` over sets of
-    /// `n` keys is `1 − (1 − 2^−p)^n`, which the formula for multisets approximates.
+    /// known how many keys share a fingerprint. A fingerprint has `p` bits, and a remainder has `r`. A set knows its
+    /// number `d` of distinct fingerprints, so for a set, returns the exact rate `d / 2^p`. The mean of `d / 2^p` over
+    /// sets of `n` keys is `1 − (1 − 2^−p)^n`, which the formula for multisets approximates.
     fn expected_fpr(&self) -> f64 {
         if self.is_multiset {
             rate(self.load(), self.remainder_bits())
@@ -183,8 +183,8 @@ impl Insert for TextbookQuotientFilter {
 }
 
 impl Remove for TextbookQuotientFilter {
-    /// Removes one copy of this hash's fingerprint. In a set this is the only copy, also if several keys
-    /// share it.
+    /// Removes one copy of this hash's fingerprint. In a set this is the only copy, even if several keys
+    /// share the fingerprint.
     fn remove_hash(&mut self, hash: KeyHash) -> bool {
         self.remove_fingerprint(self.fingerprint_of(hash))
     }

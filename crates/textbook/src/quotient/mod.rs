@@ -5,9 +5,9 @@
 //! *remainder*, the only part that is stored. The table is circular and has `2^q` slots.
 //!
 //! - A *run* is the sorted remainders of one quotient, in consecutive slots.
-//! - Runs stand in the order of their quotients. Each begins at its home, or right after the preceding run
-//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap, only the
-//!   first of which begins at its home.
+//! - Runs stand in the order of their quotients. Each run begins at its home, or right after the preceding run
+//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap between them. Only
+//!   its first run begins at its home.
 //! - Three bits per slot tell where runs begin and to which quotients they belong:
 //!
 //! | bit | describes | meaning if set |
@@ -37,8 +37,8 @@
 //!
 //! Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
 //! Pseudo-code in circulation has two errors: it moves whole slots including `is_occupied`, and it marks
-//! remainders that start a run as continuations. Here a single function, `Table::put`, writes remainders,
-//! and it leaves `is_occupied` unchanged.
+//! remainders that start a run as continuations. In this module, a single function, `Table::put`, writes
+//! remainders, and it leaves `is_occupied` unchanged.
 
 mod enumerate;
 mod filter;

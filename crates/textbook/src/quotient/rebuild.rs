@@ -14,7 +14,7 @@ pub enum RebuildError {
     Incompatible(Incompatible),
     /// The new table's widths are not allowed, or there is no memory for the table.
     Spec(SpecError),
-    /// The new table has too few slots; [`Full::capacity`] is their number.
+    /// The new table has too few slots; [`Full::capacity`] is the number of slots that it would have.
     Full(Full),
 }
 
@@ -43,9 +43,9 @@ impl From<SpecError> for RebuildError {
 }
 
 impl TextbookQuotientFilter {
-    /// Adds the fingerprints of another filter: the result is the union of two sets or the sum of two multisets. Two
-    /// sorted sequences are merged into a new table. The two filters can have quotients of different widths if their
-    /// fingerprints have the same width; this filter keeps the width of its quotients.
+    /// Adds the fingerprints of another filter: the result is the union of two sets or the sum of two multisets. The
+    /// sorted fingerprints of both filters are merged into a new table. The two filters can have quotients of different
+    /// widths if their fingerprints have the same width; this filter keeps the width of its quotients.
     ///
     /// Cost: a pass over both tables, and an insert for each fingerprint.
     ///
@@ -76,8 +76,8 @@ impl TextbookQuotientFilter {
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///
     /// # Errors
-    /// [`RebuildError::Spec`] if a remainder has only one bit, the table would be too large, or there
-    /// is no memory for it.
+    /// [`RebuildError::Spec`] if a remainder has only one bit, the new table would be too large, or there
+    /// is no memory for the new table.
     pub fn double(&mut self) -> Result<(), RebuildError> {
         let shape = Shape::new(self.quotient_bits() + 1, self.remainder_bits() - 1)?;
         *self = self.rebuilt(shape, self.fingerprints())?;

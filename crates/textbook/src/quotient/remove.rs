@@ -6,7 +6,7 @@ use super::slot::Slot;
 impl TextbookQuotientFilter {
     /// Removes one copy of a fingerprint; returns false and changes nothing if there is none.
     ///
-    /// Cost: the cost of a lookup, and a move of every slot up to the end of the cluster.
+    /// Cost: the cost of a lookup, and a move of every slot between the removed remainder and the end of the cluster.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///
@@ -29,9 +29,9 @@ impl TextbookQuotientFilter {
     /// empties the last slot. The removed remainder belonged to the run of `quotient`; `was_first` tells
     /// whether it was the first of that run.
     ///
-    /// The loop ends even in a full table, where no slot is empty: it ends at the first slot of the cluster at the
-    /// latest. The remainder there is at home, even if it replaced the removed one, since only a remainder of the same
-    /// run can move into this slot.
+    /// The loop ends even in a full table, where no slot is empty: at the latest, it ends when it comes around to the
+    /// first slot of the cluster, whose remainder is at home. This is so even if the removed remainder was in that
+    /// slot, since only a remainder of the same run can replace it there.
     fn shift_left_onto(&mut self, mut hole: u64, mut quotient: u64, mut was_first: bool) {
         loop {
             let from = self.table.next(hole);

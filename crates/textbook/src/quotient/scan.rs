@@ -31,7 +31,7 @@ impl TextbookQuotientFilter {
     /// The slot number of the first copy of a fingerprint.
     pub(super) fn find(&self, fingerprint: u64) -> Option<u64> {
         let (quotient, remainder) = self.shape.split(fingerprint);
-        // Runs are sorted, so the first remainder that is not less is equal, or none is.
+        // Runs are sorted: if the run contains `remainder`, that is the first value of the run that is not less.
         let (index, slot) = self.run(quotient).find(|(_, slot)| slot.remainder >= remainder)?;
         (slot.remainder == remainder).then_some(index)
     }
@@ -55,7 +55,8 @@ impl TextbookQuotientFilter {
     ///
     /// The search to the left ends at any load, since some remainder is at home. If the table has an empty slot,
     /// the remainder after the empty slot is at home. A full table has as many remainders as slots, so there is a
-    /// boundary between two slots that no remainder was shifted across: the remainder after it is at home.
+    /// boundary between two slots that no remainder was shifted across: the remainder after this boundary is at
+    /// home.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     pub(super) fn run_start(&self, quotient: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! A slot and its bits.
 
 /// The content of one slot: a remainder and three bits. `is_occupied` describes the slot itself; the other
-/// two describe the remainder in it.
+/// two bits describe the remainder in the slot.
 ///
 /// Bits: `is_occupied` is bit 0, `is_continuation` bit 1, `is_shifted` bit 2; the remainder is above.
 ///
@@ -24,7 +24,7 @@ impl Slot {
     pub(super) const METADATA_BITS: u32 = 3;
 
     /// Whether no remainder is stored here. A slot with `is_occupied` always holds a remainder: it is the home
-    /// of a run, and if it were free, that run would begin in it.
+    /// of a run, and if the slot were free, that run would begin in it.
     pub(super) fn is_empty(self) -> bool {
         !(self.is_occupied || self.is_continuation || self.is_shifted)
     }

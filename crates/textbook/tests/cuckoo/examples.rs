@@ -3,7 +3,7 @@
 use trommel_textbook::cuckoo::{Buckets, Kicks};
 
 /// The moves of the blog post: `(fingerprint, from, to)` is a move from bucket `from` to bucket `to`, which can be the
-/// same. The first move of each fingerprint starts at the fingerprint's primary bucket.
+/// same bucket. The first move of each fingerprint starts at the fingerprint's primary bucket.
 ///
 /// The author of the post computed alternate buckets by hand and gave the fingerprint 27356 three buckets (0, 7
 /// and 2), although a fingerprint has only two. So this table lists the moves as printed.
@@ -28,9 +28,9 @@ fn held(buckets: &Buckets) -> Vec<(usize, u32)> {
 #[test]
 fn four_fingerprints_in_ten_buckets_make_the_table_of_the_blog_post() {
     let mut buckets = Buckets::new(10, 1, 16).unwrap();
-    // An insert that kicks chooses at random in which bucket to begin, and which entry of a bucket to kick. Here a
-    // bucket has one entry, and 15377, the only fingerprint whose insert kicks, has only one bucket. So there is
-    // nothing to choose, and every seed must give the same result.
+    // An insert that kicks chooses at random in which bucket to begin, and which entry of a bucket to kick. In this
+    // table, a bucket has one entry, and 15377, the only fingerprint whose insert kicks, has only one bucket. So there
+    // is nothing to choose, and every seed must give the same result.
     for seed in 0..20 {
         let mut kicks = Kicks::new(500, seed).unwrap();
         buckets = Buckets::new(10, 1, 16).unwrap();
@@ -52,7 +52,7 @@ fn four_fingerprints_in_ten_buckets_make_the_table_of_the_blog_post() {
     assert!(!buckets.contains(53104, [0, 6]));
 }
 
-/// The last insert needs four kicks. With a lower limit it fails and leaves every fingerprint in its bucket.
+/// The last insert needs four kicks. With a lower limit, this insert fails and leaves every fingerprint in its bucket.
 #[test]
 fn kicks_beyond_the_limit_are_undone() {
     for limit in 1..=5 {

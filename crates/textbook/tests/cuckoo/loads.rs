@@ -21,7 +21,8 @@ fn load_limit(bucket_bits: u32, b: u32, max_kicks: u32) -> f64 {
 }
 
 /// The paper has 50, 84 and 95 % for buckets of one, two and four entries. The load depends on the kick limit: buckets
-/// of two fill to 77 % with 50 kicks, and to 87 % with 500. So each case has a limit of its own.
+/// of two entries fill to 77 % with at most 50 kicks, and to 87 % with at most 500. So each case has a kick limit of
+/// its own, with which the load is near that of the paper.
 #[test]
 fn filters_reach_the_loads_of_the_paper() {
     for (bits, b, max_kicks, published) in
@@ -32,9 +33,10 @@ fn filters_reach_the_loads_of_the_paper() {
     }
 }
 
-/// With the 500 kicks that the paper allows, filters exceed the loads of the paper. But they stay below the threshold:
-/// above it, not all keys can be placed if each has two random buckets. (The thresholds for buckets of two and four are
-/// from Dietzfelbinger et al., ICALP 2010; for buckets of one, the threshold is one half.)
+/// With the 500 kicks that the paper allows, filters exceed the loads of the paper. But they stay below the threshold,
+/// the load above which not all keys can be placed if each key has two random buckets. (The thresholds for buckets of
+/// two and four entries are from Dietzfelbinger et al., ICALP 2010; for buckets of one entry, the threshold is one
+/// half.)
 #[test]
 fn more_kicks_reach_higher_loads_but_not_the_threshold() {
     for (bits, b, published, threshold) in [(16, 2, 0.84, 0.8970), (14, 4, 0.95, 0.9803)] {

@@ -9,7 +9,7 @@ use trommel_testkit::{Splitmix, streams};
 use trommel_textbook::TextbookCuckooFilter;
 use trommel_textbook::cuckoo::Kicks;
 
-/// The number of copies of each fingerprint in each pair of buckets, the lower bucket first.
+/// The number of copies of each fingerprint in each pair of buckets. The lower bucket is the first of a pair.
 type Model = BTreeMap<(u32, [u64; 2]), u64>;
 
 struct Trial {
@@ -87,7 +87,7 @@ impl Trial {
     ///
     /// - one case removes a random hash, which is usually absent;
     /// - one case inserts a hash that is held already;
-    /// - six cases insert a random hash with a probability of `inserts` in eight, and otherwise remove a held one.
+    /// - six cases insert a random hash with a probability of `inserts` in eight, and otherwise remove a held hash.
     fn step(&mut self, inserts: u64) {
         let random_hash = KeyHash::from_raw(self.random.word());
         let held = match self.hashes.len() as u64 {
@@ -130,7 +130,7 @@ fn filters_of_many_shapes_answer_like_the_model_in_300_000_operations() {
                 let [slots, copies] = trial.refused;
                 assert!(
                     slots + copies > 50,
-                    "too few refused: 2^{bits} buckets, {entries} entries, {f} bits"
+                    "too few refused inserts: 2^{bits} buckets, {entries} entries, {f} bits"
                 );
             }
         }

@@ -62,9 +62,9 @@ fn fingerprints_are_long_enough_for_the_requested_fpr() {
     assert!(matches!(refused, Err(SpecError::Parameter { name: "bucket_entries", .. })));
 }
 
-/// Some lecture notes put a billion keys, at a false-positive rate of 2 %, into 2^29 buckets of two 8-bit fingerprints:
-/// 1.07 GB. Such a table would be 93 % full, but buckets of two fill only to 84 % (Fan et al.). So the table of the
-/// notes is too small: a real table needs 2^30 buckets.
+/// Some lecture notes put a billion keys, at a false-positive rate of 2 %, into 2^29 buckets of two 8-bit fingerprints,
+/// which take 1.07 GB. Such a table would be 93 % full, but buckets of two entries fill only to 84 % (Fan et al.). So
+/// the table of the notes is too small: a real table needs 2^30 buckets.
 #[test]
 fn a_table_for_a_billion_keys_from_lecture_notes_is_too_small() {
     let f = fingerprint_bits_for(2, 0.02).unwrap();

@@ -44,8 +44,8 @@ fn a_rehash_doubles_the_tables_and_keeps_all_keys() {
     assert!(statistics.rehashes >= 5 && statistics.cycles == statistics.rehashes);
 }
 
-/// Kutzelnigg: below the load limit, and with the same total number of places, asymmetric tables have more
-/// keys in the first table and need fewer displacements.
+/// Kutzelnigg: below the load limit, asymmetric tables have more keys in the first table and need fewer displacements
+/// than tables of equal size with the same total number of places.
 #[test]
 fn a_larger_first_table_holds_more_keys_and_displaces_less() {
     let (places, keys) = (1 << 16, 50_000);
@@ -88,7 +88,7 @@ fn each_place_of_a_stash_makes_failures_over_four_times_rarer() {
     );
 }
 
-/// A removal makes room in a component of the cuckoo graph, and a stashed key of that component moves there.
+/// A removal makes room in a component of the cuckoo graph, and a stashed key of that component moves to the tables.
 #[test]
 fn stashed_keys_move_to_the_tables_when_there_is_room() {
     let mut set = StashCuckooSet::new(64, 8, 9).unwrap();
@@ -142,8 +142,8 @@ fn most_lookups_of_absent_keys_skip_the_second_bucket() {
     }
 }
 
-/// A bucket's hint records keys that have this bucket as their first but stand in their second. It is cleared when the
-/// last of these keys has been removed or has moved back.
+/// A bucket's hint records the keys whose first bucket is this bucket, but which stand in their second bucket. The hint
+/// is cleared when the last of these keys has been removed or has moved back.
 #[test]
 fn hints_are_cleared_when_their_keys_are_removed() {
     let buckets = 256;

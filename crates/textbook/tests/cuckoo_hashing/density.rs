@@ -25,9 +25,10 @@ fn there_is_no_rehash_at_any_load() {
     }
 }
 
-/// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for: each component takes
-/// at most as many keys as it has nodes. The number of placed keys depends neither on the order of the keys nor on the
-/// order in which places are tried. So a stash set with the same hash functions must place as many.
+/// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for. The nodes of this
+/// graph are the places, each key joins its two places, and a component takes at most as many keys as it has nodes. So
+/// the number of placed keys depends neither on the order of the keys nor on the order in which places are tried, and a
+/// [`StashCuckooSet`] with the same hash functions must place as many keys.
 #[test]
 fn only_keys_that_cannot_be_placed_overflow() {
     for seed in 0..20 {
@@ -63,9 +64,9 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
     );
 }
 
-/// Without removals, both methods fill a place of the first table as soon as a key hashes to it. So they give each
-/// table the same number of keys, as long as no key overflows and no insert rehashes. For the same reason, the first of
-/// two equally large tables is nearly always the denser one.
+/// Without removals, the density-based and the standard method both fill a place of the first table as soon as a key
+/// hashes to that place. So, as long as no key overflows and no insert rehashes, both methods give each table the same
+/// number of keys. For the same reason, the first of two equally large tables is nearly always the denser one.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();
@@ -78,8 +79,8 @@ fn equally_large_tables_fill_as_with_the_standard_method() {
     assert_eq!((density.overflowed(), standard.statistics().rehashes), (0, 0));
 }
 
-/// At loads below one half and with tables of the same size, the density-based method displaces less than
-/// the standard method, since it first looks for a free place in both tables.
+/// At loads below one half and with tables of the same size, the density-based method displaces fewer keys than the
+/// standard method, since the density-based method first looks for a free place in both tables.
 #[test]
 fn checking_both_places_first_needs_fewer_displacements() {
     for load in [0.3, 0.4, 0.45] {
@@ -96,7 +97,7 @@ fn checking_both_places_first_needs_fewer_displacements() {
         assert_eq!(standard.statistics().rehashes, 0);
         assert!(
             4 * with_density < with_standard,
-            "{load}: {with_density} and {with_standard} displacements"
+            "load {load}: {with_density} displacements, {with_standard} with the standard method"
         );
     }
 }

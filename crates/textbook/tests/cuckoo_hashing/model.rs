@@ -39,8 +39,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Inserts one of `keys` keys with a probability of `inserts` in eight, or else removes it. Then looks up this key
-    /// and another.
+    /// Draws one of `keys` keys. Inserts this key with a probability of `inserts` in eight, or else removes it. Then
+    /// looks up this key and another one.
     fn step(&mut self, keys: u64, inserts: u64) {
         let key = self.key(keys);
         if self.random.below(8) < inserts {

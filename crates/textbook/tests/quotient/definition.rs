@@ -1,5 +1,5 @@
-//! Computes a table directly from a sorted list of fingerprints, and the list from a table. These functions share no
-//! code and no algorithm with the filter.
+//! Computes a table directly from a sorted list of fingerprints, and the sorted list from a table. The functions of
+//! this file share no code and no algorithm with the filter.
 
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::Slot;
@@ -12,7 +12,7 @@ pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> 
     let mut table = vec![Slot::default(); slots];
     let mut in_use = vec![false; slots];
     // Goes around the table twice, since remainders that are pushed over the end take slots at the beginning. The first
-    // lap only finds out how many slots they take; the second lap writes the slots.
+    // lap only finds out how many slots these remainders take; the second lap writes the slots.
     let mut free = 0;
     for lap in 0..2 {
         let mut quotient_before = None;
@@ -31,7 +31,7 @@ pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> 
             quotient_before = Some(quotient);
         }
     }
-    // Slots that are not in use become `None` below, which would hide a bit that is set in one: check that none is set.
+    // Below, slots that are not in use become `None`, even if some of their bits are 1. So check that these bits are 0.
     assert!(table.iter().zip(&in_use).all(|(slot, used)| *used || *slot == Slot::default()));
     table.into_iter().zip(in_use).map(|(slot, used)| used.then_some(slot)).collect()
 }

@@ -48,7 +48,7 @@ fn six_fingerprints_make_the_table_of_the_lecture_notes() {
     assert_holds(&filter, &[V, W, X, A, Y, Z]);
 }
 
-/// Checks the table of the same example after each insert and each removal.
+/// Checks the table of the example from the lecture notes after each insert and each removal.
 #[test]
 fn every_step_of_the_example_matches_the_definition() {
     let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
@@ -59,7 +59,7 @@ fn every_step_of_the_example_matches_the_definition() {
         sorted.sort_unstable();
         assert_holds(&filter, &sorted);
     }
-    // Removes the first of a cluster, the first of a run, the only one of a run, and then the rest.
+    // Removes the first remainder of a cluster, the first of a run, the only one of a run, and then the rest.
     for fingerprint in [W, A, V, Z, X, Y] {
         assert!(filter.remove_fingerprint(fingerprint));
         sorted.retain(|held| *held != fingerprint);

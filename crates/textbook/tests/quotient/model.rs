@@ -69,8 +69,8 @@ impl Trial {
         }
     }
 
-    /// A random fingerprint. Half of them have one of at most 16 remainders, so that copies occur. Half of these also
-    /// have the last quotient or one of the first two, so that runs wrap around the end.
+    /// A random fingerprint. In half of all cases, it has one of at most 16 remainders, so that copies occur. In half
+    /// of these cases, it also has the last quotient or one of the first two, so that runs wrap around the end.
     fn fingerprint(&mut self) -> u64 {
         let (q, r) = (self.filter.quotient_bits(), self.filter.remainder_bits());
         let word = self.random.word();
@@ -114,7 +114,7 @@ impl Trial {
     }
 
     /// One random operation, and then a lookup. In 13 of 16 cases, the operation inserts a random fingerprint with a
-    /// probability of `inserts` in eight, and otherwise removes a held one.
+    /// probability of `inserts` in eight, and otherwise removes a held fingerprint.
     fn step(&mut self, inserts: u64) {
         let random_fingerprint = self.fingerprint();
         let held = self.model.near(random_fingerprint).unwrap_or(random_fingerprint);

@@ -16,8 +16,8 @@ const HASH_BYTES: usize = size_of::<u64>();
 
 impl FilterAccumulator {
     /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. An accumulator that keeps hashes takes
-    /// 40 bytes and 8 per hash. If the accumulator has made its filter, the bytes are the filter's frozen bytes, which
-    /// [`FilterView::parse`] can read, or [`FilterView::parse_with_hasher`] if the hasher has a secret key.
+    /// 40 bytes, and 8 bytes per hash. If the accumulator has made its filter, the bytes are the filter's frozen bytes,
+    /// which [`FilterView::parse`] can read, or [`FilterView::parse_with_hasher`] if the hasher has a secret key.
     ///
     /// Ends the program if the system refuses the memory.
     ///
@@ -52,8 +52,9 @@ impl FilterAccumulator {
         bytes
     }
 
-    /// Inserts the keys of another accumulator of the same spec, from its bytes. The bytes can also be those of a
-    /// frozen filter that was built with this spec.
+    /// Inserts the keys of another accumulator of the same spec, from the bytes that its
+    /// [`to_bytes`](FilterAccumulator::to_bytes) returned. Also takes the bytes of a frozen filter that was built with
+    /// this spec.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -68,10 +69,12 @@ impl FilterAccumulator {
     /// ```
     ///
     /// # Errors
-    /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter; if the kind,
-    /// the hash function, its seed or secret key, or the geometry of the filter differs; if memory is refused; or if
-    /// the filter cannot be made or has no room. The geometry of a cuckoo filter includes how often it has doubled.
-    /// After an error, the accumulator has the same keys as before, plus those that the error reports as inserted.
+    /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter; if the hash
+    /// function, its seed or its secret key differs from this accumulator's; if the bytes are a frozen filter of
+    /// another kind or geometry; if memory is refused; or if the filter cannot be made or has no room. The geometry of
+    /// a cuckoo filter includes how often it has doubled. Bytes of kept hashes contain neither kind nor geometry, so a
+    /// difference in the kind or geometry of two specs is not found. After an error, the accumulator has the same keys
+    /// as before, plus those that the error reports as inserted.
     pub fn merge_bytes(&mut self, bytes: &[u8]) -> Result<(), AccumulateError> {
         if bytes.starts_with(&MAGIC) {
             let hashes = parse(bytes, self.hasher())?;

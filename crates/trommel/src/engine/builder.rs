@@ -51,7 +51,7 @@ pub enum EngineError {
 
 impl EngineBuilder {
     /// Sets the number of threads, from 1 to 1024. The caller's thread is one of them, unless threads are pinned. The
-    /// others are started with the engine, and sleep while there is no work. The default is the number of cores that
+    /// other threads start with the engine, and sleep while there is no work. The default is the number of cores that
     /// the process may use, given its affinity and the quotas of its container, but at most 1024.
     ///
     /// ```
@@ -64,9 +64,10 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if the engine has at least two,
-    /// there are enough cores, and the system allows it; [`Engine::pinned_threads`] returns the number of pinned
-    /// threads. The caller's thread is not pinned, and waits while the pinned threads work.
+    /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if the engine has at least two
+    /// threads, the process may use at least as many cores, and the system allows pinning; [`Engine::pinned_threads`]
+    /// returns the number of pinned threads. The caller's thread is not pinned, and waits while the pinned threads
+    /// work.
     ///
     /// ```
     /// use trommel::Engine;
@@ -81,11 +82,12 @@ impl EngineBuilder {
 
     /// Sets an upper bound on the bytes of scratch memory that a call takes from the system. A piece of memory of 4 MiB
     /// or more counts as whole huge pages of 2 MiB. Memory that the engine keeps between calls counts too, since a call
-    /// uses or frees it. Each of several concurrent calls can take the full amount. With 0, no batch is partitioned.
+    /// uses or frees this memory. Each of several concurrent calls can take the full budget. With a budget of 0, no
+    /// batch is partitioned.
     ///
-    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Nor do lists of tasks,
-    /// or the answers for the keys that each thread is looking up, at a bit per key. The allocator can keep memory
-    /// resident that a call has freed.
+    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Lists of tasks do not count
+    /// either, nor do the answers for the keys that each thread is looking up, which take a bit per key. Memory that a
+    /// call has freed can stay resident, since the allocator can keep it.
     ///
     /// ```
     /// use trommel::Engine;
@@ -98,8 +100,8 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets one strategy for all batches, instead of letting the cost model choose. It is used as far as the filter and
-    /// the memory budget permit it. This is meant for measurements.
+    /// Sets one strategy for all batches, instead of letting the cost model choose. The strategy is used as far as the
+    /// filter and the memory budget permit it. This option is meant for measurements.
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};

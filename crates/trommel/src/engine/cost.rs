@@ -13,13 +13,13 @@ pub enum Strategy {
     /// inserts a slice of the batch into a table of its own, and the tables are united.
     Direct,
     /// The keys are grouped by the piece of the table that they access. All threads process pieces, each piece in the
-    /// cache of one core. In a filter with slots, some batches are still inserted by the caller's thread alone: see its
-    /// `insert_bulk`.
+    /// cache of one core. In a filter with slots, some batches are still inserted by the caller's thread alone: see the
+    /// filter type's `insert_bulk`.
     Partitioned,
 }
 
-/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values: up to 4 GiB, or one byte less with
-/// addresses of 32 bits.
+/// The table sizes, in bytes, for which [`LineCost::direct_ns`] has values. The largest is 4 GiB; if addresses have 32
+/// bits, it is one byte less than 4 GiB.
 pub const TABLE_BYTES: [usize; 6] =
     [512 << 10, 4 << 20, 16 << 20, 128 << 20, 1 << 30, (1usize << 30).saturating_mul(4)];
 
@@ -28,21 +28,22 @@ pub const ACCESSES_PER_LINE: [f64; 5] = [0.0625, 0.25, 1.0, 4.0, 16.0];
 
 /// The size of a cache line in bytes.
 const LINE_BYTES: f64 = 64.0;
-/// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need about half as many
-/// (4.5), but the model uses one number for all.
+/// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need only about half of
+/// that (4.5 bytes), but the model uses one number for all kinds.
 const GROUPED_BYTES: f64 = 8.5;
-/// The largest size of a piece by which lookups are grouped. A table that would have more than [`MOST_PIECES`] pieces
-/// of this size has larger pieces.
+/// The largest size, in bytes, of the pieces of a table by which lookups are grouped. A table that would have more than
+/// [`MOST_PIECES`] pieces of this size has larger pieces.
 const PIECE_BYTES: usize = 128 << 10;
 /// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys costs more than lookups
 /// in smaller pieces save.
 const MOST_PIECES: usize = 1024;
-/// The time to clear the tables of the slices and to unite them, in nanoseconds per byte of the filter's table.
-/// Measured with split blocks on two cores of Zen 4, as the total time minus the time that this model predicts for the
-/// inserts: 0.2 at 1.3 MB, 0.3 at 4 MB, 0.35 at 13 MB and 0.4 at 39 MB.
+/// If a batch is inserted in slices, each into a table of its own: the time to clear these tables and to unite them, in
+/// nanoseconds per byte of the filter's table. Measured with split blocks on two cores of Zen 4, as the total time
+/// minus the time that this model predicts for the inserts: 0.2 for a table of 1.3 MB, 0.3 for 4 MB, 0.35 for 13 MB and
+/// 0.4 for 39 MB.
 const UNITED_BYTE_NS: f64 = 0.3;
-/// Use several threads for lookups only if the model predicts less than 75 % of the single-thread time. The margin is
-/// for tables in cache: there, a lookup can take half of the time that the model predicts.
+/// Use several threads for lookups only if the model predicts that they take less than 75 % of the single-thread time.
+/// The margin is for tables in a cache: in such a table, a lookup can take half of the time that the model predicts.
 const WORTH_THREADS: f64 = 0.75;
 /// The number of times that threads are started for slices: to insert them, and to unite their tables.
 const STARTS_OF_SLICES: f64 = 2.0;
@@ -64,12 +65,13 @@ pub struct LineCost {
 
 /// The costs from which strategies are chosen, in nanoseconds on one core of a machine.
 ///
-/// The direct cost depends on the size of the table, which decides in which cache the line is. The grouped cost depends
-/// mainly on the number of accesses per line, since all accesses to a line share one transfer of it into the cache.
-/// Values for other sizes and numbers are interpolated over their logarithm.
+/// The direct cost depends on the size of the table, which decides in which cache a cache line of the table is. The
+/// grouped cost depends mainly on the number of accesses per line, since all accesses to a line share one transfer of
+/// that line into the cache. The cost for a size or number that was not measured is interpolated over the logarithm of
+/// the size or number.
 ///
 /// Several threads divide these costs by their number, except for direct inserts into filters that do not take slices.
-/// Each start of the threads adds `start_ns`. The default was measured on an EPYC of the Zen 4 generation.
+/// Each start of the threads adds `start_ns`. The default costs were measured on an EPYC of the Zen 4 generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
     /// The cost of a lookup in a blocked filter.
@@ -125,7 +127,7 @@ impl LineCost {
 }
 
 /// Interpolates between `values`, which are given at ascending `points`, over the logarithm of `x`. Returns the first
-/// value before the first point, and the last value after the last point.
+/// value if `x` is below the first point, and the last value if `x` is above the last point.
 fn interpolate<const N: usize>(points: [f64; N], values: [f64; N], x: f64) -> f64 {
     let above = points.partition_point(|point| *point < x);
     match above {
@@ -195,7 +197,7 @@ impl CostModel {
     }
 
     /// The strategy to insert `keys` keys into a filter that groups them by itself. [`Strategy::Partitioned`] means to
-    /// insert them on all `threads` threads.
+    /// insert the keys on all `threads` threads, [`Strategy::Direct`] to insert them on the caller's thread.
     ///
     /// ```
     /// use trommel::engine::{CostModel, Strategy};
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(cost.direct_ns(usize::MAX), cost.direct_ns[TABLE_BYTES.len() - 1]);
         assert_eq!(cost.grouped_ns(0.0), cost.grouped_ns[0]);
         assert_eq!(cost.grouped_ns(f64::INFINITY), cost.grouped_ns[ACCESSES_PER_LINE.len() - 1]);
-        // Halfway between two points on the logarithmic scale.
+        // On the logarithmic scale, 2 GiB is halfway between 1 and 4 GiB, and 2 accesses are halfway between 1 and 4.
         let middle = (cost.direct_ns[4] + cost.direct_ns[5]) / 2.0;
         assert!((cost.direct_ns(2 << 30) - middle).abs() < 1e-9);
         let middle = (cost.grouped_ns[2] + cost.grouped_ns[3]) / 2.0;

@@ -23,22 +23,23 @@ use alloc::sync::Arc;
 use pool::{CallerOf, Pool};
 use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 
-/// Builds, fills and probes filters of every kind on all cores. Holds the threads, the scratch memory and the cost
-/// model for this.
+/// Builds, fills and probes filters of every kind on all cores. An engine holds threads, scratch memory and a cost
+/// model.
 ///
 /// For each batch, a [`CostModel`] chooses a strategy, mainly by the sizes of batch and filter and the number of
 /// threads:
 ///
 /// - *direct*: the filter's own batch methods, with prefetches. Lookups, and inserts into Bloom filters without
-///   counters, can run on all threads, each with a slice of the keys; for inserts, each thread has a table of its own;
+///   counters, can run on all threads, each with a part of the keys; for inserts, each thread fills a table of its own,
+///   and the tables are united at the end;
 /// - *partitioned*: keys are first grouped by the piece of the table that they access. All threads process pieces, but
-///   each piece is processed by only one thread, in the cache of its core, without atomics. Answers are in the order
-///   of the keys.
+///   each piece is processed by only one thread, in the cache of that thread's core, without atomics. Answers are in
+///   the order of the keys.
 ///
 /// Small batches run on the caller's thread. The filter and the answers are the same, byte for byte, with every
-/// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small for a bulk
-/// build, or the system refuses the memory for it, fingerprints are in other slots, and the answers for some absent
-/// keys can differ.)
+/// strategy and any number of threads. (The exception is a cuckoo filter: if the memory budget is too small for its
+/// bulk build, or the system refuses the memory for the build, fingerprints are in other slots than after a bulk build,
+/// and the answers for some absent keys can differ.)
 ///
 /// ```
 /// use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -61,15 +62,16 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// # Which threads may call it, and with which locks held
 /// Any thread may call an engine: a plain thread, a worker of a Rayon pool, a thread for blocking work of an async
 /// runtime. The caller may hold a lock, unless a call on this engine takes the same lock. A call waits for its own
-/// work, and for workers that do the work of other calls. It runs no jobs of the caller's pool while it waits. To
-/// ensure this, a call from a worker of another Rayon pool starts a thread each time that it needs the engine's
-/// workers.
+/// work, and for workers that do the work of other calls. If the caller is a worker of another Rayon pool, the call
+/// runs no jobs of that pool while it waits. For this purpose, such a call starts a thread each time that it needs the
+/// engine's workers.
 ///
 /// A call runs methods of the filter on the caller's thread and on the engine's workers. A [`Stream`] runs its source,
-/// and [`KeyBatch::hash_all`], on threads that it starts. If one of these functions takes a lock, do not hold that lock
-/// during a call on the same engine. The call could wait for ever, for a worker or thread that waits for the lock. The
-/// filters of this crate take no locks, except [`ShardedFilter`], which holds a shard's lock only during its own work.
-/// If a method of the filter calls the engine again from a worker, that call runs on that worker alone.
+/// and [`KeyBatch::hash_all`], on threads that it starts. If a method of the filter, a source or a `hash_all` takes a
+/// lock, do not hold that lock during a call on the same engine. The call could wait for ever, for a worker or thread
+/// that waits for the lock. The filters of this crate take no locks, except [`ShardedFilter`], which holds a shard's
+/// lock only during its own work. If a method of the filter calls the engine again from a worker, that call runs on
+/// that worker alone.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pool: Arc<Pool>,
@@ -104,7 +106,8 @@ impl Engine {
     }
 
     /// The number of threads that are pinned to a core of their own. It is 0 if pinning was not requested, if there is
-    /// only one thread, if the process may use fewer cores than there are threads, or if the system refused.
+    /// only one thread, if the process may use fewer cores than there are threads, or if the system refused to pin
+    /// them.
     ///
     /// ```
     /// use trommel::Engine;
@@ -141,8 +144,8 @@ impl Engine {
         &self.cost
     }
 
-    /// Frees the scratch memory that the engine keeps between calls. It never keeps more than the memory budget, nor
-    /// more than 1 GiB.
+    /// Frees the scratch memory that the engine keeps between calls. An engine never keeps more than the memory budget,
+    /// nor more than 1 GiB.
     ///
     /// ```
     /// use trommel::{Engine, Filter, FilterKind, FilterSpec, Hasher};
@@ -182,12 +185,13 @@ impl Engine {
     /// cuckoo filter can differ if there is too little memory for its bulk build: see [`Engine`].)
     ///
     /// Scratch memory, within the budget: a direct insert into a Bloom filter on several threads takes the size of the
-    /// table for every thread but one. A partitioned insert takes about 9 bytes per key; in a standard filter, it
-    /// takes about 4.5 bytes for every bit that a key sets. Besides the budget, a partitioned insert has a bound of its
-    /// own: the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than 4 GiB, a quarter of
-    /// the table. If the bound or the budget is too small for the whole batch, the batch is inserted in chunks. If the
-    /// bound or the budget is too small even for a useful chunk, or if the system refuses memory, the batch, or what is
-    /// left of it, is inserted directly. For filters with counters or slots, see their `insert_bulk`.
+    /// table for every thread but one. A partitioned insert takes about 9 bytes per key; in a standard filter, it takes
+    /// about 4.5 bytes for every bit that a key sets. Besides the budget, the scratch memory of a partitioned insert
+    /// has a bound of its own: the size of the table, but at least 256 MiB and at most 1 GiB; for a table of more than
+    /// 4 GiB, a quarter of the table. If the bound or the budget is too small for the whole batch, the batch is
+    /// inserted in chunks. If the bound or the budget is too small even for a useful chunk, or if the system refuses
+    /// memory, the batch, or what is left of it, is inserted directly. For filters with counters or slots, see their
+    /// `insert_bulk`.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -235,8 +239,8 @@ impl Engine {
         }
     }
 
-    /// Whether a batch is so small that one thread would process all of it, so that the cost model can be skipped.
-    /// Evaluating the model took up to a ninth of the time of a thousand lookups.
+    /// Whether the cost model can be skipped: no strategy was set, and the batch is so small that one thread would
+    /// process all of it. Evaluating the model took up to a ninth of the time of a thousand lookups.
     fn is_small(&self, hashes: &[KeyHash]) -> bool {
         self.strategy.is_none() && hashes.len() <= probe::FEWEST_KEYS_AT_A_TIME
     }
@@ -251,14 +255,14 @@ impl Engine {
         Bulk { workers: &*self.pool, scratch_bytes: self.memory_budget }
     }
 
-    /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length; its
-    /// allocation is reused.
+    /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length, and
+    /// reuses its allocation if that is large enough.
     ///
-    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. It has the same bound
-    /// as a partitioned insert: see [`Engine::insert_batch`]. If the bound or the budget is too small for the whole
-    /// batch, the batch is looked up in chunks or directly. If the system refuses scratch memory, the batch is looked
-    /// up directly. If `found` is too short and the system refuses memory to extend it, the call ends the program; see
-    /// [`Bitmap::try_reserve`].
+    /// Scratch memory, within the budget: a partitioned batch takes about 9 bytes per key. This memory has the same
+    /// bound as the scratch memory of a partitioned insert: see [`Engine::insert_batch`]. If the bound or the budget is
+    /// too small for the whole batch, the batch is looked up in chunks or directly. If the system refuses scratch
+    /// memory, the batch is looked up directly. If the allocation of `found` is too small and the system refuses a
+    /// larger one, the call ends the program; [`Bitmap::try_reserve`] returns an error instead.
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};
@@ -287,8 +291,8 @@ impl Engine {
         probe::contains_batch(self, filter, hashes, found, strategy);
     }
 
-    /// The strategy with which [`Engine::insert_batch`] would insert these keys. (If there is too little memory for
-    /// [`Strategy::Partitioned`], it inserts them directly instead.)
+    /// The strategy with which [`Engine::insert_batch`] would insert the keys of these hashes. (If there is too little
+    /// memory for [`Strategy::Partitioned`], [`Engine::insert_batch`] inserts the keys directly instead.)
     ///
     /// ```
     /// use trommel::{Engine, KeyHash, SplitBlockBloom};
@@ -313,8 +317,8 @@ impl Engine {
         unless_skewed(strategy, hashes)
     }
 
-    /// The strategy with which [`Engine::contains_batch`] would look up these keys. (If there is too little memory for
-    /// [`Strategy::Partitioned`], it looks them up directly instead.)
+    /// The strategy with which [`Engine::contains_batch`] would look up the keys of these hashes. (If there is too
+    /// little memory for [`Strategy::Partitioned`], [`Engine::contains_batch`] looks the keys up directly instead.)
     ///
     /// ```
     /// use trommel::{BloomFilter, Engine, KeyHash};
@@ -338,8 +342,8 @@ impl Engine {
     }
 }
 
-/// Chooses direct processing for skewed keys: most of their cache lines are in the caches already, so grouping is
-/// slower.
+/// Chooses direct processing for skewed keys: most of their cache lines are in the caches already, so grouping costs
+/// more time than it saves.
 fn unless_skewed(strategy: Strategy, hashes: &[KeyHash]) -> Strategy {
     if strategy == Strategy::Partitioned && skew::is_skewed(hashes) {
         return Strategy::Direct;

@@ -2,14 +2,16 @@
 //!
 //! The caller's thread works as one of the engine's threads, unless these are pinned.
 //!
-//! Rejected: the caller wakes two threads and sleeps. On Linux 6.18 with two cores, both woke on the same core in 7 to
-//! 25 of 100 calls, and one of them waited 2.9 ms until it was moved to the other core. Work that one thread does in
-//! 1.0 ms took these two 0.88 ms. The caller and one more thread take 0.49 ms. Two pinned threads are never on the same
-//! core, and take 0.49 ms without the caller. So if threads are pinned, the caller sleeps.
+//! Rejected: the caller wakes two threads and sleeps. On Linux 6.18 with two cores, both threads woke on the same core
+//! in 7 to 25 of 100 calls, and one of them waited 2.9 ms until it was moved to the other core. Work that one thread
+//! does in 1.0 ms took these two threads 0.88 ms. The caller and one more thread do the same work in 0.49 ms. Two
+//! pinned threads are never on the same core, and also take 0.49 ms, while the caller sleeps. So if threads are pinned,
+//! the caller sleeps.
 //!
 //! While a thread of a Rayon pool waits for another pool, it runs jobs of its own pool. If the thread holds a lock and
-//! such a job needs the same lock, the thread waits for itself. So if the caller is a thread of another Rayon pool, it
-//! starts a thread that belongs to no pool. The new thread acts as the caller, which sleeps until it has finished.
+//! such a job needs the same lock, the thread waits for itself. So if the caller is a thread of another Rayon pool, the
+//! caller starts a thread that belongs to no pool. The new thread does what the caller would do otherwise, and the
+//! caller sleeps until the new thread has finished.
 
 use super::EngineError;
 use alloc::string::ToString;
@@ -24,8 +26,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use trommel_base::{ScratchRequest, Storage, Tasks, Workers};
 
-/// The most bytes of scratch memory that an engine keeps between calls: enough for the largest chunk of keys, if the
-/// table has up to 4 GiB (see [`chunk_bytes`](trommel_base::partition::chunk_bytes)).
+/// The most bytes of scratch memory that an engine keeps between calls. For a table of up to 4 GiB, this is enough for
+/// the largest chunk (the keys that are grouped at a time, see [`chunk_bytes`](trommel_base::partition::chunk_bytes)).
 const KEPT_BYTES: usize = 1 << 30;
 
 /// The workers of an engine.
@@ -58,8 +60,8 @@ impl Pool {
         memory_budget: usize,
     ) -> Result<Self, EngineError> {
         let pinned = Arc::new(AtomicUsize::new(0));
-        // The cores that the process may use. If there are fewer cores than threads, some threads share a core. The
-        // system schedules these better than pinning would, so no thread is pinned.
+        // The cores that the process may use. If there are fewer cores than threads, some threads share a core. For
+        // such threads, the system's scheduling is better than pinning, so no thread is pinned.
         let cores = || core_affinity::get_core_ids().filter(|cores| cores.len() >= threads);
         let cores = if pin { cores() } else { None };
         let pool = |threads: usize, builder: ThreadPoolBuilder| {
@@ -79,8 +81,8 @@ impl Pool {
                 let builder = ThreadPoolBuilder::new().start_handler(move |i| {
                     let is_pinned = core_affinity::set_for_current(cores[i]);
                     pinned.fetch_add(usize::from(is_pinned), Ordering::Relaxed);
-                    // Never waits, since the channel has room for a message of every thread. Fails only if another
-                    // thread could not be started: nobody waits for the messages then.
+                    // `send` never waits, since the channel has room for a message of every thread. It fails only if
+                    // another thread could not be started, in which case nobody receives the messages.
                     let _ = started.send(());
                 });
                 let pool = pool(threads, builder)?;
@@ -125,8 +127,8 @@ impl Workers for Pool {
             ThreadSet::Caller => return tasks.for_each(|task| task()),
         };
         let helpers = tasks.len().saturating_sub(usize::from(caller_works));
-        // If a filter's own method calls the engine, the calling thread can be a worker of this pool. It then does the
-        // work alone, since the other workers might be waiting for it.
+        // If a filter's own method calls the engine, the calling thread can be a worker of this pool. Such a worker
+        // does the work alone, since the other workers might be waiting for it.
         if helpers == 0 || others.current_thread_index().is_some() {
             return tasks.for_each(|task| task());
         }
@@ -179,7 +181,8 @@ impl Workers for Pool {
                 .and_then(|bytes| bytes.checked_add(missing_bytes))
                 .is_some_and(|bytes| bytes <= most_bytes)
         };
-        // Frees kept pieces that this call does not use, then taken pieces that are larger than new ones would be.
+        // Until the limit `most_bytes` holds, frees kept pieces that this call does not use, then taken pieces that are
+        // larger than new pieces would be.
         while !fits(&taken, &kept) && kept.pop().is_some() {}
         while !fits(&taken, &kept)
             && taken.pop_if(|piece| piece.memory_bytes() > new_bytes).is_some()

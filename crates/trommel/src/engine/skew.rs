@@ -2,20 +2,20 @@
 
 use trommel_base::KeyHash;
 
-/// The number of samples of a batch, spread evenly, and the number of consecutive keys per sample.
+/// The number of samples, which are spread evenly over a batch, and the number of consecutive keys in each sample.
 const SAMPLES: usize = 64;
 const KEYS_PER_SAMPLE: usize = 16;
-/// Two consecutive keys are *near* each other if their hashes agree in this number of high bits. One in 1024 random
-/// pairs does.
+/// Two consecutive keys are *near* each other if their hashes agree in this number of high bits. One in 1024 pairs of
+/// random keys is near.
 const NEAR_BITS: u32 = 10;
-/// A batch is skewed if at least one in this number of sampled keys repeats another: it has few distinct keys, or some
-/// that are far more frequent than others. If the keys follow Zipf's law with exponent 1, 29 % of the sampled keys
-/// repeat another in batches over two million distinct keys, and 24 % over twenty million. When the limit was half of
-/// the keys, such batches were grouped. Two threads then inserted them in 1.5 times the time that one thread takes
-/// without grouping.
+/// A batch is skewed if at least one in this number of sampled keys repeats another sampled key: such a batch has few
+/// distinct keys, or some keys that are far more frequent than others. If the keys follow Zipf's law with exponent 1,
+/// 29 % of the sampled keys repeat another if there are two million distinct keys, and 24 % if there are twenty
+/// million. When a batch counted as skewed only if half of the sampled keys repeated another, batches by Zipf's law
+/// were grouped. To insert such a batch, two threads then took 1.5 times as long as one thread takes without grouping.
 const REPEATS_ONE_IN: usize = 5;
 
-/// Whether a batch is skewed, which means that one of these is true:
+/// Whether a batch is skewed, which means that at least one of two conditions holds:
 ///
 /// - at least half of the sampled pairs of consecutive keys are near each other, as in sorted batches;
 /// - at least one in [`REPEATS_ONE_IN`] sampled keys repeats another, as in batches of few distinct keys, or of keys
@@ -64,7 +64,7 @@ mod tests {
         assert!(is_skewed(&sorted));
         assert!(is_skewed(&hashes((0..100_000).map(|i| i % 100))));
         assert!(is_skewed(&hashes((0..100_000).map(|_| 7))));
-        // Keys by Zipf's law: the logarithms of their ranks are uniform.
+        // Keys that follow Zipf's law: the logarithms of their ranks are uniformly distributed.
         let mut random = Splitmix::new(1);
         for count in [2e6_f64, 2e7] {
             let rank = |_| count.powf(random.word() as f64 / u64::MAX as f64) as u64;

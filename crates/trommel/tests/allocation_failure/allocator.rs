@@ -8,13 +8,13 @@ use std::ptr::null_mut;
 /// The system's allocator. It refuses allocations only during [`refusing`], and only on the thread that called it.
 pub(crate) struct Refusing;
 
-/// Which allocations are refused. They are counted from 1.
+/// Which allocations are refused. Allocations are numbered from 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refuse {
-    /// One allocation, as if memory was short for a moment.
+    /// Only the allocation with this number, as if memory was short for a moment.
     Only(usize),
-    /// This allocation and all that follow, as if memory was used up. The code that handles the first error must then
-    /// do without memory.
+    /// The allocation with this number and all that follow, as if memory was used up. The code that handles the first
+    /// error must then do without memory.
     From(usize),
 }
 
@@ -25,7 +25,7 @@ struct Watch {
 }
 
 thread_local! {
-    // A constant without a destructor, so that access to it never allocates.
+    // The initial value is a constant and has no destructor, so access to the variable never allocates.
     static WATCH: Cell<Option<Watch>> = const { Cell::new(None) };
 }
 
@@ -44,7 +44,7 @@ fn is_refused() -> bool {
 }
 
 // SAFETY: every call is passed on to the system's allocator unchanged, or returns null, which reports that the memory
-// is refused; a block that was not reallocated is still allocated.
+// is refused; a block whose reallocation is refused stays allocated.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_refused() {
@@ -88,7 +88,7 @@ pub(crate) fn counted<T>(call: impl FnOnce() -> T) -> (T, usize) {
     watched(None, call)
 }
 
-/// Makes a call, and refuses some of its allocations.
+/// Makes a call, and refuses those of its allocations that `refuse` selects.
 pub(crate) fn refusing<T>(refuse: Refuse, call: impl FnOnce() -> T) -> T {
     watched(Some(refuse), call).0
 }

@@ -74,9 +74,9 @@ pub(crate) fn refused() -> usize {
     REFUSED.get()
 }
 
-/// Counts the allocations of `run`. Then, for each allocation, calls `run` on a fresh subject with this allocation
-/// refused, and on another with the following ones refused too. Each run must succeed, or return an error that reports
-/// refused memory. `verify` checks the subject after each run, given the result.
+/// Counts the allocations of `run`. Then, for each allocation, calls `run` on a fresh subject with only this allocation
+/// refused, and on another fresh subject with this and all following allocations refused. Each run must succeed, or
+/// return an error that reports refused memory. `verify` checks the subject after each run, given the run's result.
 ///
 /// Apart from the operation under test, `run` must not allocate. The name and number of a run are written to standard
 /// error before the run begins: if the operation cannot handle the refusal, the process ends.

@@ -1,4 +1,4 @@
-//! Engines with one thread, and filters in shards.
+//! Checks of engines with one thread, and of filters that are split into shards.
 
 use crate::check::check;
 use crate::filters::{self, Case, KEYS, assert_built, hashes};
@@ -19,7 +19,7 @@ const CASES: &[&Case] = &[
     &filters::GROWING_CUCKOO,
 ];
 
-/// Checks lookups into a bitmap that has room for the answers.
+/// Checks lookups that write their answers to a bitmap with enough room.
 fn check_lookups(name: &str, probes: &[KeyHash], look_up: impl Fn(&mut Bitmap)) {
     let mut expected = Bitmap::default();
     look_up(&mut expected);

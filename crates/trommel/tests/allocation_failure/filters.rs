@@ -1,4 +1,4 @@
-//! The operations of a filter of any kind.
+//! Checks of the operations of a filter of any kind.
 
 use crate::check::{Refusal, check};
 use trommel::quotient::{Layout, Quotient};
@@ -57,7 +57,8 @@ pub(crate) const CUCKOO_MULTISET: Case =
 pub(crate) const GROWING_CUCKOO: Case =
     growing(FilterKind::Cuckoo, |spec| spec.fingerprint_bits(16).grow_at(0.9));
 
-/// Workers that run on the calling thread one after the other, so that their allocations are refused too.
+/// Workers that run their tasks one after the other on the calling thread, so that the tasks' allocations are refused
+/// too.
 struct Several;
 
 impl Workers for Several {
@@ -93,7 +94,7 @@ pub(crate) fn hashes(keys: std::ops::Range<usize>) -> Vec<KeyHash> {
     keys.map(|key| KeyHash::from_raw(mix(key as u64))).collect()
 }
 
-/// A copy without the scratch memory that a cuckoo filter keeps, so that the next insert needs it again.
+/// A copy without the scratch memory that a cuckoo filter keeps, so that the next insert allocates scratch memory.
 fn fresh(filter: &AnyFilter) -> AnyFilter {
     let mut copy = filter.clone();
     if let AnyFilter::Cuckoo(cuckoo) = &mut copy {
@@ -147,8 +148,9 @@ fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &
         assert!(filter == expected, "other bytes");
         return;
     }
-    // A cuckoo set does not store a fingerprint that it finds already. In a few cases, the slot of an earlier key
-    // decides whether a fingerprint is found, and that slot depends on the method that inserted the earlier key.
+    // A cuckoo filter that is a set does not store a fingerprint that it finds already. In a few cases, the slot of an
+    // earlier key decides whether a fingerprint is found, and that slot depends on the method that inserted the earlier
+    // key.
     let (len, expected_len) = (filter.len(), expected.len());
     assert!(len.abs_diff(expected_len) <= expected_len / 200, "{len} and {expected_len} keys");
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "a key is lost");
@@ -261,7 +263,7 @@ fn check_merges(case: &Case) {
     let bytes = right.to_bytes();
     let held = &all[..2 * KEYS / 3];
     // A cuckoo filter does not grow during a merge, so a filter that has grown just enough for its own keys can lack
-    // room.
+    // room for the other filter's keys.
     let fits = fresh(&left).merge(&right).is_ok();
     assert!(fits || case.room < KEYS, "the merged filters are full");
     if same_shape(&left, &right) && fits {
@@ -293,7 +295,8 @@ fn check_merges(case: &Case) {
                 &all,
                 |filter| filter.merge(&empty),
             );
-            // A merge inserts the fingerprints in another order. In this order, some of them may not fit.
+            // A merge inserts the fingerprints in another order than `overflowing` did. In the merge's order, some
+            // fingerprints may not fit.
             if fresh(&empty).merge(&full).is_ok() {
                 check_change(
                     case,
@@ -352,7 +355,7 @@ fn check_quotient<L: Layout>(
 ) {
     check_change(case, "grow", before, all, |filter| inner(filter).grow());
     check_change(case, "shrink_to_fit", before, all, |filter| inner(filter).shrink_to_fit());
-    // A filter whose remainders have their full width has few possible sizes.
+    // A filter whose remainders have their full width has few possible sizes, so the resize can fail.
     if inner(&mut fresh(before)).resize(3 * KEYS).is_ok() {
         check_change(case, "resize", before, all, |filter| inner(filter).resize(3 * KEYS));
     }

@@ -39,8 +39,8 @@ fn refused_bytes_allocate_nothing() {
                 refused += usize::from(owned.is_err());
             }
         }
-        // An owned view moves the vector to the heap, which is one allocation. If it then refuses the bytes, it
-        // allocates no more.
+        // An owned view moves the vector into an `Arc`, which is one allocation. If the view then refuses the bytes,
+        // it allocates nothing more.
         let forged = forge(&bytes, 64, 1 << 60);
         let (view, allocations) = counted(|| OwnedView::parse(forged));
         assert!(view.is_err() && allocations == 1);

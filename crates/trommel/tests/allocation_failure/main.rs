@@ -18,11 +18,12 @@
 //! The following allocations are not tested either. Their calls can return an error, but a refusal of these allocations
 //! ends the program:
 //!
-//! - the nodes of the overflow table of a compact counting filter, a `BTreeMap`, in inserts, removals and merges. Each
-//!   has less than 300 bytes. Reading and writing such a filter is tested;
+//! - in inserts, removals and merges of a compact counting filter, the nodes of its overflow table, a `BTreeMap`. Each
+//!   node has less than 300 bytes. Reading and writing the bytes of such a filter is tested;
 //! - the `Arc` of less than 100 bytes in `OwnedView::parse`;
 //! - the start of an engine's threads, and work that an engine hands to them: the standard library and Rayon allocate
-//!   some hundred bytes per thread and call. Here, workers that run on the calling thread stand in for the threads;
+//!   some hundred bytes per thread and call. In these tests, workers that run on the calling thread stand in for the
+//!   engine's threads;
 //! - the threads and queues of a `Stream`, the keys that it gathers, and the lines of `LineBatches`;
 //! - the text of some errors of `IntegerBatches`, and the panics of `ShardedFilter`.
 #![cfg(feature = "parallel")]
@@ -100,7 +101,7 @@ groups! {
     sharded_filters: engine::check_sharded_filters();
 }
 
-/// Runs one group of operations. Fails if the group allocates nothing, since it would then test nothing.
+/// Runs one group of operations. Fails if no allocation was refused, since the group has then tested nothing.
 #[test]
 #[ignore = "started by the tests of the groups"]
 fn operations_of_a_group() {

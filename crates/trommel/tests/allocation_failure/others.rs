@@ -140,7 +140,7 @@ fn inserted(error: &AccumulateError) -> usize {
     }
 }
 
-/// The accumulator has the keys of `before` and those of `added`.
+/// Asserts that the accumulator has the keys of `before` and of `added`, and no others.
 fn assert_has(accumulator: &FilterAccumulator, before: &FilterAccumulator, added: &[KeyHash]) {
     let mut expected = before.clone();
     expected.insert_batch(added).unwrap();

@@ -34,8 +34,8 @@ fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     }
 }
 
-/// The number of slots of a table of `bytes`. The table has the largest number of blocks that takes exactly `bytes`,
-/// and the largest number of slots that needs this number of blocks.
+/// The number of slots of a table of `bytes`. Several numbers of blocks can take exactly `bytes`, and several numbers
+/// of slots can need the same number of blocks. The table has the largest number of blocks, and then of slots.
 fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
     let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
     let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;
@@ -49,8 +49,8 @@ fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
         .unwrap()
 }
 
-/// Returns a function that looks a hash up in a block, as docs/FORMAT.md describes it. A table of kind 6, 7 or 8 is
-/// read only once, by this call.
+/// Returns a function that looks a hash up in a block in the way that docs/FORMAT.md describes. A table of kind 6, 7 or
+/// 8 is read here, once for all calls of the returned function.
 pub(super) fn lookup(block: &[u8]) -> Box<dyn Fn(u64) -> bool + '_> {
     let Some((kind, hash, parameter, table)) = open(block) else {
         return Box::new(|_| true);

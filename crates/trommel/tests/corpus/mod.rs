@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use trommel::{FilterKind, Hasher, KeyHash};
 
-/// The number of absent keys that are looked up in each file: those that follow the file's keys in the sequence of its
-/// rule.
+/// The number of absent keys that are looked up in each file. In the sequence of the file's rule, the absent keys
+/// follow the file's keys.
 pub(crate) const ABSENT: u64 = 1000;
 
-/// The secret key of all files that have one: the bytes 0 to 15, as in the example of docs/FORMAT.md. It is public, so
-/// that every reader can be tested on these files.
+/// The secret key of all files that have one: the bytes 0 to 15, as in the example of docs/FORMAT.md. The key is
+/// public, so that every reader can be tested on these files.
 pub(crate) const SECRET_KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/// A key that differs from `SECRET_KEY` in one bit. Every reader that is given it refuses the files.
+/// A key that differs from `SECRET_KEY` in one bit. Every reader that is given this key refuses the files of
+/// `SECRET_KEY`.
 pub(crate) const WRONG_KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14];
 
 /// The folder of the files.
@@ -87,7 +88,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The hashes of the keys, each once.
+    /// The hashes of the keys, each key once.
     pub(crate) fn hashes(&self, hasher: Hasher) -> Vec<KeyHash> {
         (0..self.count).map(|i| self.rule.hash(hasher, i)).collect()
     }
@@ -130,15 +131,15 @@ pub(crate) struct Entry {
     pub(crate) reported: u64,
     /// XXH3-64 of the answers for the absent keys: a bit per key, the lowest bit of a byte first.
     pub(crate) answers: u64,
-    /// The counts of the first keys of a frozen filter; empty if its kind does not count, and for other forms.
+    /// The counts of the first keys of a frozen filter; empty if the kind does not count, and for files of other forms.
     pub(crate) counts: Vec<u64>,
     /// How the file was made, as a text for people.
     pub(crate) how: String,
 }
 
 impl Entry {
-    /// The hasher with the secret key of the file, if it has one. Readers need it, since the file contains only the
-    /// check of the key.
+    /// The hasher with the secret key of the file, if the file has a secret key. Readers need this hasher, since the
+    /// file contains only the check of the key: a number that tells whether a key is the right key.
     pub(crate) fn secret(&self) -> Option<&Hasher> {
         self.hasher.id().is_keyed().then_some(&self.hasher)
     }
@@ -179,7 +180,7 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     Hasher::xxh3(0).hash_bytes(bytes).raw()
 }
 
-/// The fields of a line cannot be read.
+/// The error for a line whose fields cannot be read.
 #[derive(Debug)]
 pub(crate) struct Malformed;
 

@@ -4,8 +4,8 @@ use super::corpus::{Entry, Form, SECRET_KEY, WRONG_KEY, digest, manifest};
 use super::{Buckets, Page, Table, block_page, is_checked_by, number};
 use trommel::container::HashId;
 
-/// If the hash function of a file has a secret key: asserts that `seed` is the check of the corpus's key, so that a
-/// reader with another key refuses the file.
+/// If the hash function of a file has a secret key, asserts that `seed` is the check of the corpus's secret key and not
+/// of another key, so that a reader with another key refuses the file.
 fn assert_key(entry: &Entry, hash: u64, seed: u64) {
     assert_eq!(hash == 3, entry.secret().is_some(), "{}: hash function {hash}", entry.file);
     if hash == 3 {
@@ -45,7 +45,8 @@ fn read_block(entry: &Entry) {
         Some((kind, hash, parameter, _)) => {
             assert_eq!(Some(kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
             assert_eq!(hash, entry.hasher.id(), "{}", entry.file);
-            // The check of a block is in the name of its policy, which the manifest has.
+            // A block does not contain the check of its secret key. The check is part of the policy's name, and the
+            // manifest has it as the seed.
             assert_key(entry, hash as u64, entry.hasher.seed());
             assert_eq!(entry.parameters, [parameter], "{}", entry.file);
         }

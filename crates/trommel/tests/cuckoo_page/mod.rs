@@ -1,9 +1,8 @@
 //! A reader of kind 8, written only from docs/FORMAT.md. It checks all that the document states about the bytes of a
 //! filter, except two statements that the bytes alone cannot prove or refute:
 //!
-//! - if the pair of slots that encodes the flag of a parity is clear in a bucket, no fingerprint of this parity with
-//!   this primary bucket is in its other bucket. The bytes do not show which of a fingerprint's two buckets is the
-//!   primary one;
+//! - if the pair of slots for a fingerprint's parity is clear in the fingerprint's primary bucket, the fingerprint is
+//!   not in its other bucket. The bytes do not show which of a fingerprint's two buckets is the primary bucket;
 //! - a filter that is no multiset does not insert a key that it finds. The bytes do not show which keys were inserted.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
@@ -77,13 +76,13 @@ impl Buckets {
         (j << self.d) | (b % (1 << self.d))
     }
 
-    /// The entry of a fingerprint in the overflow area; `b` is one of its buckets.
+    /// The entry of a fingerprint in the overflow area; `b` is one of the fingerprint's two buckets.
     fn entry(&self, b: u64, fingerprint: u64) -> u64 {
         b.min(self.other(b, fingerprint)) << 32 | fingerprint
     }
 
-    /// Whether the pair for fingerprints of this parity is set in bucket `b`. The order of the pair's two slots encodes
-    /// this. If the pair is clear, a lookup of such a fingerprint does not read the other bucket.
+    /// Whether the pair of slots for fingerprints of this parity is set in bucket `b`: the order of the values in the
+    /// two slots tells. If the pair is clear, a lookup of a fingerprint of this parity does not read the other bucket.
     fn is_set(&self, b: u64, parity: u64) -> bool {
         let slots = self.slots[b as usize];
         let (a, c) = (slots[2 * parity as usize], slots[2 * parity as usize + 1]);
@@ -129,8 +128,8 @@ fn assert_read(filter: &CuckooFilter, probes: &[KeyHash], what: &str) {
     }
 }
 
-/// Filters of every width, with few and with many buckets: empty, filled with the planned number of keys, overflowing,
-/// doubled, and emptied again.
+/// Reads filters of every fingerprint width, with few and with many buckets: empty, filled with the planned number of
+/// keys, overflowing, doubled, and emptied again.
 #[test]
 fn a_reader_written_from_the_format_document_reads_every_table_of_buckets() {
     let mut unknown = 0;
@@ -252,7 +251,7 @@ fn parameters_of_buckets_outside_their_ranges_are_refused() {
         let error = FilterView::parse(&forged.to_bytes(&[parsed.payload()])).unwrap_err();
         assert_eq!(error, FormatError::UnknownFlags { flags, known: 3 });
     }
-    // With any of the allowed flags, an empty table is a filter.
+    // An empty table is a valid filter with any of the allowed flags.
     for flags in 0..4 {
         let parameters = [buckets, 16, 0, flags];
         let forged = trommel::container::Header { parameters, ..parsed.header() };

@@ -11,10 +11,10 @@ use trommel::{
     Insert, Isa, KeyHash,
 };
 
-/// The hash function with a secret key.
+/// The hasher of the files that have a secret key.
 const SIPHASH13: Hasher = Hasher::siphash13(SECRET_KEY);
 
-/// The number of keys whose counts are recorded.
+/// The manifest records the counts of at most this number of keys of a file.
 const COUNTED: u64 = 8;
 
 /// Every file that the present code makes, with its entry for the manifest.
@@ -45,7 +45,7 @@ impl Made {
         let header = parsed.unwrap().header();
         let view = FilterView::parse_with_hasher(&bytes, &hasher).unwrap();
         let first = (0..keys.count.min(COUNTED)).map(|i| keys.rule.hash(header.hasher, i));
-        // A kind that does not count has no counts.
+        // For a kind that does not count, the list is empty.
         let counts = first.filter_map(|hash| view.count_hash(hash).ok()).collect();
         let absent = keys.absent(header.hasher);
         let answers: Vec<bool> = absent.iter().map(|hash| view.contains_hash(*hash)).collect();

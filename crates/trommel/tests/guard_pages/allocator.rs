@@ -5,19 +5,19 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, m
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 
-/// The alignment of tables. A test checks that tables are guarded.
+/// The alignment of tables. If tables had another alignment, the test that tables are guarded would fail.
 const LINE_BYTES: usize = 64;
 /// Shorter lists of bytes are not guarded. Tables are guarded whatever their size.
 pub(crate) const SHORTEST_LIST: usize = 64;
-/// Accessible memory begins and ends at multiples of this number of bytes from the start of its map. It is a multiple
-/// of the page size of every usual system. An allocator cannot ask for the page size, since the call may allocate
-/// memory itself.
+/// Accessible memory begins and ends at multiples of this number of bytes from the start of its map. The number is a
+/// multiple of the page size of every usual system. An allocator cannot ask for the page size, since the call may
+/// allocate memory itself.
 pub(crate) const UNIT_BYTES: usize = 1 << 16;
 
 /// Gives each table, and each list of at least [`SHORTEST_LIST`] bytes, a map of its own. Tables are the blocks that
-/// are aligned to cache lines, and lists those that are not aligned. A guarded block ends where accessible memory ends,
-/// except that a table whose size is no multiple of a cache line ends up to 63 bytes earlier. All other blocks come
-/// from the system's allocator, since they can be more than the maps that the system permits.
+/// are aligned to cache lines, and lists are the blocks that are not aligned. A guarded block ends where accessible
+/// memory ends, except that a table whose size is no multiple of a cache line ends up to 63 bytes earlier. All other
+/// blocks come from the system's allocator, since the system permits fewer maps than there can be blocks.
 pub(crate) struct Guarded;
 
 /// The memory for a block: a unit that cannot be accessed, accessible units with the block at their end, and another

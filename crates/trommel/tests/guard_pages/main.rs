@@ -1,5 +1,5 @@
-//! Kernels access nothing after a table. Tables, frozen filters and filter blocks end where accessible memory ends, and
-//! an access to later bytes ends the process.
+//! Kernels, the functions that read and write tables, access nothing after a table. Tables, frozen filters and filter
+//! blocks end where accessible memory ends, and an access to later bytes ends the process.
 //!
 //! A filter's own table is aligned to a cache line. So if its size is no multiple of 64 bytes, some bytes lie between
 //! its end and the end of accessible memory. Frozen filters and filter blocks always end exactly where accessible
@@ -55,7 +55,7 @@ fn memory_after_tables_and_lists_cannot_be_accessed() {
     }
 }
 
-/// The answers of single lookups and of batches of several lengths, which must be equal.
+/// Returns the answers of single lookups. Checks that batches of several lengths give the same answers.
 fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Vec<bool> {
     let single: Vec<bool> = hashes.iter().map(|hash| filter.contains_hash(*hash)).collect();
     let mut found = Bitmap::new(0);
@@ -71,13 +71,13 @@ fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Vec<bool> {
 
 /// Looks hashes up in a view of frozen bytes that end where accessible memory ends.
 fn check_frozen(filter: &AnyFilter, hashes: &[KeyHash]) {
-    // Without spare capacity, so that the bytes end where their block ends.
+    // A boxed slice has no spare capacity, so the bytes end where their allocated block ends.
     let bytes = filter.to_bytes().into_boxed_slice();
     let view = FilterView::parse(&bytes).unwrap();
     assert_eq!(answers(&view, hashes), answers(filter, hashes), "the view of a {}", filter.kind());
 }
 
-/// Inserts, lookups and removals, in batches and one by one.
+/// Checks inserts and lookups, in batches and one by one, and removals.
 fn check_filter(spec: &FilterSpec, isa: Isa, keys: &[KeyHash], absent: &[KeyHash]) {
     let mut filter = spec.isa(isa).build().unwrap();
     let (batch, single) = keys.split_at(keys.len() / 2);
@@ -122,7 +122,7 @@ fn check_blocks(kind: FilterKind, isa: Isa, keys: &[KeyHash], absent: &[KeyHash]
     }
 }
 
-/// Specs of a kind: some widths of slots, both sizes of counters, or some rates.
+/// Specs of a kind: some widths of slots, both sizes of counters, or some false-positive rates.
 fn specs(kind: FilterKind) -> Vec<FilterSpec> {
     let spec = FilterSpec::new(kind);
     match kind {
@@ -154,7 +154,7 @@ fn check_kinds(isas: &[Isa]) {
     }
 }
 
-/// Tables that do not fit into L2, so lookups in batches prefetch cache lines.
+/// Checks tables that do not fit into the L2 cache, so that lookups in batches prefetch cache lines.
 fn check_large_frozen_filters() {
     let keys = distinct(1, 0..6_000_000);
     for kind in FilterKind::ALL.iter().copied() {
@@ -170,7 +170,7 @@ fn kernels_access_nothing_after_a_table() {
     check_kinds(&Isa::available().collect::<Vec<_>>());
 }
 
-/// Views run on the instruction set of the process, so each set has a process.
+/// A view runs on the instruction set that its process has chosen, so each instruction set gets a process of its own.
 #[test]
 fn views_access_nothing_after_frozen_bytes_with_any_isa() {
     for isa in Isa::available() {

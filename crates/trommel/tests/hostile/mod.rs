@@ -3,7 +3,8 @@
 use trommel::{AnyFilter, FilterKind, FilterSpec, Hasher, KeyHash};
 use trommel_testkit::streams::mix;
 
-/// Every kind, and whether its variant is built: compact counters or a multiset.
+/// Every kind with `false`. A kind that has a variant, compact counters or a multiset, is also here with `true`, for
+/// the variant.
 pub(crate) const KINDS: [(FilterKind, bool); 12] = [
     (FilterKind::Bloom, false),
     (FilterKind::CountingBloom, false),
@@ -50,7 +51,7 @@ pub(crate) fn scaled(hash: KeyHash, n: u64) -> u64 {
     ((u128::from(hash.raw()) * u128::from(n)) >> 64) as u64
 }
 
-/// Hashes of the middle one of `units` units, in random order.
+/// Hashes that all belong to the middle one of `units` units, in random order.
 pub(crate) fn of_one_unit(units: u64, count: usize) -> Vec<KeyHash> {
     let unit = units / 2;
     let width = (1u128 << 64) / u128::from(units);
@@ -67,19 +68,21 @@ pub(crate) fn of_one_unit(units: u64, count: usize) -> Vec<KeyHash> {
 /// The factor of XXH3 for keys of four to eight bytes.
 const XXH3_FACTOR: u64 = 0x9FB2_1C65_1E98_DF25;
 
-/// The number before XXH3 mixes it into this hash, for keys of eight bytes. Each step of the mixing is undone.
+/// For keys of eight bytes, returns the number that XXH3 mixes into this hash. Undoes each step of the mixing.
 fn unmixed(hash: u64) -> u64 {
-    // Newton's iteration: with x = 3f ^ 2, the lowest 5 bits of f · x are those of 1; each step doubles their number.
+    // Newton's iteration for the inverse of the factor f: with x = 3f ^ 2, the lowest 5 bits of f · x are 00001. Each
+    // step doubles the number of right bits, so four steps are enough for 64 bits.
     let inverse = (0..4).fold(XXH3_FACTOR.wrapping_mul(3) ^ 2, |x, _| {
         x.wrapping_mul(2u64.wrapping_sub(XXH3_FACTOR.wrapping_mul(x)))
     });
     let x = hash ^ hash >> 28 ^ hash >> 56;
     let x = x.wrapping_mul(inverse);
-    // The highest 34 bits are those of the original, so the number that was XORed in is known.
+    // This step of the mixing XORs a number below 2^30 into its input. The number depends only on the input's highest
+    // 29 bits, and the step leaves the highest 34 bits unchanged, so the same XOR undoes the step.
     let x = x ^ ((x >> 35) + 8);
     let x = x.wrapping_mul(inverse);
-    // The map multiplies by the polynomial 1 + t^24 + t^49 modulo t^64 + 1. The 64th power of this polynomial is 1, so
-    // its 63rd power is its inverse.
+    // The first step XORs a number with its rotations by 24 and 49 bits. That multiplies the number by the polynomial
+    // 1 + t^24 + t^49 modulo t^64 + 1. The 64th power of this polynomial is 1, so its 63rd power is its inverse.
     (0..63).fold(x, |x, _| x ^ x.rotate_left(49) ^ x.rotate_left(24))
 }
 
@@ -100,8 +103,8 @@ pub(crate) fn payload(filter: &AnyFilter) -> Vec<u8> {
     filter.to_bytes().split_off(128)
 }
 
-/// For each of the `quotients`, the smallest hash of each fingerprint with a remainder above 0. The filter must not
-/// have been resized.
+/// The smallest hash of each fingerprint whose quotient is in `quotients` and whose remainder is above 0. The filter
+/// must not have been resized.
 pub(crate) fn of_quotients(filter: &AnyFilter, quotients: core::ops::Range<u64>) -> Vec<KeyHash> {
     let (bits, slots) = match filter {
         AnyFilter::Quotient(filter) => (filter.geometry().remainder_bits, filter.geometry().slots),
@@ -150,9 +153,9 @@ pub(crate) fn keys_that(
     (from..).filter(|key| is_chosen(hasher.hash_u64(*key))).take(count).collect()
 }
 
-/// Hashes in random order: one for each pair of an even primary bucket and a fingerprint of 16 bits, if both buckets of
-/// the pair are below `few`. The other bucket is odd, so no two of the hashes share both the fingerprint and the
-/// buckets.
+/// Hashes in random order: one for each pair of an even primary bucket and a fingerprint of 16 bits, if the
+/// fingerprint's two buckets are both below `few`. The second bucket is odd, so no two of the hashes share both the
+/// fingerprint and the buckets.
 pub(crate) fn of_few_buckets(buckets: u64, few: u64) -> Vec<KeyHash> {
     let mut hashes: Vec<KeyHash> = (0..few << 16)
         .filter(|bucket_and_fingerprint| bucket_and_fingerprint >> 16 & 1 == 0)

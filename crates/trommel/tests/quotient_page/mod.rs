@@ -11,7 +11,8 @@ use trommel::{
 use trommel_base::FromSpec;
 use trommel_testkit::sizes::clamped;
 
-/// The contents of a table: its places, as docs/FORMAT.md calls them, with the number of copies at each.
+/// The contents of a table: the *places* of its fingerprints, which docs/FORMAT.md defines, with the number of copies
+/// at each place.
 pub(super) struct Table {
     kind: u16,
     n: u64,
@@ -20,7 +21,7 @@ pub(super) struct Table {
     places: BTreeMap<u64, u64>,
 }
 
-/// A block's three numbers.
+/// The three numbers that a block stores about its slots.
 struct Block {
     occupieds: u64,
     runends: u64,
@@ -31,7 +32,7 @@ fn bits(bytes: &[u8], from: u64, count: u64) -> u64 {
     (0..count).rev().fold(0, |number, i| number << 1 | u64::from(bit(bytes, from + i)))
 }
 
-/// The number of blocks for `n` slots and their overhang.
+/// The number of blocks for `n` slots and their overhang, the further slots at the end of the table.
 pub(super) fn blocks(n: u64, slots_of_block: u64) -> u64 {
     let overhang = 320.min(32 + 4 * (0..).take_while(|root| root * root <= n).last().unwrap());
     (n + overhang).div_ceil(slots_of_block)
@@ -192,7 +193,7 @@ fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) 
     }
 }
 
-/// Sets and multisets, with remainders of every width: empty, filled, resized and doubled.
+/// Reads sets and multisets, with remainders of every width: empty, filled, resized and doubled.
 #[test]
 fn a_reader_written_from_the_format_document_reads_every_quotient_table() {
     let keys = hashes(1, 400);
@@ -225,8 +226,8 @@ fn read_at_every_size<L: Layout>(
 ) {
     assert_read(&filter, probes, what);
     filter.insert_batch(keys).unwrap();
-    // These keys have copies, which a set ignores and a multiset keeps, and they make a cluster that is long enough for
-    // the largest offsets.
+    // Inserts copies of keys, which a set ignores and a multiset keeps, and hashes that make a cluster that is long
+    // enough for the largest offsets.
     let cluster = (0..320).map(|i| KeyHash::from_raw((1 << 63) + (i << 42) * (i % 3)));
     for hash in keys[..30].iter().copied().chain(cluster).take(350) {
         let outcome = filter.insert_hash(hash);
@@ -234,7 +235,7 @@ fn read_at_every_size<L: Layout>(
     }
     assert_read(&filter, probes, what);
     for size in [900, 1601, 2500, 6000] {
-        // A table cannot have more slots than there are possible fingerprints.
+        // A table cannot have more slots than there are possible fingerprints, so a resize can fail.
         if filter.resize(size).is_ok() {
             assert_read(&filter, probes, &format!("{what}, room for {size}"));
         }
@@ -269,7 +270,7 @@ fn the_library_writes_and_reads_the_example_of_fingerprints() {
     }
 }
 
-/// The document's largest number of slots, and the payload of such a table, are those of the library.
+/// The document and the library agree on the largest number of slots, and on the payload of such a table.
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",

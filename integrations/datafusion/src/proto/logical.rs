@@ -30,7 +30,8 @@ impl TrommelLogicalCodec {
 /// The encoding of a [`RuntimeFilterNode`] without its inputs, which the engine encodes.
 #[derive(Clone, PartialEq, prost::Message)]
 struct FilterNode {
-    /// The key's index among the columns of the first input. It is not a name, since a qualified name can need quotes.
+    /// The key's index among the columns of the first input. The key's name is not used, since a qualified name can
+    /// need quotes.
     #[prost(uint64, tag = "1")]
     key_index: u64,
     #[prost(uint64, tag = "2")]

@@ -7,8 +7,8 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use prost::Message;
 use std::sync::Arc;
 
-/// The first bytes of an encoded runtime filter. Protobuf messages never begin with a zero byte, so no codec that
-/// writes such messages writes this tag.
+/// The first bytes of an encoded runtime filter. Protobuf messages never begin with a zero byte, so the output of a
+/// codec that writes Protobuf messages never begins with this tag.
 const TAG: &[u8] = b"\0trommel.runtime_filter.1\0";
 
 /// Appends the tag and the message.

@@ -96,7 +96,7 @@ pub fn judge(bytes: &[u8]) {
     }
 }
 
-/// Calls the functions of a filter that was parsed from `given` bytes, and checks their results.
+/// Calls the functions of a filter that was parsed from a slice of `given` bytes, and checks their results.
 fn exercise(filter: &ChunkFilter<'_>, given: usize) {
     assert!(filter.len_bytes() <= given && filter.bitset().len() % 32 == 0);
     assert!((0.0..=1.0).contains(&filter.fill()));

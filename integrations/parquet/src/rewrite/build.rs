@@ -6,8 +6,8 @@ use crate::rewrite::thrift_writer::StructWriter;
 use crate::thrift::Kind;
 use trommel::{KeyHash, SpecError, SplitBlockBloom};
 
-/// The size in bytes of the largest bitset that is built from values. The `parquet` crate has the same limit. A filter
-/// that would be larger is [`BuildError::TooLarge`].
+/// The size in bytes of the largest bitset that is built from values. The `parquet` crate has the same limit. If a
+/// bitset would be larger, building the filter fails with [`BuildError::TooLarge`].
 pub(crate) const MAX_BITSET_BYTES: u64 = 128 << 20;
 
 /// Why a filter could not be built.
@@ -22,8 +22,8 @@ impl From<SpecError> for BuildError {
     }
 }
 
-/// Builds a filter of distinct values with a false-positive rate of at most `fpr`. If `any_size` is set, the filter has
-/// the smallest size that suffices, otherwise the smallest power of two that suffices.
+/// Builds a filter from the hashes of distinct values, with a false-positive rate of at most `fpr`. If `any_size` is
+/// true, the filter has the smallest size that suffices, otherwise the smallest power of two that suffices.
 pub(crate) fn build(
     hashes: &[KeyHash],
     fpr: f64,
@@ -42,8 +42,8 @@ pub(crate) fn build(
 }
 
 /// Halves a filter as long as its number of blocks is even and its false-positive rate stays at most `fpr`. The result
-/// is bit for bit the filter that would have been built at this size. `None` if the false-positive rate of the filter
-/// is already higher than `fpr`, or if memory runs out.
+/// is bit for bit the filter that would have been built from the values at the size of the result. `None` if the
+/// false-positive rate of the given filter is already higher than `fpr`, or if memory runs out.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
 }
@@ -53,7 +53,7 @@ pub(crate) fn with_header(bitset: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bitset.len() + 20);
     let mut to = StructWriter::new(&mut out);
     to.integer(1, Kind::I32, bitset.len() as i64);
-    // Algorithm, hash and compression are unions. In each union the first field is set. This field is an empty struct.
+    // Algorithm, hash and compression are unions. Each union has its first field, which is an empty struct.
     const FIRST: [u8; 3] = [0x1C, 0, 0];
     (2..=4).for_each(|id| to.head(id, Kind::Struct).extend_from_slice(&FIRST));
     to.end();

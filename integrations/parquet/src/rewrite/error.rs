@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use trommel::SpecError;
 
 /// Why rewriting a file failed. The output is unchanged, with one exception: after the output has been replaced, its
-/// folder is synced, and that can fail too.
+/// folder is synced, and this sync can fail too.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RewriteError {
@@ -22,7 +22,7 @@ pub enum RewriteError {
     },
     /// The input is not a Parquet file, or it cannot be rewritten.
     File(FileError),
-    /// The input has no such column, or two columns with this path.
+    /// No column of the input has the requested path, or two columns have this path.
     Column(ProbeError),
     /// Two operations were requested for one column.
     TwoOperations {
@@ -36,7 +36,8 @@ pub enum RewriteError {
         /// The column's type.
         physical: PhysicalType,
     },
-    /// Adding a filter was requested for a column that already has one. Replacing it would be possible.
+    /// Adding filters was requested for a column that already has a filter.
+    /// [`Rewrite::replace`](crate::Rewrite::replace) would replace it.
     FilterExists {
         /// The column's path.
         column: String,
@@ -48,11 +49,11 @@ pub enum RewriteError {
         /// The column's path.
         column: String,
     },
-    /// The false-positive rate is not above 0 and below 1.
+    /// The requested false-positive rate is at most 0, at least 1, or NaN.
     Fpr {
         /// The column's path.
         column: String,
-        /// The false-positive rate.
+        /// The requested false-positive rate.
         fpr: f64,
     },
     /// No filter of the row group's values reaches the requested false-positive rate, the system refused the memory for
@@ -73,7 +74,7 @@ pub enum RewriteError {
         row_group: usize,
         /// The size of the bitset in bytes.
         bytes: u64,
-        /// The limit, in bytes of bitset.
+        /// The maximum size of a bitset in bytes.
         max_bytes: u64,
     },
     /// The values of a column chunk could not be decoded.

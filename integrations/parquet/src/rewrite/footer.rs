@@ -1,4 +1,4 @@
-//! Makes the new footer by copying the old one. Offsets and lengths of parts that moved or changed are replaced. The
+//! Makes the new footer by copying the old footer. Offsets and lengths of parts that moved or changed are replaced. The
 //! values of all other fields are copied byte for byte.
 
 use super::thrift_writer::{StructWriter, write_structs};
@@ -11,8 +11,8 @@ pub(crate) type Location = (u64, u32);
 pub(crate) trait Changes {
     /// The offset in the new file of the byte at `offset` in the old file.
     fn moved(&self, offset: i64) -> i64;
-    /// The new location of a chunk's filter. `None` if the filter's bytes are unchanged; then `moved` gives its new
-    /// offset. `Some(None)` if the chunk has no filter any more.
+    /// The new location of a chunk's filter. `Some(None)` if the chunk has no filter any more. `None` if the filter's
+    /// bytes are unchanged; `moved` maps the offset of an unchanged filter.
     fn filter(&self, row_group: usize, column: usize) -> Option<Option<Location>>;
     /// The length of a chunk's offset index, if it has changed.
     fn offset_index_len(&self, row_group: usize, column: usize) -> Option<u32>;
@@ -106,7 +106,7 @@ fn copy_chunk(
     })
 }
 
-/// Copies a chunk's metadata. Fields 14 and 15 are the offset and the length of its filter.
+/// Copies a chunk's metadata. Fields 14 and 15 are the offset and the length of the chunk's filter.
 fn copy_metadata(
     (row_group, column): (usize, usize),
     reader: &mut Reader<'_>,
@@ -210,9 +210,10 @@ mod tests {
         }
     }
 
-    /// Makes a footer with two row groups of two columns. It has fields that the parquet crate does not write:
-    /// key-value metadata of chunks, and a field that a later version of the format could add. This field is in the
-    /// file's metadata, in each row group, in each chunk, and in each chunk's metadata.
+    /// Makes a footer with two row groups of two columns. The footer has fields that the parquet crate does not write:
+    /// key-value metadata of chunks, and an unknown field, which stands for a field that a later version of the format
+    /// could add. The unknown field is in the file's metadata, in each row group, in each chunk, and in each chunk's
+    /// metadata.
     fn footer(offset: i64, filters: [Option<Location>; 4], index_len: [i64; 2]) -> Vec<u8> {
         let unknown = |to: &mut StructWriter<'_>| to.head(300, Kind::Binary).extend(b"\x03new");
         let mut out = Vec::new();

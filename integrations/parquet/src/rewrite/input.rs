@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The range of `len` bytes from `offset` on. `None` if either is negative or their sum overflows.
+/// The range of `len` bytes from `offset` on. `None` if `offset` or `len` is negative, or if their sum overflows.
 pub(super) fn range(offset: i64, len: i64) -> Option<Range<u64>> {
     let (start, len) = (u64::try_from(offset).ok()?, u64::try_from(len).ok()?);
     Some(start..start.checked_add(len)?)
@@ -58,10 +58,10 @@ impl Input {
         Ok(bytes)
     }
 
-    /// The range of a chunk's filter, which consists of header and bitset. `None` if there is no filter, or if it is
-    /// malformed: its header is not valid, its length is not the one that the footer states, or it does not lie between
-    /// the first four bytes and the footer. The bytes of a malformed filter are copied to the new file like any other
-    /// bytes.
+    /// The range of a chunk's filter, which consists of header and bitset. `None` if the chunk has no filter or a
+    /// malformed filter. A filter is malformed if its header is not valid, if its length differs from the length that
+    /// the footer states, or if the filter does not lie between the first four bytes and the footer. The bytes of a
+    /// malformed filter are copied to the new file like any other bytes.
     pub(super) fn filter_range(
         &mut self,
         chunk: &Chunk,

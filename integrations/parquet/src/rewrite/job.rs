@@ -52,8 +52,8 @@ impl Changes for Written {
 }
 
 impl Job<'_> {
-    /// Writes the new file to `out`. After each filter, calls `progress` with the number of finished filters and their
-    /// total number.
+    /// Writes the new file to `out`. After each filter, calls `progress` with the number of finished filters and the
+    /// number of all filters.
     pub(super) fn run(
         &mut self,
         out: &mut Output,

@@ -7,8 +7,8 @@ use core::ops::Range;
 pub(crate) struct Layout {
     /// The ranges that are left out, in ascending order.
     pub(crate) dropped: Vec<Range<u64>>,
-    /// The offset in the old file before which new filters are inserted. If possible, this is the offset of the first
-    /// page index, and otherwise the offset of the footer. The format allows both.
+    /// The offset in the old file before which new filters are inserted. If possible, new filters are inserted before
+    /// the first page index, and otherwise before the footer. The format allows filters at both positions.
     pub(crate) insert_at: u64,
 }
 
@@ -22,13 +22,15 @@ pub(crate) struct Parts {
 }
 
 impl Layout {
-    /// Plans the layout of a file whose parts lie between `begin`, the end of the magic bytes, and `footer`.
+    /// Plans the layout of a file whose parts lie between `begin`, the end of the magic bytes, and `footer`, the offset
+    /// of the footer.
     ///
-    /// If the footer accounts for every byte of the file exactly once, leaves out dropped filters. Column chunks and
-    /// filters between a dropped filter and `insert_at` then move towards the beginning. Otherwise the file might have
-    /// content that another program finds by its offset, such as an index, so nothing moves: dropped filters stay as
-    /// unused bytes, and new filters are inserted directly before the footer. Nothing moves either if a page index
-    /// comes before the end of the column chunks.
+    /// Leaves out dropped filters if the footer accounts for every byte of the file exactly once and no page index
+    /// comes before the end of the column chunks. Column chunks and filters between a dropped filter and `insert_at`
+    /// then move towards the beginning. If the footer does not account for every byte, the file might have content that
+    /// another program finds by its offset, such as an index, so nothing moves: dropped filters stay as unused bytes,
+    /// and new filters are inserted directly before the footer. Nothing moves either if a page index comes before the
+    /// end of the column chunks.
     pub(crate) fn new(parts: &Parts, begin: u64, footer: u64) -> Self {
         let data_end = parts.chunks.iter().map(|chunk| chunk.end).max().unwrap_or(begin);
         let first_index = parts.page_indexes.iter().map(|index| index.start).min();

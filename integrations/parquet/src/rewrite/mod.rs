@@ -64,14 +64,14 @@ impl Rewrite {
     }
 
     /// Makes filters for all row groups of a column that has no filters. Each filter has the size that its distinct
-    /// values need for a false-positive rate of at most `fpr`, rounded up to a power of two unless
-    /// [`Rewrite::any_size`] is set.
+    /// values need for a false-positive rate of at most `fpr`. The size is rounded up to a power of two unless
+    /// [`Rewrite::any_size`] is called with `true`.
     #[must_use]
     pub fn add(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Add { fpr })
     }
 
-    /// Makes filters like [`Rewrite::add`]. They replace the existing filters of the column, if any.
+    /// Makes filters like [`Rewrite::add`]. The new filters replace the existing filters of the column, if any.
     #[must_use]
     pub fn replace(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Replace { fpr })
@@ -93,7 +93,8 @@ impl Rewrite {
 
     /// Sets whether the filters that [`Rewrite::add`] and [`Rewrite::replace`] make can have any number of blocks, not
     /// only a power of two. With `true`, a filter can be as small as half of its rounded size. The format and DuckDB
-    /// allow such a filter; Arrow C++, ClickHouse, Doris and Velox refuse to read it.
+    /// allow any number of blocks. Arrow C++, ClickHouse, Doris and Velox refuse to read a filter whose number of
+    /// blocks is not a power of two.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }
@@ -112,17 +113,19 @@ impl Rewrite {
     /// a number.
     ///
     /// Memory: the footer and buffers. For one column chunk at a time, also the pages that are decoded, the values of
-    /// 8,192 records, hashes, and the filter. The number of hashes is at most about 65,536, or two per distinct value
-    /// if that is more, plus the hashes of the 8,192 records. A record can have many values if they are in a list.
+    /// 8,192 records, hashes, and the filter. The number of hashes is at most about 65,536 or twice the number of
+    /// distinct values, whichever is larger, plus the hashes of the 8,192 records. A record can have many values if
+    /// they are in a list.
     ///
     /// # Errors
-    /// [`RewriteError`]. The output is unchanged, unless the folder could not be synced after the output was replaced.
+    /// [`RewriteError`]. After an error, the output is unchanged, with one exception: if only the sync of the folder
+    /// failed, the output has been replaced.
     pub fn write(&self, output: impl AsRef<Path>) -> Result<RewriteReport, RewriteError> {
         self.write_with_progress(output, |_, _| {})
     }
 
     /// Writes the new file like [`Rewrite::write`]. After each filter, calls `progress` with the number of finished
-    /// filters and their total number.
+    /// filters and the number of all filters.
     ///
     /// # Errors
     /// The errors of [`Rewrite::write`].

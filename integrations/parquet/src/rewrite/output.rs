@@ -6,8 +6,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A temporary file in the folder of its target. It is removed unless it is [committed](Output::commit). If the process
-/// is killed before the commit, the temporary file stays and the target is unchanged.
+/// A temporary file in the folder of its target. [`Output::commit`] renames the temporary file to the target; dropping
+/// the value without a commit removes the temporary file. If the process is killed before the commit, the temporary
+/// file stays and the target is unchanged.
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<BufWriter<File>>,
@@ -56,7 +57,8 @@ impl Output {
     }
 
     /// Syncs the file to the disk, renames it to the target, and syncs the folder. A target that is replaced passes on
-    /// its permissions to the new file. If only the last step fails, the target has been replaced; the message says so.
+    /// its permissions to the new file. If only the sync of the folder fails, the target has been replaced, and the
+    /// message of the error says so.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         let replaced = fs::metadata(&self.target);
         let file = self.flushed()?;

@@ -89,8 +89,8 @@ mod tests {
         }
     }
 
-    /// The struct has a value of every kind but `I16` and `Set`. The differences between field ids include 1, 15, 16
-    /// and a negative one.
+    /// The struct has a value of every kind but `I16` and `Set`. The differences between consecutive field ids include
+    /// 1, 15, 16 and a negative number.
     #[test]
     fn a_copied_struct_is_the_same() {
         let mut bytes = Vec::new();

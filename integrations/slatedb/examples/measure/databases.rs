@@ -35,7 +35,7 @@ async fn written(subject: &Subject, keys: u64) -> (Db, Recorder) {
 /// The name of the subject whose database has no filters.
 const NO_FILTER: &str = "no filter";
 
-/// Prints a row for each policy, and one for a database without filters.
+/// Prints a row for each policy, and a row for a database without filters.
 pub(crate) fn measure(subjects: &[Subject], keys: u64, repetitions: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let none = Subject { name: NO_FILTER.to_owned(), policy: subjects[0].policy.clone() };

@@ -42,8 +42,8 @@ pub fn compacting() -> Settings {
             scheduler_options: options.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
             worker: Some(CompactionWorkerOptions {
                 compactions_poll_interval: soon,
-                // The output is one table. If there were two, a key between their key ranges would be in the range of
-                // neither, and SlateDB would check no filter for it.
+                // A compaction writes one table. If it wrote two, a key between their key ranges would be in neither
+                // range, and SlateDB would check no filter for this key.
                 max_subcompactions: 1,
                 min_filter_keys: 0,
                 ..CompactionWorkerOptions::default()
@@ -134,7 +134,7 @@ pub async fn compacted(db: &Db) {
     }
 }
 
-/// Requires that the keys of all even numbers in a range are there with their values, and no keys of odd numbers.
+/// Requires that the database has the keys of all even numbers in a range, with their values, and of no odd number.
 pub async fn require_even_keys(db: &(impl DbReadOps + Sync), numbers: Range<u64>) {
     for i in numbers {
         let value = db.get(key(i)).await.unwrap();

@@ -38,8 +38,8 @@ pub fn every_policy() -> Vec<TrommelFilterPolicy> {
 /// Bits per key that every kind accepts.
 pub const BITS_PER_KEY: f64 = 11.0;
 
-/// The expected false-positive rate of the policy's block for `keys` keys. It is taken from a filter of the same kind
-/// and size with the same keys.
+/// The expected false-positive rate of the policy's block for `keys` keys. The rate is taken from a filter of the same
+/// kind and size with the same keys.
 pub fn expected_fpr(policy: &TrommelFilterPolicy, keys: u64) -> f64 {
     let hashes: Vec<_> = (0..keys).map(|i| policy.blocks().hash(&key(i))).collect();
     let bits = policy.blocks().encoded_len(hashes.len()) as f64 * 8.0;

@@ -4,17 +4,17 @@
 //! machine, while another program kept the other hardware thread of the core busy, lookups that were bound by the
 //! core's execution units took 1.55 times as long, and lookups that waited for memory took 1.1 times as long. So no
 //! single factor can be divided out, and the medians of two runs in different noise regimes differ by these factors.
-//! But rivals were interleaved with our filters, and no change of ours makes them slower. So each round of the new run
-//! is compared with the rounds of the old run in which the rivals took about the same time.
+//! But rivals were interleaved with our filters, and no change of ours makes the rivals slower. So each round of the
+//! new run is compared with the rounds of the old run in which the rivals took about the same time.
 //!
-//! This was tested on that machine with the same program as old and new, so that every effect found is an error. There
-//! were twenty comparisons of three attempts (an attempt is a run of each program), with six cases and five rivals in
-//! 53 rounds. The error of a ratio was 1.3 % in the median and 6 % at the 90th percentile. Without matching, the ratio
-//! of two medians had errors of 6 % and 34 %. With matching, 7 % of the intervals wrongly showed an effect of 5 % or
-//! more; without it, 40 % did. With matching, two of 120 verdicts were "unsettled"; without it, 47 were "unsettled",
-//! two "slower" and one "faster". Rejected, with the share of wrong intervals: the median of all rounds in which the
-//! median of the rivals is within 2 % (13 %); the nearest seven rounds (5 %, but fewer attempts have an interval); the
-//! nearest rounds at any distance (9 %).
+//! This matching was tested on that machine, with the same program as old and new, so that every effect found is an
+//! error. There were twenty comparisons of three attempts (an attempt is a run of each program), with six cases and
+//! five rivals in 53 rounds. The error of a ratio was 1.3 % in the median and 6 % at the 90th percentile. Without
+//! matching, the ratio of two medians had errors of 6 % and 34 %. With matching, 7 % of the intervals wrongly showed an
+//! effect of 5 % or more; without matching, 40 % did. With matching, two of 120 verdicts were "unsettled"; without
+//! matching, 47 were "unsettled", two "slower" and one "faster". Rejected, with the share of wrong intervals: the
+//! median of all rounds in which the median of the rivals is within 2 % (13 %); the nearest seven rounds (5 %, but
+//! fewer attempts have an interval); the nearest rounds at any distance (9 %).
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
 //! a caliper).
@@ -86,7 +86,7 @@ impl Alike {
 
     /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
     /// the case and the rivals have unequal numbers of rounds. Also `None` if fewer than [`FEWEST`] rounds of the new
-    /// run have enough matches, or if this is so in at least half of the resamples.
+    /// run have enough matches, or if that happens in at least half of the resamples.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;
@@ -121,8 +121,8 @@ mod tests {
 
     type IsBusy = fn(usize) -> bool;
 
-    /// Thirty times of about `base`, with a noise of up to 2 %. In rounds for which `is_busy` returns true, they are
-    /// `factor` times as long.
+    /// The times of thirty rounds: about `base`, with a noise of up to 2 %. The rounds for which `is_busy` returns true
+    /// take `factor` times as long.
     fn times(base: f64, factor: f64, is_busy: IsBusy) -> Vec<f64> {
         let noise = |round: usize| 1.0 + ((round * 7 + base as usize) % 5) as f64 / 200.0;
         let time = |round| base * noise(round) * if is_busy(round) { factor } else { 1.0 };
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn noise_regimes_of_the_machine_do_not_show_as_effects() {
-        // Another program kept the machine busy in most rounds of the old run, and in few of the new one.
+        // Another program kept the machine busy in most rounds of the old run, and in few rounds of the new run.
         let most: IsBusy = |round| round % 3 != 0;
         let few: IsBusy = |round| round % 5 == 0;
         let rival = (times(10.0, 1.2, most), times(10.0, 1.2, few));

@@ -1,5 +1,5 @@
 //! Finds changes of the filter itself. If the false-positive rate or the bits per key of a case changed, up or down,
-//! the new filter is a different one, and its speed cannot be compared with that of the old filter.
+//! the new filter is a different one, and its speed cannot be compared with the speed of the old filter.
 
 use super::runs::Pair;
 use crate::model::Row;
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn counted_rates_may_differ_only_by_the_noise_of_counting() {
-        // With a million keys and 0.55 %, the standard deviation of a count is 74, and that of a difference 105. Five
-        // times the latter is 0.052 % of the keys.
+        // With a million absent keys and a rate of 0.55 %, the standard deviation of a count is 74, and the standard
+        // deviation of the difference of two counts is 105. Five times 105 is 0.052 % of the keys.
         assert_eq!(changed(|row| row.fpr_measured = Some(0.005_9)), []);
         assert_eq!(changed(|row| row.fpr_measured = Some(0.005_1)), []);
         assert_eq!(changed(|row| row.fpr_measured = Some(0.006_1)), [What::FprMeasured]);

@@ -1,7 +1,8 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
-//! change of ours makes them slower, so a factor that their times have in common is due to the machine. The factor is
-//! computed for every attempt, which is a run of the old program and one of the new. It is divided out of the times of
-//! rivals, and of our cases that were interleaved with no rival, or only with rivals that were left out as controls.
+//! change of ours makes rivals or reads slower, so a factor that the times of all of them have in common is due to the
+//! machine. The factor is computed for every attempt, which is a run of the old program and a run of the new program.
+//! It is divided out of the times of rivals, and of our cases that were interleaved with no rival, or only with rivals
+//! that were left out as controls.
 
 use super::runs::Pair;
 use crate::base::bootstrap;
@@ -12,7 +13,7 @@ use serde::Serialize;
 /// The factors by which the machine was slower in the new run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Drift {
-    /// The common factor of the rows of rivals.
+    /// The common factor of the times of rivals.
     pub(crate) rivals: Option<Common>,
     /// The common factor of random cache-line reads, one ratio per measurement of these reads.
     pub(crate) roofline: Option<Common>,
@@ -32,7 +33,7 @@ pub(crate) struct Common {
     pub(crate) count: usize,
 }
 
-/// A common factor counts as drift only if it differs from 1 by at least this, and if its interval does not hold 1. A
+/// A common factor counts as drift only if it differs from 1 by at least this share, and if 1 is not in its interval. A
 /// smaller factor is ignored: the median time of a single case is not precise enough to show it.
 const LEAST: f64 = 0.01;
 

@@ -3,11 +3,11 @@
 //!
 //! Each group of cases is measured within its own few seconds, in which the machine can be faster or slower than in the
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
-//! as long in the second run as in the first; those of another group took 1.5 times as long. So the drift is estimated
-//! from the rivals of the case's own group: a round of the new run is compared with rounds of the old run in which the
-//! rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the rivals is
-//! divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as slower or
-//! faster. With one drift for whole runs, 256 cases were.
+//! as long in the second run as in the first; the rivals of another group took 1.5 times as long. So the drift is
+//! estimated from the rivals of the case's own group: a round of the new run is compared with rounds of the old run in
+//! which the rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the
+//! rivals is divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as
+//! slower or faster. With one drift for the whole attempt, 256 cases were wrongly counted.
 //!
 //! A rival can also be slower or faster for another reason. The rivals in two programs have the same source, but their
 //! machine code can lie at other addresses, and then a rival is slower or faster in every run of one program. Such a
@@ -50,7 +50,7 @@ pub(crate) enum Source {
 type GroupIndices = (usize, usize);
 
 impl<'a> Interleaved<'a> {
-    /// Finds the rivals of each group. `cases` contains our cases and those of rivals. `drift` is the drift of the
+    /// Finds the rivals of each group. `cases` contains our cases and the cases of rivals. `drift` is the drift of the
     /// machine between the whole runs.
     pub(super) fn of(
         attempt: &'a Attempt,
@@ -137,7 +137,8 @@ impl Rivals {
     /// interval if there is one. `ratio` is the ratio of the medians of the case.
     ///
     /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then lies above 1
-    /// only if the ratio of the case is above that of every rival, and below 1 only if it is below that of every rival.
+    /// only if the ratio of the case is above the ratio of every rival, and below 1 only if it is below the ratio of
+    /// every rival.
     pub(super) fn drift_adjusted(
         &self,
         ratio: f64,

@@ -163,8 +163,8 @@ fn conditions_that_differ(first: &Results, other: &Results) -> Vec<String> {
     differences
 }
 
-/// Names the rivals of both runs if the runs have different versions of a rival, or no rival in common. A rival that
-/// only one run was compiled with does not count: its cases are not compared.
+/// Names the rivals of both runs if the runs have different versions of a rival, or no rival in common. A rival that is
+/// compiled into the program of only one run does not count: its cases are not compared.
 fn rivals_that_differ(first: &Environment, other: &Environment) -> Option<String> {
     let versions = |environment: &Environment| -> Vec<(String, String)> {
         let rivals = environment.get("rivals").split(", ");

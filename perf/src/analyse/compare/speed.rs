@@ -54,7 +54,7 @@ pub(crate) enum Verdict {
 
 impl Measure {
     /// Computes the speed from the rows of a case and its repetitions in both runs. The ratio is adjusted by the rivals
-    /// that were interleaved with the case, or, if there are none or all were left out, divided by `drift`.
+    /// that were interleaved with the case, or divided by `drift` if there are no such rivals or all were left out.
     pub(super) fn of(
         pair: &Pair<'_>,
         old: &[f64],
@@ -75,9 +75,9 @@ impl Measure {
     }
 }
 
-/// With fewer attempts than this, every rival stays a control, even one that was slower or faster in each of them: in
-/// so few attempts, the machine alone can cause such a change. On a shared machine, the rivals of one group took 0.7
-/// times as long in the second of two runs of the same program.
+/// With fewer attempts than this, every rival stays a control (a measure of the drift), even if the rival was slower or
+/// faster in each attempt: in so few attempts, the machine alone can cause such a change. On a shared machine, the
+/// rivals of one group took 0.7 times as long in the second of two runs of the same program.
 const FEWEST_TO_REJECT_A_CONTROL: usize = 3;
 
 impl Speed {
@@ -90,9 +90,9 @@ impl Speed {
         Self { attempts, ratio, relative, verdict }
     }
 
-    /// Whether a rival with this speed measures the drift of the machine. It does not if there are at least three
-    /// attempts, and the rival became slower in every attempt, or faster in every attempt. The old and the new program
-    /// run in alternation, so a change that every attempt shows is a difference between the programs.
+    /// Whether a rival with this speed measures the drift of the machine. The rival does not measure it if there are at
+    /// least three attempts, and the rival became slower in every attempt, or faster in every attempt. The old and the
+    /// new program run in alternation, so a change that every attempt shows is a difference between the programs.
     pub(super) fn is_of_control(&self) -> bool {
         let is_moved = matches!(self.verdict, Verdict::Slower | Verdict::Faster);
         !(is_moved && self.attempts.len() >= FEWEST_TO_REJECT_A_CONTROL)

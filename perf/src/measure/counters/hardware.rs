@@ -105,7 +105,7 @@ struct Reading {
     count: u64,
     /// The time for which the counter was enabled.
     enabled: Duration,
-    /// The part of this time in which the processor counted the event.
+    /// The part of `enabled` in which the processor counted the event.
     running: Duration,
 }
 
@@ -124,9 +124,9 @@ impl Reading {
 /// Groups, each with its members. A member is an event and its counter.
 type Groups<G, C> = Vec<(G, Vec<(Event, C)>)>;
 
-/// Spreads events over groups. Each event is added to the last group, or to a new one if the last would have more
-/// events than the processor counts at once. Events that cannot be counted even in a group of their own, or that the
-/// kernel refuses for another reason than a full group, are returned as refusals.
+/// Spreads events over groups. Each event is added to the last group, or to a new group if the last group would have
+/// more events than the processor counts at once. Events that cannot be counted even in a group of their own, or that
+/// the kernel refuses for another reason than a full group, are returned as refusals.
 fn spread<G, C>(
     events: &[Event],
     mut new_group: impl FnMut() -> io::Result<G>,
@@ -170,7 +170,7 @@ mod tests {
         io::Error::from_raw_os_error(errno.raw_os_error())
     }
 
-    /// The events of each group, and the refused ones, on a machine that counts `at_once` events and lacks `lacking`.
+    /// The events of each group, and the refused events, on a machine that counts `at_once` events and lacks `lacking`.
     fn groups(at_once: usize, lacking: &[Event]) -> (Vec<Vec<Event>>, Vec<Event>) {
         let (groups, refusals) = spread(
             &Event::ALL,

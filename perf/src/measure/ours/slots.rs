@@ -39,7 +39,7 @@ pub(crate) trait Fingerprinted: Sized {
     /// Lists the fingerprints in ascending order.
     fn list(&self) -> impl Iterator<Item = u64>;
 
-    /// Merges a filter of the same shape into this one.
+    /// Merges a filter of the same shape into this filter.
     fn take_in(&mut self, other: &Self) -> Result<()>;
 }
 
@@ -54,7 +54,7 @@ impl<L: Layout> Fingerprinted for Quotient<L> {
 }
 
 /// Creates the empty filter of a kind with the requested number of slots. If slots come in whole cache lines, the
-/// number of slots can differ from the requested one by less than the slots of one cache line.
+/// number of slots can differ from the requested number by less than the slots of one cache line.
 pub(crate) fn create_slots(
     kind: FilterKind,
     filling: &Filling,
@@ -95,7 +95,8 @@ impl<L: Layout> Ours<Quotient<L>> {
     }
 }
 
-/// A cuckoo filter cannot list its fingerprints. Sized by slots, it is a multiset, with one fingerprint per key.
+/// A cuckoo filter cannot list its fingerprints. If it is sized by slots, it is a multiset, with one fingerprint per
+/// key.
 impl Slotted for CuckooFilter {}
 
 impl Ours<CuckooFilter> {

@@ -38,15 +38,15 @@ struct File {
 struct Entry {
     /// The name of the kind.
     filter: String,
-    /// `12-bit`, `fpr-1%`, or `64-MiB`.
+    /// The size of the filter, in one of the forms `12-bit`, `fpr-1%` and `64-MiB`.
     size: String,
     /// A filter is made for each number of keys.
     keys: Vec<usize>,
     #[serde(default = "usual_operations")]
     operations: Vec<Operation>,
-    /// Whether the usual rival of the kind is measured too, if it can have this size: `qfilter` needs a false-positive
-    /// rate. The rivals of cuckoo filters are never measured, because they need a number of slots, and `size` cannot
-    /// give one.
+    /// Whether the usual rival of the kind is measured too, if the rival can have this size: `qfilter` needs a
+    /// false-positive rate. The rivals of cuckoo filters are never measured, because they need a number of slots, which
+    /// `size` cannot give.
     #[serde(default = "yes")]
     rivals: bool,
 }

@@ -6,8 +6,8 @@ use crate::measure::environment::Caches;
 use crate::model::{Calls, Form, Level, Matrix, Op, Rival, Sizing, Workload};
 use trommel::FilterKind;
 
-/// The size, in bytes, of a filter for a level of the memory hierarchy: half of the cache or, for
-/// DRAM, twice the last-level cache. `None` if the system does not report the cache's size.
+/// The size, in bytes, of a filter for a level of the memory hierarchy: half the size of the level's cache or, for
+/// DRAM, twice the size of the last-level cache. `None` if the system does not report the size of the cache.
 fn bytes_for(level: Level, caches: &Caches) -> Option<u64> {
     match level {
         Level::L1 => caches.l1d.map(|bytes| bytes / 2),
@@ -17,19 +17,19 @@ fn bytes_for(level: Level, caches: &Caches) -> Option<u64> {
     }
 }
 
-/// The number of keys that a filter for a level holds at 12 bits per key. `None` if it is unknown or above
+/// The number of keys that a filter for a level holds at 12 bits per key. `None` if this number is unknown or above
 /// [`MOST_KEYS`].
 pub(super) fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
     let keys = bytes_for(level, caches)? / 12 * 8;
     usize::try_from(keys).ok().filter(|keys| *keys <= MOST_KEYS)
 }
 
-/// The most keys for a level. Levels that need more are left out, because filters of all kinds are
-/// in memory at the same time.
+/// The most keys for a level. Levels that need more keys are left out, because filters of all kinds are in memory at
+/// the same time.
 const MOST_KEYS: usize = 200_000_000;
 
 /// The substrings that name a part in the text of `--filter`. If the user gives `--filter`, a part is measured only if
-/// this text contains one of them.
+/// this text contains one of its substrings.
 fn marks(matrix: Matrix) -> &'static [&'static str] {
     match matrix {
         Matrix::BatchSizes => &["by-"],
@@ -60,7 +60,7 @@ const ALL_BATCH_SIZES: [Calls; 8] = {
     let [a, b, c, d, e, f, g] = BATCH_SIZES;
     [Calls::SINGLE, of(a), of(b), of(c), of(d), of(e), of(f), of(g)]
 };
-/// The bits per key with which Bloom filters are measured.
+/// The bits per key with which Bloom filters are measured in the part [`Matrix::Bits`].
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
 const KEYS_OF_BITS: usize = 1_000_000;
 /// The number of keys in all small filters together.
@@ -81,8 +81,8 @@ fn every_kind() -> Vec<SubjectSpec> {
     ours.chain(rivals).collect()
 }
 
-/// Returns Bloom filters of four kinds, each with all bits per key in [`BITS`], and the rivals of the split-block and
-/// the standard one.
+/// Returns Bloom filters of four kinds, and the rivals of the split-block and the standard filter: one filter of each
+/// kind and rival for every number of bits per key in [`BITS`].
 fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
@@ -95,7 +95,7 @@ fn bloom_filters() -> Vec<SubjectSpec> {
     all
 }
 
-/// Returns a filter of every kind with huge pages and one without them, and the rivals, whose
+/// Returns, for every kind, a filter with huge pages and a filter without huge pages. Also returns the rivals, whose
 /// allocator chooses their pages.
 fn by_pages() -> Vec<SubjectSpec> {
     let small = |spec: SubjectSpec| SubjectSpec { form: Form::SmallPages, ..spec };
@@ -145,7 +145,8 @@ pub(crate) fn every_point(caches: &Caches) -> Vec<(Matrix, Point)> {
     all
 }
 
-/// Returns the points of the parts that a selection includes, or those of the user's file of cases.
+/// Returns the points of the user's file of cases, if there is one; otherwise the points of the parts of the matrix
+/// that a selection includes.
 pub(crate) fn points_of(selection: &Selection, caches: &Caches) -> Vec<Point> {
     if let Some(cases) = &selection.cases {
         return cases.points.clone();
@@ -169,7 +170,7 @@ impl Selection {
         self.names(ZIPF)
     }
 
-    /// Whether `--filter` contains one of the marks. Without `--filter`, whether the run is more than a quick one.
+    /// Whether `--filter` contains one of the marks. Without `--filter`, whether the run is not a quick run.
     fn names(&self, marks: &[&str]) -> bool {
         match &self.filter {
             Some(filter) => marks.iter().any(|mark| filter.as_str().contains(mark)),

@@ -19,7 +19,7 @@ impl Point {
         self
     }
 
-    /// Adds those of the filters that the point does not have yet.
+    /// Adds the filters of `specs` that the point does not have yet.
     pub(crate) fn take_in(&mut self, specs: Vec<SubjectSpec>) {
         for spec in specs {
             if !self.specs.contains(&spec) {

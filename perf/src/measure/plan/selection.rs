@@ -13,7 +13,7 @@ pub(crate) const MAX_THREADS: usize = 1024;
 pub(crate) struct Selection {
     /// Measure every kind at 1e5 keys, lookups in large filters (1e7 to 3e7 keys, or fewer if memory is short), filters
     /// of 2^20 slots at 75 and 95 % load with their fastest rival, and TPC-H at scale 0.1, in about two minutes.
-    /// Without --quick and --full, a run takes a quarter of an hour. It has 1e5, 1e6 and 1e7 keys, and adds
+    /// Without --quick and --full, a run takes a quarter of an hour. Such a run has 1e5, 1e6 and 1e7 keys, and adds
     /// Zipf-distributed probes, all loads, widths of slots and rivals at 2^20 slots, filters of 2^24 slots with their
     /// fastest rival, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
@@ -27,7 +27,7 @@ pub(crate) struct Selection {
     #[arg(short, long, value_name = "REGEX")]
     pub(crate) filter: Option<Regex>,
     /// Measure these key counts, such as 1e5,3e6. Leaves out TPC-H, filters of 1 GiB, the matrix, the engine's map of
-    /// strategies and, without --load, the sweep over loads. The engine is measured with these key counts only if
+    /// strategies and, without --load, the sweep over loads. The engine is measured, with these key counts, only if
     /// --full or --threads is given or --filter contains "engine".
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_count)]
     pub(crate) keys: Option<Vec<usize>>,
@@ -37,7 +37,7 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = parse_load, conflicts_with = "threads")]
     pub(crate) load: Option<Vec<u32>>,
     /// Measure only the engine, with these numbers of threads, such as 1,2. Without this option, the engine is measured
-    /// with one thread and with one per core.
+    /// with one thread and with one thread per core.
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse_threads)]
     pub(crate) threads: Option<Vec<usize>>,
     /// Measure the cases that this file describes, and nothing else. It is a TOML file with a table `[[case]]` for each
@@ -70,7 +70,7 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     threads.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MAX_THREADS}"))
 }
 
-/// Parses a load in whole per cent, up to 95. The rival `qfilter` fills at most 95 % of its slots.
+/// Parses a load in whole per cent, up to 95, because the rival `qfilter` fills at most 95 % of its slots.
 fn parse_load(text: &str) -> Result<u32, String> {
     let load = text.trim().parse().ok().filter(|load| (1..=95).contains(load));
     load.ok_or_else(|| format!("{text:?} is not a whole number from 1 to 95"))

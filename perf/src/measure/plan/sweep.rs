@@ -13,10 +13,9 @@ const fn kinds_of(family: Family, bits: u32) -> &'static [FilterKind] {
     }
 }
 
-/// The rivals of a family that have slots of `bits` bits, beginning with the one that is fastest at
-/// most loads. Rivals that would take too long at `slots` slots are left out: the textbook filter
-/// above [`SMALL`] slots, and `AutoscaleCuckoo` with 8 bits above [`MEDIUM`] slots (see
-/// `rivals/autoscale_cuckoo.rs`).
+/// The rivals of a family that have slots of `bits` bits, beginning with the rival that is fastest at most of the
+/// loads. Rivals that would take too long at `slots` slots are left out: the textbook quotient filter above [`SMALL`]
+/// slots, and `AutoscaleCuckoo` with 8 bits above [`MEDIUM`] slots (see `rivals/autoscale_cuckoo.rs`).
 fn rivals_of(family: Family, bits: u32, slots: usize) -> Vec<Rival> {
     let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
     let all: &[(Rival, bool)] = match (family, bits) {
@@ -102,7 +101,8 @@ impl Loads {
     }
 }
 
-/// Returns the subjects of a family with `slots` slots, at a load of 0 until [`SubjectSpec::at_load`] sets it.
+/// Returns the subjects of a family with `slots` slots. They have a load of 0 until [`SubjectSpec::at_load`] sets their
+/// load.
 ///
 /// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run ([`Selection::is_brief`])
 /// measures only slots of 8 bits and the fastest rival. A usual run without named loads does the same on tables larger
@@ -140,7 +140,7 @@ fn surpasses_avx2() -> bool {
 }
 
 impl SubjectSpec {
-    /// Returns the same subject at a load, if it is sized by slots.
+    /// Returns the same subject at a load. A subject that is not sized by slots has no load and is returned unchanged.
     pub(crate) fn at_load(self, load: u32) -> Self {
         match self.sizing {
             Sizing::Slots(filling) => {

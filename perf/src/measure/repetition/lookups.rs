@@ -27,7 +27,8 @@ pub(crate) fn lookups<'a>(
     }
 }
 
-/// Lookups in one call, or in one loop of calls. The time includes reading the hashes from memory.
+/// Looks all hashes up in one batched call or in one loop of single calls. The time includes reading the hashes from
+/// memory.
 fn from_column<'a>(
     subject: &'a dyn Subject,
     api: Api,
@@ -54,8 +55,8 @@ fn from_column<'a>(
     })
 }
 
-/// Lookups of hashes that were written just before. Before each section, the next hashes are copied to the same buffer:
-/// [`KEYS_OF_BATCH`] hashes, or those of one call if a call has more.
+/// Looks up hashes that were written just before, so that they are in the cache. Before each section, the next hashes
+/// are copied to the same buffer: [`KEYS_OF_BATCH`] hashes or, if a call has more hashes, the hashes of one call.
 fn from_cache<'a>(
     subject: &'a dyn Subject,
     calls: Calls,

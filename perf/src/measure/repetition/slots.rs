@@ -11,12 +11,12 @@ use anyhow::{Context as _, Result, ensure};
 use std::hint::black_box;
 use trommel::{Bitmap, KeyHash};
 
-/// A band of keys, a filter that holds all keys before the band, and a filter that also holds those of the band.
+/// A band of keys, a filter that holds all keys before the band, and a filter that also holds the keys of the band.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Band<'a> {
     pub(crate) below: &'a dyn Slots,
-    /// The filter that holds all keys up to the end of the band. Its load is that of the case. If the band had too many
-    /// keys to measure and was cut to the keys in its middle, the load is lower.
+    /// The filter that holds all keys up to the end of the band. Its load is the load of the case or, if the band had
+    /// too many keys to measure and was cut to the keys in its middle, a lower load.
     pub(crate) at_load: &'a dyn Slots,
     pub(crate) hashes: &'a [KeyHash],
 }
@@ -53,7 +53,8 @@ pub(crate) fn band_inserts(band: Band<'_>, api: Api, length: Length) -> Repetiti
 pub(crate) struct Removal {
     /// The number of fingerprints that the removal deletes.
     removed: usize,
-    /// A bitmap of those other keys that share one of these fingerprints, and so are no longer found.
+    /// A bitmap that marks, among the keys outside the band, the keys that share a deleted fingerprint and so are no
+    /// longer found.
     shared: Bitmap,
     /// Whether it is an error if a removed key is still found afterwards.
     is_exact: bool,
@@ -62,7 +63,7 @@ pub(crate) struct Removal {
 impl Removal {
     /// The expectation for a set, which deletes a fingerprint when the first of the keys that share it is removed.
     /// `band_alone` holds only the band's keys. If it finds another key, that key shares a fingerprint with a key of
-    /// the band, so the removal loses it.
+    /// the band, so the filter no longer finds that key after the removal.
     pub(crate) fn from_set(band_alone: &dyn Slots, others: &[KeyHash]) -> Self {
         let mut shared = Bitmap::new(0);
         band_alone.answer_batch(others, &mut shared);
@@ -100,7 +101,8 @@ pub(crate) fn removals<'a>(
             if !is_verified {
                 filter.answer_batch(others, &mut answers);
                 let words = answers.as_words().iter().zip(shared.as_words());
-                // Each of the other keys must be found, unless it is marked in `shared`; then it must not be found.
+                // A key of `others` must not be found if it is marked in `shared`, and must be found if it is not
+                // marked.
                 let wrong = others.len() as u32
                     - words.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
                 ensure!(wrong == 0, "{wrong} other keys answered wrongly after the removals");

@@ -1,11 +1,11 @@
-//! `atomic-cuckoo-filter` 0.3.0: fingerprints packed in atomic words, in buckets of four. They are measured with 8 and
-//! 16 bits; the crate also has 4 and 32. All its operations are safe for concurrent use and pay for this on one thread
-//! too. The filter takes a hasher, which hashes keys and fingerprints.
+//! `atomic-cuckoo-filter` 0.3.0: fingerprints packed in atomic words, in buckets of four. Fingerprints of 8 and 16 bits
+//! are measured; the crate also has fingerprints of 4 and 32 bits. All operations of the crate are safe for concurrent
+//! use and pay for this on one thread too. The filter takes a hasher, which hashes keys and fingerprints.
 //!
 //! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
 //! to its source, `from_bytes` allocates the capacity that the header states before it compares this capacity with the
 //! number of bytes that follow, so it must not be given untrusted bytes. Here `from_bytes` reads only bytes that
-//! `to_bytes` wrote, to copy a filter: the crate has no other call for this.
+//! `to_bytes` wrote, to copy a filter: the crate has no other call with which a filter can be copied.
 
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};

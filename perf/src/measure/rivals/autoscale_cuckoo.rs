@@ -3,13 +3,13 @@
 //! single lookups.
 //!
 //! The filter never refuses a key. A fingerprint that finds no slot goes to a sorted list, and then the filter adds a
-//! second, larger table. This changes its number of slots, its bytes and its false-positive rate, so the filter counts
-//! as full from then on.
+//! second, larger table. The second table changes the filter's number of slots, its bytes and its false-positive rate,
+//! so the filter counts as full from then on.
 //!
 //! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same list, with 16 bytes per entry.
-//! On average, each insert of such a key moves half of the list. In a filter of 2^27 slots, half a million keys would
-//! make the list grow to 8 MB, and the last of their inserts would move 4 MB each. So with 8 bits the crate is measured
-//! only up to 2^24 slots.
+//! On average, each insert of such a key moves half of the list. In a filter of 2^27 slots, half a million such keys
+//! would make the list grow to 8 MB, and the last of their inserts would move 4 MB each. So with 8 bits the crate is
+//! measured only up to 2^24 slots.
 
 use super::cuckoo::{Crate, Cuckoo, offset_of};
 use crate::measure::slots::Slots;
@@ -22,8 +22,8 @@ type Filter = CuckooFilter<u64, Fingerprint>;
 
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    // The crate allows its first table half of the false-positive rate, and a lookup compares eight slots: 2^-bits =
-    // fpr / 16.
+    // The crate allows its first table half of the false-positive rate, and a lookup compares eight slots, so 2^-bits
+    // is fpr / 2 / 8.
     let fpr = 2f64.powi(4 - filling.bits as i32);
     let filter: Filter = CuckooFilterBuilder::<Fingerprint>::default()
         .initial_capacity(filling.slots)

@@ -14,7 +14,8 @@ pub(super) const BUCKET_SLOTS: usize = 4;
 
 /// The calls of one of these crates.
 pub(super) trait Crate: Sized + Send + 'static {
-    /// Inserts a key. Returns false if there is no room; whether other keys are lost then depends on the crate.
+    /// Inserts a key. Returns false if there is no room for it. Whether another key is lost in this case depends on the
+    /// crate.
     fn insert(&mut self, hash: u64) -> bool;
 
     fn contains(&self, hash: u64) -> bool;
@@ -25,11 +26,11 @@ pub(super) trait Crate: Sized + Send + 'static {
     fn held(&self) -> usize;
 
     /// Bytes of the table. `cuckoofilter` includes the size of the filter's other fields, and `autoscale_cuckoo_filter`
-    /// its list of fingerprints outside the table.
+    /// includes its list of fingerprints outside the table.
     fn bytes(&self) -> usize;
 
-    /// The probability that two keys have the same fingerprint. It depends on how the crate replaces the fingerprint
-    /// that marks empty slots.
+    /// The probability that two keys have the same fingerprint. It depends on the fingerprint that the crate stores in
+    /// place of the fingerprint that marks empty slots.
     fn collision(&self) -> f64;
 
     /// Returns a copy with its own memory.
@@ -127,8 +128,8 @@ impl<C: Crate> Slots for Cuckoo<C> {
     }
 }
 
-/// The hasher for crates that hash both keys and fingerprints with it. A key is a `u64` that is already a hash, and is
-/// passed through. Any other type is a fingerprint, which is hashed with one multiplication.
+/// The hasher for crates that hash both keys and fingerprints with one hasher. A key is a `u64` that is already a hash,
+/// and is passed through. Any other type is a fingerprint, which is hashed with one multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KeyOrFingerprint(u64);
 
@@ -159,6 +160,6 @@ impl Hasher for KeyOrFingerprint {
 /// of a product, so that they depend on all bits of the fingerprint.
 #[inline]
 pub(super) fn offset_of(fingerprint: u64) -> u64 {
-    // Adds 1, because with an offset of 0 the two buckets of fingerprint 0 would be the same.
+    // Adds 1, because fingerprint 0 would otherwise have the offset 0, with which its two buckets would be the same.
     (fingerprint + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }

@@ -1,9 +1,9 @@
-//! `cuckoofilter` 0.5.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500 kicks. It
-//! takes a hasher, which hashes keys and fingerprints.
+//! `cuckoofilter` 0.5.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500 kicks. The
+//! crate takes a hasher, which hashes keys and fingerprints.
 //!
 //! An `add` that fails loses another key: the new key is stored, but the fingerprint that was evicted last is dropped.
-//! The comment of `add` says so, and a test in `mod.rs` checks it. So a filter is not verified after it has refused a
-//! key.
+//! The crate's comment of `add` says so, and a test in `mod.rs` checks it. So a filter is not verified after it has
+//! refused a key.
 
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};
 use crate::measure::slots::Slots;
@@ -47,7 +47,7 @@ impl Crate for Filter {
     }
 
     /// The crate replaces the fingerprint 100, which marks empty slots, by 101. So 101 has the probability 2/256, and
-    /// each of the other 254 fingerprints 1/256.
+    /// each of the other 254 fingerprints has the probability 1/256.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }

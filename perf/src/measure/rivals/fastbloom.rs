@@ -1,5 +1,5 @@
-//! `fastbloom`: a standard Bloom filter, with the same number of bits and of hashes as ours. In cases with hashing, it
-//! uses its default hasher.
+//! `fastbloom`: a standard Bloom filter, with the same number of bits and the same number of hashes as our filter in
+//! the same case. In cases that hash keys in the timed section, the crate uses its default hasher.
 
 use super::Size;
 use super::parallel::{Shard, Shared};

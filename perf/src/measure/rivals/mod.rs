@@ -1,5 +1,5 @@
 //! Competing crates, and the textbook quotient filter. Each crate is called from only one file of this folder, through
-//! the calls that its own users make. None of them has a batched lookup or insert that is more than a loop over keys.
+//! the calls that its own users make. No crate has a batched lookup or insert that is more than a loop over keys.
 
 mod atomic_cuckoo;
 mod autoscale_cuckoo;
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn only_cuckoofilter_loses_another_key_when_it_refuses_one() {
         // Each of the 64 refusals drops one fingerprint, so at most 64 accepted keys are lost. Fewer are lost if a
-        // dropped fingerprint is that of a refused key, or if the filter still holds it for another key.
+        // dropped fingerprint belongs to a refused key, or if the filter holds an equal fingerprint of another key.
         let lost = lost_after_refusals(Rival::Cuckoofilter, 8);
         assert!((1..=64).contains(&lost), "{lost} keys were lost in 64 refusals");
         assert_eq!(lost_after_refusals(Rival::SubmsCuckoo, 8), 0);

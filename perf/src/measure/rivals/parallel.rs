@@ -4,8 +4,8 @@
 //!
 //! *Shards*: each thread first partitions a slice of the keys into one list per shard. Then each thread fills one shard
 //! from the lists that all threads made for it. The shard of a key is selected by the product of its hash and an odd
-//! constant. So the hashes of one shard still differ in all their bits, and its filter can use any of these bits.
-//! Lookups are not partitioned: each thread takes slices of the keys and looks each key up in its shard.
+//! constant. So the hashes of one shard still differ in all their bits, and the shard's filter can use any of these
+//! bits. Lookups are not partitioned: each thread takes slices of the keys and looks each key up in the key's shard.
 
 use crate::measure::subject::answer_each;
 use anyhow::{Result, ensure};

@@ -24,7 +24,7 @@ impl SbbfRs {
             return Ok(Self(Filter::new(bits, size.keys)));
         }
         let bytes = size.bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
-        // An empty filter is all zeros. `from_bytes` creates a filter of exactly this size.
+        // An empty filter is all zeros. `from_bytes` creates a filter of exactly `bytes` bytes.
         let filter = Filter::from_bytes(&vec![0; bytes]).context("sbbf-rs-safe refused a size")?;
         Ok(Self(filter))
     }

@@ -1,10 +1,11 @@
 //! `subms-cuckoo-filter` 0.10.0: 8-bit fingerprints in buckets of four bytes, random-walk eviction with up to 500
-//! kicks. It takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so hashing is part of its times.
+//! kicks. The crate takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so hashing is part of its
+//! times.
 //!
-//! The filter can keep one fingerprint aside: the first that finds no slot, so no key is lost. As long as one is kept
-//! aside, keys that find no slot are refused. The crate's variant with 12 and 16 bits is left out. That variant takes
-//! only `&str` keys, stores 12 bits in 16, and can be neither copied nor serialized, so it is impossible to insert the
-//! same keys repeatedly into the same filter.
+//! The filter can keep one fingerprint aside: the first fingerprint that finds no slot, so its key is not lost. As long
+//! as this fingerprint is kept aside, keys that find no slot are refused. The crate's variant with fingerprints of 12
+//! and 16 bits is left out. That variant takes only `&str` keys, stores 12 bits in 16, and can be neither copied nor
+//! serialized, so it is impossible to insert the same keys repeatedly into the same filter.
 
 use super::cuckoo::{Crate, Cuckoo};
 use crate::measure::slots::Slots;
@@ -15,7 +16,8 @@ use subms_cuckoo_filter::CuckooFilter;
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     ensure!(filling.bits == 8, "the crate's fingerprints have 8 bits, not {}", filling.bits);
-    // The crate adds 5 % to the number of keys and rounds up to a power of two.
+    // The crate adds 5 % to the number of keys and rounds up to a power of two, so with 90 % as many keys as slots it
+    // creates `filling.slots` slots.
     let filter = CuckooFilter::with_capacity(filling.slots / 10 * 9);
     ensure!(filter.capacity() == filling.slots, "the crate created {} slots", filter.capacity());
     Ok(Box::new(Cuckoo::new(filter, filling.slots)))
@@ -45,8 +47,8 @@ impl Crate for CuckooFilter {
         self.size_in_bytes()
     }
 
-    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So 1 has the probability 2/256, and each
-    /// of the other 254 fingerprints 1/256.
+    /// The crate replaces the fingerprint 0 by 1, because 0 marks empty slots. So the fingerprint 1 has the probability
+    /// 2/256, and each of the other 254 fingerprints has the probability 1/256.
     fn collision(&self) -> f64 {
         258.0 / 65_536.0
     }

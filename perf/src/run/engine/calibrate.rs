@@ -2,8 +2,8 @@
 //!
 //! The costs of memory accesses are measured on one thread, by its processor time, with each strategy forced:
 //!
-//! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`], without
-//!   those that are too large for the machine (see [`Extent`]);
+//! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`], except
+//!   tables that are too large for the machine (see [`Extent`]);
 //! - *grouped*, keys grouped by piece of the table (the strategy `Partitioned`): batches in one table, with the numbers
 //!   of accesses per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
 //!
@@ -12,10 +12,10 @@
 //! For the direct, grouped and bulk costs, the fastest repetition counts, since other programs make work slower and
 //! never faster.
 //!
-//! The *start* cost is the wall-clock time until all threads of a pool have woken up, as a median.
+//! The *start* cost is the median wall-clock time until all threads of a pool have woken up.
 //!
 //! All constants are measured in several passes, since a disturbance can last longer than all repetitions of one
-//! constant. The smallest value of the passes is kept.
+//! constant. Of each constant, the smallest value of all passes is kept.
 
 use super::calibration::{AccessCosts, Calibration};
 use super::threads::ThreadSet;
@@ -42,9 +42,9 @@ pub(crate) struct Extent {
     passes: usize,
     /// The number of repetitions of each measurement per pass.
     rounds: usize,
-    /// The size, in bytes, of the table for which keys are grouped. In a full calibration, it is
-    /// larger than most caches. Yet grouping keys for a table of this size takes at most 256 MiB of
-    /// scratch memory, so little that an engine keeps it from one repetition to the next.
+    /// The size, in bytes, of the table for which keys are grouped. In a full calibration, this table is larger than
+    /// most caches. Yet grouping keys for a table of this size takes at most 256 MiB of scratch memory, so little that
+    /// an engine keeps this memory from one repetition to the next.
     grouped_bytes: usize,
     /// The size, in bytes, of the largest table in which direct accesses are measured. For larger tables,
     /// the cost for the next smaller table is multiplied by the ratio of the default costs of the
@@ -84,11 +84,11 @@ impl Extent {
 }
 
 const LINE_BYTES: usize = 64;
-/// Bits per key of the filters. With these, each key sets seven bits of the standard filter.
+/// Bits per key of the filters. With this number of bits per key, each key sets seven bits of the standard filter.
 const BITS_PER_KEY: usize = 10;
 /// The time for which threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
-/// The longest time after the start for which a thread waits for the others to wake up.
+/// The longest time after the start for which a thread waits for the other threads to wake up.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Measures all constants. The caller must ensure that the first thread set has one thread, and that the last has the
@@ -214,8 +214,8 @@ impl Bench<'_> {
                     || engine.contains_batch(&*filter.borrow(), &probes, &mut found),
                 )
             }
-            // All repetitions insert the same keys into the same filter. The later ones write as many cache lines as
-            // the first, because a cache line is written even if its bits are already set.
+            // All repetitions insert the same keys into the same filter. Later repetitions write as many cache lines as
+            // the first repetition, because a cache line is written even if its bits are already set.
             Work::Insert | Work::InsertBits => self.fastest_ns(
                 || (),
                 || result = result.and(engine.insert_batch(&mut *filter.borrow_mut(), &hashes)),
@@ -263,7 +263,8 @@ fn start(thread_set: &ThreadSet, rounds: usize) -> Option<f64> {
             pool.install(|| {
                 (0..thread_set.threads).into_par_iter().with_max_len(1).for_each(|_| {
                     arrived.fetch_add(1, Ordering::Relaxed);
-                    // Each thread waits for the others: else the first to wake up would do all the work.
+                    // Each thread waits for the other threads: otherwise the first thread to wake up would do all the
+                    // work.
                     let is_waiting = || arrived.load(Ordering::Relaxed) < thread_set.threads;
                     while is_waiting() && start.elapsed() < PATIENCE {
                         std::hint::spin_loop();

@@ -70,7 +70,7 @@ impl Calibration {
         }
     }
 
-    /// Returns, for each constant, the smaller of the two values.
+    /// Returns, for each constant, the smaller of its values in `self` and `other`.
     pub(crate) fn or_faster(&self, other: &Self) -> Self {
         Self {
             lookup: self.lookup.or_faster(&other.lookup),

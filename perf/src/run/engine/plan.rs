@@ -17,7 +17,7 @@ const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
 /// The key counts at which skewed keys ([`Distribution::SKEWED`]) and shared filters are measured, if the run has these
-/// key counts. They are enough work for several threads, yet the rounds are short.
+/// key counts. So many keys are enough work for several threads, yet the rounds are short.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
@@ -56,7 +56,7 @@ pub(crate) struct Group {
     pub(crate) keys: usize,
     /// The number of keys that are looked up or inserted per repetition.
     pub(crate) ops: usize,
-    /// The distribution and order of these keys.
+    /// The distribution and order of the keys that are looked up or inserted.
     pub(crate) distribution: Distribution,
     /// Whether keys are inserted by several threads through shared references.
     pub(crate) shared: bool,
@@ -90,8 +90,8 @@ impl SizedFilter {
         }
     }
 
-    /// Whether a rival's filter is of the same kind. If not, [`Case::takes_size`] is set: the name of the rival's case
-    /// then states the kind of our filter before the size.
+    /// Whether a rival's filter is of the same kind as this filter. If not, [`Case::takes_size`] is true: the name of
+    /// the rival's case then states the kind of our filter before the size.
     fn has_kind_of(&self, rival: ParallelRival) -> bool {
         let kind = match rival {
             ParallelRival::SbbfRs => FilterKind::SplitBlockBloom,
@@ -107,7 +107,7 @@ impl SizedFilter {
 fn with_slots(spec: FilterSpec, family: Family, bits: u32, load: f64) -> FilterSpec {
     match family {
         Family::Quotient => spec.load(load).remainder_bits(bits),
-        // The filter is a multiset because its rival is one: the rival keeps every copy.
+        // The filter is a multiset because its rival is a multiset: the rival keeps every copy of a key.
         Family::Cuckoo => spec.load(load).fingerprint_bits(bits).multiset(true),
     }
 }
@@ -185,7 +185,7 @@ impl Group {
     }
 
     /// Whether `--filter` is absent or matches the name of a case of the engine in this group. A group of shared
-    /// filters has no such cases, so `--filter` is matched with the names that they would have.
+    /// filters has no cases of the engine, so `--filter` is matched with the names that such cases would have.
     pub(crate) fn is_selected(&self, selection: &Selection, threads: &[usize]) -> bool {
         selection.filter.as_ref().is_none_or(|filter| {
             let participant = Participant::Engine;
@@ -359,9 +359,9 @@ impl Selection {
         groups
     }
 
-    /// The points of the map of strategies. With `--filter`, they are measured if it matches the name of the map.
-    /// Without `--filter`, they are measured in full runs, and in runs with `--threads`. There are none with `--keys`,
-    /// or if the engine is not measured ([`Self::includes_engine`]).
+    /// The points of the map of strategies. With `--filter`, the points are measured if `--filter` matches the name of
+    /// the map. Without `--filter`, they are measured in full runs, and in runs with `--threads`. With `--keys`, or if
+    /// the engine is not measured ([`Self::includes_engine`]), there are no points.
     pub(crate) fn map_points(&self) -> Vec<strategies::MapPoint> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),

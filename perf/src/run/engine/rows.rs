@@ -56,7 +56,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Creates the reference of a group. Groups with the same filter and keys share it.
+    /// Creates the reference of a group. Groups with the same filter and keys share a reference.
     fn of(group: &Group, isa: Option<Isa>, absent: usize) -> Result<Self> {
         let stream = KeyStream::new(group.keys as u64);
         let keys = inserted(group.inserted(), stream, group.keys);
@@ -84,8 +84,8 @@ impl Reference {
         Ok(filter)
     }
 
-    /// Returns the probes of a group's workload, a bitmap of those that are keys, and our filter's answers to all
-    /// probes.
+    /// Returns the probes of a group's workload, a bitmap that marks the probes that are keys, and our filter's answers
+    /// to all probes.
     fn probes(&self, group: &Group) -> Result<(Vec<KeyHash>, Bitmap, Bitmap)> {
         let workload = group.workload.unwrap_or(Workload::Mixed);
         let stream = KeyStream::new(group.keys as u64);
@@ -102,7 +102,7 @@ impl Reference {
             let single = self.filter.contains_hash(*hash);
             ensure!(
                 answers.get(i) == single,
-                "{group}: a batched answer differs from the single one"
+                "{group}: a batched answer differs from the answer of a single call"
             );
         }
         Ok((hashes, probes.members, answers))
@@ -292,8 +292,8 @@ impl<'a> GroupData<'a> {
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_false_negatives(self.members, &answers, "the rival")?;
-            // A rival has no other calls with which these answers could be compared. They have no false negative, and
-            // every repetition must give the same answers.
+            // A rival has no other calls with whose answers these answers could be compared. So only two things are
+            // checked: these answers have no false negative, and every repetition gives the same answers.
             answers.clone()
         } else {
             self.answers.clone()
@@ -344,11 +344,11 @@ fn arrange(values: &mut [u64], distribution: Distribution) {
     }
 }
 
-/// Checks that the filter finds its keys, or the first [`MOST_KEYS_FOUND`] of them if it has more. If the filter's
-/// bytes must not depend on the number of threads, also checks that they equal those of the reference.
+/// Checks that the filter finds its keys, or its first [`MOST_KEYS_FOUND`] keys if it has more. If the filter's bytes
+/// must not depend on the number of threads, also checks that the bytes equal the bytes of the reference.
 fn verify(filter: &dyn Parallel, reference: &Reference) -> Result<()> {
     if let Some(frozen) = filter.frozen() {
-        ensure!(frozen == reference.frozen, "the filter differs from that of one thread");
+        ensure!(frozen == reference.frozen, "the filter differs from the filter of one thread");
     }
     ensure_holds(filter, reference, MOST_KEYS_FOUND)
 }

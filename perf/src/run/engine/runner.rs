@@ -61,7 +61,8 @@ impl<'a> Maker<'a> {
         self.thread_set.pool.clone().filter(|_| self.runner.threads > 1)
     }
 
-    /// Builds a filter of these keys: by one call for the engine, and by an insert into an empty filter for others.
+    /// Builds a filter of these keys. The engine builds it in one call. For any other participant, the keys are
+    /// inserted into an empty filter.
     pub(super) fn build(&self, hashes: &[KeyHash]) -> Result<Box<dyn Parallel>> {
         if self.runner.participant == Participant::Engine {
             let engine = self.thread_set.engine.clone();

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use trommel::bloom::{Bloom, Layout, SharedBloom};
 use trommel::{AnyFilter, Bitmap, Filter, InsertShared as _, KeyHash};
 
-/// Turns a filter into one that threads share. With a pool, each thread inserts one slice of the keys; without a pool,
-/// the calling thread inserts all keys.
+/// Turns a filter into a filter that threads share. With a pool, each thread inserts one slice of the keys; without a
+/// pool, the calling thread inserts all keys.
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ impl MapPoint {
     }
 }
 
-/// The points of the map; those of 1 GiB only if `has_one_gib`.
+/// The points of the map. Filters of 1 GiB are included only if `has_one_gib`.
 pub(crate) fn points(has_one_gib: bool) -> Vec<MapPoint> {
     let sizes = [1 << 20, 16 << 20, 128 << 20, 1 << 30];
     let sizes = if has_one_gib { &sizes[..] } else { &sizes[..3] };
@@ -67,13 +67,13 @@ pub(crate) struct MapBench<'a> {
     /// The pace of an operation at a point.
     pub(crate) pace: Pace,
     pub(crate) isa: Option<Isa>,
-    /// The time of the run after which no point begins.
+    /// The time since the start of the run after which no point begins, if the run has a limit.
     pub(crate) deadline: Option<Duration>,
 }
 
 impl MapBench<'_> {
-    /// Measures all points on all thread sets, except points that `results` has already, until the deadline. `save` is
-    /// called after each point that was measured.
+    /// Measures all points on all thread sets, except points that `results` has already. After the deadline, no point
+    /// begins. `save` is called after each point that was measured.
     pub(crate) fn measure(
         &self,
         points: &[MapPoint],
@@ -130,8 +130,8 @@ impl<'a> Map<'a> {
     }
 
     fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
-        // All repetitions use the same table. With a table each, a repetition would have to write back the cache lines
-        // of the table that was used before it.
+        // All repetitions use the same table. If each repetition had its own table, it would have to write back the
+        // cache lines of the table of the repetition before.
         let filter = RefCell::new(self.empty.clone());
         let mut expected = self.empty.clone();
         expected.insert_batch(&self.keys).context("cannot insert into a Bloom filter")?;
@@ -142,7 +142,7 @@ impl<'a> Map<'a> {
             engine.insert_batch(&mut *filter, &self.keys)?;
             ensure!(
                 filter.to_bytes() == expected,
-                "the engine's filter differs from that of one thread"
+                "the engine's filter differs from the filter of one thread"
             );
         }
         let repetition = |engine: &'a Engine| -> Repetition<'_> {
@@ -179,7 +179,7 @@ impl<'a> Map<'a> {
                 wall::time(meter, engine.threads(), || {
                     engine.contains_batch(filter, probes, &mut found);
                 });
-                ensure!(found == *expected, "the engine's answers differ from those of one thread");
+                ensure!(found == *expected, "the answers of the engine and of one thread differ");
                 Ok(probes.len() as u64)
             })
         };
@@ -250,7 +250,7 @@ mod tests {
             bench.measure(points, results, &mut Progress::hidden(), save).unwrap();
             saved
         };
-        // No point begins after the deadline. Some clocks do not advance before the run's time is read.
+        // No point begins after the deadline. The pause is for clocks that advance only in coarse steps.
         std::thread::sleep(Duration::from_millis(1));
         let late = measure_until(Some(Duration::ZERO), &thread_sets[..1], &mut results);
         assert_eq!((late, results.strategies.len()), (vec![], 0));

@@ -1,8 +1,8 @@
 //! Starts the threads of the engine, and a pool of threads for rivals and shared filters. All these threads must be
 //! started before the measuring thread is pinned to a core, since new threads inherit its pinning. If there are enough
-//! cores, each thread of the pool is pinned to its own core. Otherwise Linux often wakes two of the pool's threads on
-//! the same core when the measuring thread goes to sleep and waits for them. The engine's threads are not pinned. They
-//! do not need it, since the engine's caller works too instead of waiting.
+//! cores, each thread of the pool is pinned to its own core. Without this pinning, Linux often wakes two of the pool's
+//! threads on the same core when the measuring thread goes to sleep and waits for them. The engine's threads are not
+//! pinned. They do not need pinning, since the engine's caller works too instead of waiting.
 
 use crate::base::failure::bad_input;
 use crate::measure::plan::MAX_THREADS;
@@ -22,7 +22,7 @@ pub(crate) struct ThreadSet {
     pub(crate) engine: Engine,
     pub(crate) direct: Engine,
     pub(crate) partitioned: Engine,
-    /// The threads for rivals and shared filters; `None` if `threads` is 1, since these then run on
+    /// The threads for rivals and shared filters; `None` if `threads` is 1, since rivals and shared filters then run on
     /// the calling thread.
     pub(crate) pool: Option<Arc<ThreadPool>>,
 }

@@ -12,11 +12,11 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// The most threads that fill filters. Each needs memory for the hashes of keys.
+/// The most threads that fill filters. Each thread needs memory for the hashes of keys.
 const MAX_FILLERS: usize = 4;
 
-/// Filters of this number of keys and more are filled on several threads. One thread fills smaller
-/// ones in a second or two.
+/// Filters of this number of keys and more are filled on several threads. One thread fills smaller filters in a second
+/// or two.
 const LARGE: usize = 10_000_000;
 
 /// The number of keys that one call inserts while a filter is filled. It bounds the memory for keys and hashes: 2^22
@@ -32,7 +32,8 @@ pub(crate) fn start_fillers(environment: &Environment, cores: usize) -> Option<T
     has_one_node.then(|| pool.build().ok()).flatten()
 }
 
-/// Fills filters: large ones on the threads of `fillers`, each filter on one of them.
+/// Fills filters. If they are large and none of them needs small pages, several are filled at the same time, each on
+/// one of the threads of `fillers`.
 pub(super) fn fill_all(
     specs: &[SubjectSpec],
     isa: Option<Isa>,
@@ -43,7 +44,7 @@ pub(super) fn fill_all(
 ) -> Result<Vec<Built>> {
     let fill = |spec: &SubjectSpec| fill(spec, isa, stream, keys, absent);
     // To give one filter small pages, huge pages are refused to the whole process while that filter is filled. So if
-    // one of the filters needs small pages, all are filled one after the other.
+    // one of the filters needs small pages, all filters are filled one after the other.
     let has_small_pages = specs.iter().any(|spec| spec.form == Form::SmallPages);
     match fillers.filter(|_| keys >= LARGE && !has_small_pages) {
         Some(fillers) => fillers.install(|| specs.par_iter().map(fill).collect()),

@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
 /// The width of a band, in percentage points of load. A band is the range of keys that the cases of
-/// a load insert or remove. It ends at this load, and begins [`BAND`] points below, or at the
+/// a load insert or remove. The band ends at this load, and begins [`BAND`] points below the load, or at the
 /// previous load of the sweep if that is nearer.
 const BAND: u32 = 2;
 /// The most keys of a band, so that the repetitions of slow filters stay short. A larger band is
@@ -53,7 +53,7 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// Fills the filter up to a load. Returns copies of it that are made at the start and at the end of the band.
+    /// Fills the filter up to a load. Returns two copies of the filter, made at the start and at the end of the band.
     fn fill_over_band(
         &mut self,
         hashes: &[KeyHash],
@@ -153,7 +153,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If an insert fails for another reason, or if a false-positive rate is not the expected one.
+    /// If an insert fails for another reason, or if a false-positive rate is too far from the expected rate.
     fn fill_to<'a>(
         &mut self,
         growing: Vec<GrowingFilter>,
@@ -351,7 +351,7 @@ fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
 }
 
 /// Checks that the number of false positives differs from the expected number by at most six standard deviations plus
-/// one. The number has a binomial distribution.
+/// one. The standard deviation is that of a binomial distribution.
 fn ensure_fpr(expected: Option<f64>, false_positives: usize, absent: usize) -> Result<()> {
     let Some(fpr) = expected else { return Ok(()) };
     let mean = fpr * absent as f64;

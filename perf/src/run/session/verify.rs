@@ -25,7 +25,8 @@ pub(super) fn verified_lookups<'a>(
     Ok(repetition::lookups(subject, case, hashes, &reference, length))
 }
 
-/// Returns the answers of single lookups. Checks that they have no false negatives and equal the batch's answers.
+/// Returns the answers of single lookups. Checks that these answers have no false negatives and equal the answers of
+/// one batch.
 fn reference_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],

@@ -42,8 +42,8 @@ impl fmt::Display for Job {
     }
 }
 
-/// The name under which a row's case is simulated. A case that asks for AVX2 kernels is simulated as one that asks for
-/// none, because simulation never uses better kernels than AVX2.
+/// The name under which a row's case is simulated. A case that asks for AVX2 kernels is simulated as a case that asks
+/// for no particular kernels, because simulation never uses better kernels than AVX2.
 pub(super) fn simulated_name(row: &Row) -> String {
     Case { kernels: None, ..row.case.clone() }.name()
 }
@@ -180,7 +180,7 @@ mod tests {
         let ran = |job: &Job| job.run(None).map(|ledger| ledger.names());
         assert_eq!(ran(&jobs[0]).unwrap(), jobs[0].cases);
         assert_eq!(ran(&jobs[2]).unwrap(), jobs[2].cases);
-        // `parquet` takes no hashes, so no such case exists.
+        // `parquet` takes no hashes, so it has no case without hashing.
         assert!(ran(&jobs[1]).is_err());
     }
 }

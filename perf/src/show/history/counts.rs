@@ -93,8 +93,8 @@ impl Counts {
         lines.collect()
     }
 
-    /// A line for each bench and instruction set: the change of the instructions since the first
-    /// commit of the line, in per cent, over the index of the commit.
+    /// A line of the plot for each bench and instruction set: the change of the instructions since the first commit of
+    /// the line, in per cent, over the index of the commit.
     pub(super) fn series(&self) -> Vec<Series> {
         let commits = self.commits();
         let lines = self.lines();

@@ -10,7 +10,7 @@ use crate::store::speeds::Step;
 /// The times of all cases.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Speeds {
-    /// In the order in which the file names them.
+    /// The commits, in the order in which the file names them.
     commits: Vec<String>,
     lines: Vec<Times>,
 }
@@ -34,7 +34,7 @@ impl Times {
 
 impl Speeds {
     /// Multiplies the changes of the comparisons, in the order of the file. If a case has no time yet at the old commit
-    /// of a comparison, a new line of the plot begins there.
+    /// of a comparison, a new line of the plot begins at this commit.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Speeds {
         series.collect()
     }
 
-    /// The name of the case, with the machine if there are several.
+    /// The name of the case, followed by the machine if there are several machines.
     fn label(&self, line: &Times) -> String {
         let machines = distinct(self.lines.iter().map(|line| &line.machine));
         match machines.len() {
@@ -132,7 +132,7 @@ mod tests {
             step("a", "b", "insert", 1.5),
             step("a", "b", "build", 1.0),
             step("b", "c", "insert", 0.5),
-            // Compared a second time: the later comparison counts.
+            // `b` and `c` are compared a second time: the later comparison counts.
             step("b", "c", "insert", 0.8),
         ];
         let speeds = Speeds::of(&steps).unwrap();
@@ -159,7 +159,7 @@ mod tests {
             let series = Speeds::of(steps).unwrap().series();
             series.iter().map(|line| line.points.last().unwrap().1).collect()
         };
-        // The later ratio of `a` to `b` is 3, and the ratios from `x` to `d` multiply to 4.
+        // The later ratio of `b` to `a` is 3, and the ratios from `x` to `d` multiply to 4.
         assert_eq!(changes(&steps), [200.0, 300.0]);
         // Times of two machines are not multiplied.
         steps[3].machine = "Another processor".into();

@@ -46,8 +46,8 @@ pub(super) fn section(results: &Results) -> String {
     let mut html = String::new();
     heading(&mut html, "cases", "All cases, and how to measure each again");
     html.push_str(
-        "<p class=\"note\">A command measures its case interleaved with its rivals; \
-         <code>list</code> instead of <code>measure</code> shows which cases the command selects.</p>\
+        "<p class=\"note\">Each command measures its case, interleaved with the rivals of the case. With \
+         <code>list</code> in place of <code>measure</code>, a command only shows which cases it selects.</p>\
          <div class=\"scroll long\" tabindex=\"0\" role=\"region\" aria-label=\"All cases\"><table><thead><tr>\
          <th scope=\"col\">case</th><th scope=\"col\">command</th>",
     );

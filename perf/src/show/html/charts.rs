@@ -32,13 +32,13 @@ impl Section {
     }
 }
 
-/// Adds a plot with its title, unless it is empty.
+/// Adds a plot with its title. Adds nothing if the plot is empty.
 fn figure(html: &mut String, title: &str, svg: &str) {
     figure_of(html, title, "", svg);
 }
 
-/// Adds a plot with its title, unless it is empty. The label for screen readers also contains
-/// `subject`, which the page shows only in the heading of the section.
+/// Adds a plot with its title. Adds nothing if the plot is empty. The label for screen readers also contains `subject`,
+/// which the page shows only in the heading of the section.
 fn figure_of(html: &mut String, title: &str, subject: &str, svg: &str) {
     if svg.is_empty() {
         return;
@@ -81,8 +81,9 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     let mut section = Section::new("throughput", "Throughput by size");
     section.note(
         "The heavy line is the roofline: the number of random 64-byte cache lines that one core read per second in as \
-         much memory as the filters have. It has a point for each number of keys: the median over the filters. Those \
-         reads were interleaved with the filters. A filter that is larger than the caches and reads one cache line per \
+         much memory as the filters have. The line has a point for each number of keys: the median over the filters. \
+         The random reads were interleaved with the operations of the filters. A filter that is larger than the \
+         caches and reads one cache line per \
          lookup can hardly exceed the roofline. In the first two cache levels, the roofline is the speed of scalar \
          loads, which kernels that gather several keys per vector can exceed. Dotted lines: sizes of the caches.",
     );
@@ -292,13 +293,14 @@ pub(super) fn history(history: &History) -> Result<String> {
     let (title, note) = match history {
         History::Counts(_) => (
             "Instructions by commit",
-            "The instructions of each bench, compared with those at the first commit at which it was counted. They are \
-             counted, not timed, so they do not depend on the load of the machine.",
+            "The instructions of each bench, compared with its instructions at the first commit at which the bench was \
+             counted. Instructions are counted, not timed, so they do not depend on the load of the machine.",
         ),
         History::Speeds(_) => (
             "Times by commit",
-            "The time of each case, compared with that at its first commit. Each commit was measured in alternation \
-             with the one that it was compared with, on the same machine; the changes are multiplied.",
+            "The time of each case, compared with its time at the first commit at which it was measured. Each commit \
+             was measured in alternation with an earlier commit on the same machine; the changes from commit to commit \
+             are multiplied.",
         ),
     };
     let mut section = Section::new("history", title);

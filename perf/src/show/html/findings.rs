@@ -1,4 +1,4 @@
-//! Summarizes the rows in sentences. If a speed or ratio in a sentence belongs to one row, it is a link to that row.
+//! Summarizes the rows in sentences. A speed or ratio that belongs to a single row is a link to that row.
 
 use super::{cases, escape, heading};
 use crate::analyse::rival::{ratio, rival_of};
@@ -140,8 +140,8 @@ impl<'a> Rows<'a> {
         ))
     }
 
-    /// Considers the cases of lookups in filters larger than the L2 cache. States in how many of them the lookups read
-    /// cache lines almost as fast as one core can.
+    /// Considers the cases of lookups in filters larger than the L2 cache. States in how many of these cases the
+    /// lookups read at least the share [`NEAR_ROOFLINE`] of the cache lines that one core can read.
     fn near_the_roofline(&self) -> Option<String> {
         let beyond: Vec<IndexedRow<'_>> = self
             .lookups()

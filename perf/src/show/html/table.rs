@@ -28,8 +28,8 @@ pub(super) fn html(table: &Table) -> String {
     html
 }
 
-/// Whether a column is set as figures: every column after the first `table.words`, and any earlier one whose non-empty
-/// cells are all figures.
+/// Whether a column is aligned as figures: true for every column after the first `table.words` columns, and for an
+/// earlier column that has non-empty cells, all of which are figures.
 fn holds_figures(table: &Table, column: usize) -> bool {
     let mut cells =
         table.rows.iter().map(|line| &*line.cells[column]).filter(|cell| !cell.is_empty());

@@ -7,8 +7,8 @@ use std::ops::Range;
 /// The way in which an axis maps values to positions, and the values that it labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scale {
-    /// The position is the logarithm. Integral powers of this base are labelled, or every second, third and so on if
-    /// there are many. For base 10 see [`FEW_POWERS`] too.
+    /// The position is the logarithm to this base. Integral powers of the base are labelled: all of them or, if there
+    /// are many, every second, every third and so on. For base 10 see [`FEW_POWERS`] too.
     Powers(f64),
     /// The position is the value. Multiples of 1, 2 or 5 times a power of ten are labelled.
     Linear,

@@ -25,7 +25,7 @@ const SAMPLE: (u32, u32) = (34, 14);
 pub(crate) struct Frame<'a> {
     /// Width and height in pixels.
     pub(super) size: (u32, u32),
-    /// The title above the plot; `None` if the page has the title.
+    /// The title above the plot; `None` if the page shows a title outside of the plot.
     pub(super) title: Option<&'a str>,
     pub(super) x: Side<'a>,
     pub(super) y: Side<'a>,

@@ -39,7 +39,7 @@ pub(super) enum Stroke {
     Dashed(u32, u32),
 }
 
-/// The markers of lines, ours and rivals. Each of our kinds has its own.
+/// The markers of lines, of ours and of rivals. Each of our kinds has its own marker.
 const MARKERS: [Marker; 8] = [
     Marker::Circle,
     Marker::Square,
@@ -91,7 +91,7 @@ impl Look {
         Self { stroke: SIZES[size % SIZES.len()], ..Self::ours(index.unwrap_or(0)) }
     }
 
-    /// Returns the look of our line with this number.
+    /// Returns the look of our line number `index`.
     pub(crate) fn ours(index: usize) -> Self {
         Self {
             color: OURS[index % OURS.len()],
@@ -102,14 +102,15 @@ impl Look {
     }
 
     /// Returns the look of a rival, the same in every plot. If a plot shows several sizes of the rival, `size` is the
-    /// number of the size, from 0. Rivals that this program does not know, as in results of an older one, look alike.
+    /// number of the size, from 0. Results of an older program can name rivals that this program does not know;
+    /// these rivals look alike.
     pub(crate) fn of_rival(name: &str, size: usize) -> Self {
         let index = Rival::ALL.iter().position(|known| known.to_string() == name);
         Self::rival(index.unwrap_or(Rival::ALL.len()), size)
     }
 
-    /// Returns the look of the rival, or of another line that is not ours, with this number and size. Looks repeat only
-    /// after 32 numbers: each of the 8 markers has each of the 4 colours once.
+    /// Returns the look of rival number `index`, or of another line that is not ours, in size number `size`. Looks
+    /// repeat only after 32 rivals: each of the 8 markers has each of the 4 colours once.
     pub(crate) fn rival(index: usize, size: usize) -> Self {
         let rounds = index / MARKERS.len();
         Self {
@@ -140,7 +141,7 @@ impl Look {
         Self { marker: Marker::None, stroke, ..self }
     }
 
-    /// Returns this look with the stroke of this number.
+    /// Returns this look with stroke number `stroke`.
     pub(crate) fn in_stroke(self, stroke: usize) -> Self {
         Self { stroke: SIZES[stroke % SIZES.len()], ..self }
     }
@@ -150,7 +151,7 @@ impl Look {
         self.is_hollow
     }
 
-    /// Returns this look without markers, with the stroke of this number.
+    /// Returns this look without markers, with stroke number `stroke`.
     pub(super) fn without_points(self, stroke: usize) -> Self {
         Self { marker: Marker::None, ..self.in_stroke(stroke) }
     }

@@ -15,10 +15,10 @@ const EVENTS: [Events; 4] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Misses per lookup, in filters of the largest number of keys for which misses were counted.
+/// Misses per lookup, in the filters with the largest number of keys for which misses were counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Misses {
-    /// The number of keys of these filters.
+    /// The number of keys in each filter.
     pub(crate) keys: u64,
     /// Where the counts come from: hardware counters or a simulation.
     pub(crate) source: String,

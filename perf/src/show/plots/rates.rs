@@ -21,13 +21,14 @@ const WIDTHS: std::ops::RangeInclusive<u32> = 4..=16;
 /// curve varies the load instead of the width.
 const LOADS: std::ops::RangeInclusive<usize> = 50..=LOAD_PERCENT;
 
-/// Returns the measured false-positive rates over the filters' bits per key, as points without lines. The lines of the
-/// plot are those of [`rate_curves`]. The points of all sizes of a kind form one series, and so do those of a rival.
+/// Returns the measured false-positive rates over the filters' bits per key, as points without lines; [`rate_curves`]
+/// returns the lines of the plot. The points of all sizes of a kind form one series, as do the points of all sizes of a
+/// rival.
 ///
 /// Counting filters are left out, because their counters are four fifths of their bits. Quotient and cuckoo filters,
-/// ours and rivals, are left out at loads that are a percentage point or more below [`RATES_AT_LOAD`]: there, they have
-/// more bits per key at about the same rate, so their points would lie above the lines. Only `cache-line-quotient` is
-/// shown at every load.
+/// ours and rivals, are left out at loads that are a percentage point or more below [`RATES_AT_LOAD`]: at such loads,
+/// they have more bits per key at about the same rate, so their points would lie above the lines. Only
+/// `cache-line-quotient` is shown at every load.
 pub(crate) fn rate_points(results: &Results) -> Vec<Series> {
     let has_load_of_lines = |row: &Row| {
         row.case.filter == FilterKind::CacheLineQuotient.to_string()
@@ -105,7 +106,7 @@ fn bloom<L: Layout>() -> Vec<(f64, f64)> {
     HALF_BITS.map(point).collect()
 }
 
-/// Returns the point for remainders or fingerprints of `bits` bits; `None` if the kind has none of this width.
+/// Returns the point for remainders or fingerprints of `bits` bits; `None` if the kind does not support this width.
 fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
     let spec = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD);
     let spec = match kind {
@@ -116,7 +117,7 @@ fn full(kind: FilterKind, bits: u32) -> Option<(f64, f64)> {
     Some((filter.memory_bytes() as f64 * 8.0 / KEYS as f64, fpr_with(&filter, KEYS)?))
 }
 
-/// Returns the points for the loads in [`LOADS`]: one filter, with fewer keys at lower loads.
+/// Returns the points for the loads in [`LOADS`]. All are of the same filter, with fewer keys at lower loads.
 fn by_load(kind: FilterKind) -> Vec<(f64, f64)> {
     let Ok(filter) = FilterSpec::new(kind).keys(KEYS).load(RATES_AT_LOAD).build() else {
         return Vec::new();

@@ -19,7 +19,8 @@ const TASKS: [Task; 4] = [
 
 type Task = (&'static str, Op, Option<Workload>);
 
-/// Returns the rival's row with which a row of ours is compared: on the same number of threads, in the same rounds.
+/// Returns the rival's row with which a row of ours is compared. Both rows were measured on the same number of threads,
+/// in the same rounds.
 pub(crate) fn rival_on_threads<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     let ours = &row.case;
     if ours.is_of_rival() || !ours.is_of_engine() {
@@ -122,7 +123,7 @@ fn overhead(results: &Results) -> Table {
     }
 }
 
-/// Shows the time of both strategies, and the strategy that the cost model picks.
+/// Shows the times of both strategies of the engine, and the strategy that the cost model picks.
 fn strategy_choices(results: &Results) -> Table {
     let mut lines: Vec<Line> = results
         .strategies

@@ -1,4 +1,4 @@
-//! The goals of the project, and the table of those that a run misses.
+//! The goals of the project, and the table of the goals that a run misses.
 
 use crate::analyse::rival::ratio;
 use crate::base::table::{Line, Table};
@@ -6,7 +6,7 @@ use crate::model::{Api, Op, Row, Sizing, Workload, short_slots};
 use crate::store::results::Results;
 use std::fmt;
 
-/// A goal: some filters should be at least this good at an operation.
+/// A goal: in an operation, some filters should reach at least the figure `least`.
 struct Goal {
     filters: &'static [&'static str],
     op: Op,
@@ -74,7 +74,7 @@ const fn lookups(
     Goal { workload: Some(workload), ..changes(filters, Op::Contains, api, sizes, least) }
 }
 
-/// A goal for another operation.
+/// A goal for an operation other than lookups.
 const fn changes(
     filters: &'static [&'static str],
     op: Op,
@@ -239,7 +239,7 @@ impl fmt::Display for Least {
     }
 }
 
-/// Formats a measured figure with two decimals. If the figure is below the goal, but would look equal to it, it is
+/// Formats a measured figure with two decimals. A figure that is below the goal, but would look equal to the goal, is
 /// rounded down to three decimals instead.
 fn shown(figure: f64, goal: f64) -> String {
     let two = format!("{figure:.2}");
@@ -250,7 +250,7 @@ fn shown(figure: f64, goal: f64) -> String {
     }
 }
 
-/// Creates the table. It has a line for each filter and goal if at least one row of the filter is below the goal.
+/// Creates the table. It has a line for a filter and a goal if at least one row of the filter is below the goal.
 pub(super) fn table(results: &Results) -> Table {
     let mut measured = 0;
     let mut rows = Vec::new();

@@ -15,9 +15,9 @@ struct Column {
     workload: Option<Workload>,
     /// The api of our rows.
     api: Api,
-    /// Whether rows of rivals must have this api too. If not, they are shown whatever their api is, because a rival is
-    /// measured with only one api per operation. A table with a column for each api is strict, so that a row of a rival
-    /// is shown in only one of the columns.
+    /// Whether rows of rivals must have this api too. If not, rows of rivals are shown whatever their api is, because a
+    /// rival is measured with only one api per operation. If a table has several columns for an operation, one per api,
+    /// these columns are strict, so that a row of a rival is shown in only one of them.
     is_strict: bool,
     /// Whether a column with the fraction of the roofline follows.
     has_roofline: bool,

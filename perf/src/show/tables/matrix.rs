@@ -37,7 +37,7 @@ fn probes(workload: Option<Workload>) -> String {
     workload.map_or_else(String::new, |workload| workload.to_string())
 }
 
-/// Creates a line for each distinct result of [`line_of`]. `cells` returns the further cells from the rows of a line.
+/// Creates a line for each distinct result of [`line_of`]. `cells` makes the further cells of a line from its rows.
 fn lines(rows: &[&Row], cells: impl Fn(&[&Row]) -> Vec<String>) -> Vec<Line> {
     let of_line = |key: LineKey| {
         let of_line: Vec<&Row> = rows.iter().filter(|row| line_of(row) == key).copied().collect();

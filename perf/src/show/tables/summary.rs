@@ -10,10 +10,10 @@ use crate::store::results::Results;
 /// The two numbers of keys that the table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sizes {
-    /// The largest number with which at least one filter fits into the L2 cache; if there is none,
-    /// the smallest number.
+    /// The largest number of keys with which at least one filter fits into the L2 cache; if no filter fits, the
+    /// smallest number of keys.
     small: u64,
-    /// The largest number.
+    /// The largest number of keys.
     large: u64,
 }
 

@@ -32,7 +32,7 @@ fn check(block_bits: u32, fpr: f64, found: Option<f64>, rate: impl Fn(f64) -> f6
     let (Some(found), Some(expected)) = (found, expected) else { return };
     assert!(rate(found) <= fpr, "{block_bits} bits: {found} keys exceed the rate {fpr:e}");
     // Rates are sums of terms with alternating signs and magnitudes of up to 70. So the rounding of the terms decides
-    // which step is the last that meets the rate. At rates of 1 % and more, both searches find the same step.
+    // which step is the last that meets the rate. At rates of 1 % and more, the search and halving find the same step.
     let noise = 3e-14 / fpr;
     let error = (found - expected).abs();
     assert!(error <= expected * noise, "{block_bits} bits at {fpr:e}: {found}, not {expected}");
@@ -57,8 +57,8 @@ fn searches_end_where_halving_ends() {
     }
 }
 
-/// At usual rates, both searches give the same result to the last bit. Filters were sized by halving before, and
-/// must not change their sizes.
+/// At usual rates, the search and halving give the same result to the last bit. Filters were sized by halving before,
+/// and must not change their sizes.
 #[test]
 fn searches_for_usual_rates_give_the_value_of_halving() {
     for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {
@@ -74,7 +74,7 @@ fn searches_for_usual_rates_give_the_value_of_halving() {
     }
 }
 
-/// The search gives the same result from any guess, but it is short only from a good one.
+/// The search gives the same result from any guess, but takes few tries only from a good guess.
 #[test]
 fn guesses_are_near_and_approximations_right_to_the_last_digits() {
     for i in 1..320 {
@@ -108,7 +108,7 @@ fn guesses_are_near_and_approximations_right_to_the_last_digits() {
 }
 
 /// Each iteration of Halley's method leaves an error of third order in the change of the load. [`exp_of_minus`]
-/// computes the factor by which the load changes, so its own error must be of higher order.
+/// computes the factor by which the load changes, so the error of [`exp_of_minus`] must be of higher order.
 #[test]
 fn the_change_of_a_load_is_an_exponential_up_to_the_fourth_order() {
     for i in -500..=500 {
@@ -118,16 +118,17 @@ fn the_change_of_a_load_is_an_exponential_up_to_the_fourth_order() {
     }
 }
 
-/// Three lanes of eight bits at a rate of 1/8: each position must be set with probability 1/2, which takes `8 ln 2`
-/// keys. A key sets a position with probability 1/8, and a position is as likely clear as set. So in
-/// [`keys_per_block_about`], `odds` is 1/8, `tangent` is `3 ln 2`, and `variance` is `1.5 ln 2 (2/8 − 1/8)`.
+/// Three lanes of eight bits at a rate of 1/8: each of the three positions of a probe must be set with probability 1/2,
+/// which takes `8 ln 2` keys. A key sets a position with probability 1/8, and a position is as likely clear as set. So
+/// in [`keys_per_block_about`], `odds` is 1/8, `tangent` is `3 ln 2`, and `variance` is `1.5 ln 2 (2/8 − 1/8)`.
 #[test]
 fn a_guess_lowers_the_load_by_as_much_as_the_variance_makes_the_rate_higher() {
     let ln_2 = core::f64::consts::LN_2;
     let uncorrected = 8.0 * ln_2;
     let expected = uncorrected * (1.0 - log1p(3.0 / 16.0 * ln_2) / (3.0 * ln_2));
     let guess = split_guess(3, 8, 0.125);
-    // With `v` for `variance`, the guess uses `v / (1 + v/2)` instead of `ln(1 + v)`. Here they agree to within 1/700.
+    // With `v` for `variance`, the guess uses `v / (1 + v/2)` instead of `ln(1 + v)`. Here the two agree to within
+    // 1/700.
     assert!((guess / expected - 1.0).abs() < 2e-4, "{guess}, not {expected}");
 }
 
@@ -136,7 +137,7 @@ fn a_rate_is_the_sum_of_its_exponentials() {
     let sum_is_rate = |layout: &BlockRate, load: f64| {
         let terms = layout.factors().into_iter().zip(layout.hit);
         let sum: f64 = terms.map(|(factor, hit)| factor * exp(-load * hit)).sum();
-        // The terms are at most 70, and there are at most nine.
+        // The sum has at most nine terms, and each term is at most 70.
         let error = (sum - layout.at(load)).abs();
         assert!(error < 1e-13, "{} positions, {load} keys: {error:e}", layout.positions);
     };

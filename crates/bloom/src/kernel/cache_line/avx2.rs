@@ -61,8 +61,8 @@ fn store(line: &mut [u8; LINE_BYTES], [low, high]: [__m256i; 2]) {
     }
 }
 
-/// The bits of the masks that are clear in the line: the OR of those in its low half and those in its high half. Zero
-/// if the line has all bits of the masks.
+/// The bits of the masks that are clear in the line, as the OR of two vectors: one for the low half of the line, and
+/// one for the high half. The result is zero if the line has all bits of the masks.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn missing(line: [__m256i; 2], masks: [__m256i; 2]) -> __m256i {
@@ -145,7 +145,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
         &mut (),
         |(), _, keys, places| locate(keys, units, places),
         |(), _, keys, places| {
-            // One key at a time, so that a key's store is visible to the next key of the same line.
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
             for (hash, place) in keys.iter().zip(places) {
                 // SAFETY: as in `contains_batch`; no other reference into the table is alive.
                 let line = unsafe { &mut *x86::word_at_mut(start, *place).cast() };

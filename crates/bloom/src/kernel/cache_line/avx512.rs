@@ -1,6 +1,6 @@
 //! Cache-line blocks with AVX-512: a cache line is one register, and one shift and one rotate make a key's mask.
 //!
-//! Time of a batch relative to the AVX2 functions, at 12 bits per key:
+//! Time of a batch relative to the AVX2 functions, by number of keys in the filter, at 12 bits per key:
 //!
 //! | core | batch of | 1e5 keys | 1e6 keys | 1e7 keys |
 //! |---|---|---|---|---|
@@ -10,7 +10,8 @@
 //! | Zen 4 | inserts | 0.75 | 0.8 | |
 //!
 //! On Cascade Lake, calls with a single key take 0.6 to 0.75 of the time of the AVX2 functions, in filters of up to 1e5
-//! keys. Rejected: VBMI's multishift in place of the shift that extracts the fields (1.3 times as long on Zen 4).
+//! keys. Rejected: VBMI's multishift in place of the shift that brings the key's positions to their lanes (on Zen 4,
+//! the multishift takes 1.3 times as long).
 
 use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
@@ -28,8 +29,8 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// Batches of lookups in tables of more bytes than this use the AVX2 loop, which is faster there. Times in ns per key
-/// on Sapphire Rapids:
+/// In tables of more than this number of bytes, batches of lookups use the AVX2 loop, which is faster in such tables.
+/// Times in ns per key on Sapphire Rapids:
 ///
 /// | | 1.5 MB | 15 MB | 48 MB | 1 GB |
 /// |---|---:|---:|---:|---:|
@@ -64,8 +65,9 @@ fn mask(product: u64) -> __m512i {
 }
 
 /// Writes the index of each line's first 64-bit word, and returns the products that hold the keys' positions. One
-/// multiplication serves eight keys, and each product is broadcast from memory when its key is probed: 0.81 ns per key
-/// in L1 on Sapphire Rapids. Rejected: one multiplication and one broadcast from a register per key (0.86 ns).
+/// multiplication serves eight keys, and each product is broadcast from memory when its key is probed: a lookup takes
+/// 0.81 ns in L1 on Sapphire Rapids. Rejected: one multiplication and one broadcast from a register per key (a lookup
+/// takes 0.86 ns).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) -> __m512i {
@@ -149,7 +151,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
         &mut PatternRing::new(),
         |products, group, keys, places| products.store(group, locate(keys, units, places)),
         |products, group, _, places| {
-            // One key at a time, so that a key's store is visible to the next key of the same line.
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
             for (product, place) in products.group(group).iter().zip(places) {
                 // SAFETY: as in `contains_batch`; 64 bytes are read and written.
                 unsafe {

@@ -1,5 +1,5 @@
-//! Cache-line blocks with NEON: lookups test the bits of two keys, eight of each, in one vector of bytes; inserts make
-//! a key's mask in four vectors.
+//! Cache-line blocks with NEON: lookups test the bits of two keys, eight bits of each key, in one vector of bytes;
+//! inserts make a key's mask in four vectors.
 
 use super::{CacheLineBody, LANES};
 use crate::geometry::Geometry;
@@ -24,7 +24,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     let found_bytes = bytes_of(found);
     let window = Window::for_table(table.len());
     let fields = Fields::new([0, 1, 2, 3, 4, 5, 6, 7]);
-    // The first byte of each lane in the line, for two keys.
+    // For the eight lanes of a line, the index of the lane's first byte in the line; twice, for two keys.
     let lanes = neon::bytes(core::array::from_fn(|i| (i % LANES * 8) as u8));
     let line = |hash| line(geometry, hash);
     with_fetch!(window, F => neon::run_groups::<CacheLineBody, F>(
@@ -57,9 +57,9 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 #[target_feature(enable = "neon")]
 fn mask(hash: u64) -> [uint64x2_t; 4] {
     let pair = |even: u64, odd: u64| vcombine_u64(vcreate_u64(even), vcreate_u64(odd));
-    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. In the product, the two
-    // bits above it are mostly those of the next position. They must be zero, so the even lane keeps only the even
-    // positions, and the odd lane only the odd ones.
+    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. The upper two bits of
+    // the byte must be zero. In the product, they mostly belong to the next position, so the even lane keeps only the
+    // even positions, and the odd lane keeps only the odd positions.
     let kept = pair(EVERY_OTHER << PATTERN_SHIFT, EVERY_OTHER << (PATTERN_SHIFT + PATTERN_STEP));
     let positions = vandq_u64(vdupq_n_u64(pattern_positions(hash)), kept);
     core::array::from_fn(|i| {
@@ -85,7 +85,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
         window,
         line,
         |_, keys| {
-            // One key at a time, so that a key's store is visible to the next key of the same line.
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
             for hash in keys {
                 let mask = mask(*hash);
                 // SAFETY: as in `contains_batch`, and `table` is not borrowed elsewhere. The 64 bytes of the line are

@@ -1,5 +1,5 @@
-//! Register-blocked with AVX-512 as Skylake has it. A batch processes eight keys per vector. Each key takes one load.
-//! For each bit that a key sets, one shift, one rotate and one `or` serve all eight keys.
+//! Register-blocked with the AVX-512 instructions that Skylake has. A batch processes eight keys per vector. Each key
+//! takes one load. For each bit that a key sets, one shift, one rotate and one `or` serve all eight keys.
 //!
 //! Time relative to the AVX2 loops on a Cascade Lake core, at 12 bits per key: lookups take 0.7 to 0.85 in filters of
 //! up to 1e5 keys and 0.9 to 1 at 1e6; inserts take 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, and 1 beyond.
@@ -20,7 +20,8 @@ use trommel_base::with_fetch;
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// The bits of one key, one in each lane. A rotate takes its count modulo 64, so the fields need no masking.
+/// The bits of one key, one in each lane. Each lane of `fields` has a bit's position in its low six bits, below other
+/// bits of the product. A rotate takes its count modulo 64, so the other bits need no masking.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn bits(hash: u64, hashes: u32) -> __m512i {
@@ -120,7 +121,8 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     portable::insert_rest::<RegisterBody>(geometry, table, hashes);
 }
 
-/// The patterns of eight keys. A rotate takes its count modulo 64, so the fields need no masking.
+/// The patterns of eight keys. A rotate takes its count modulo 64, so the bits of the product above a position need no
+/// masking.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn patterns(hashes: __m512i, count: u32) -> __m512i {

@@ -2,8 +2,8 @@
 //!
 //! A function that is compiled for an instruction set cannot be inlined into a caller that is compiled without this
 //! set. In tables beyond L2, the call is a quarter to a third of the cost of a key: a core overlaps the cache misses of
-//! as many keys as fit into its reorder buffer, so each further instruction costs time. Times in ns per key on a Zen 4
-//! core, by size of the table:
+//! those keys whose instructions are in its reorder buffer together, so the more instructions a key takes, the fewer
+//! misses overlap. Times in ns per key on a Zen 4 core, by size of the table:
 //!
 //! | operation | code | 150 KB | 1.5 MB | 15 MB |
 //! |---|---|---:|---:|---:|
@@ -19,8 +19,9 @@ use crate::kernel::pattern_positions;
 use core::arch::asm;
 use trommel_base::range::reduce;
 
-/// The operand that tells the multishift which fields to extract. Byte `i` is the position where the field of the key's
-/// bit `i` begins in a product. Bytes beyond the last bit repeat the first position.
+/// The operand that tells the multishift which *fields* to extract. A field is the six-bit position of one of the key's
+/// bits. Byte `i` is the index of the bit of a product at which the field of the key's bit `i` begins. Bytes beyond the
+/// last bit repeat the first byte.
 #[inline(always)]
 pub(super) fn field_starts(hashes: u32) -> u64 {
     static ROWS: [u64; 8] = {
@@ -39,7 +40,8 @@ pub(super) fn field_starts(hashes: u32) -> u64 {
     ROWS[hashes.wrapping_sub(1) as usize % 8]
 }
 
-/// The product that holds a key's bit positions, and the operand that tells where they begin in it, [`field_starts`].
+/// Returns the product that holds a key's bit positions, and the operand that tells where in the product they begin,
+/// [`field_starts`].
 #[inline(always)]
 fn product_and_starts(geometry: Geometry, hash: u64) -> (u64, u64) {
     (pattern_positions(hash), field_starts(geometry.hashes))
@@ -52,9 +54,9 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     let word = reduce(hash, geometry.units) as usize;
     let (product, starts) = product_and_starts(geometry, hash);
     let set: u32;
-    // SAFETY: the word is below `geometry.units`, and the caller promises a table of that length; its eight bytes are
-    // read, which needs no alignment. The caller promises that the machine has the instructions, which change
-    // nothing but the registers named.
+    // SAFETY: the index of the word is below `geometry.units`, and the caller promises that the table has `units`
+    // words. The read of the eight bytes of the word needs no alignment. The caller promises that the machine has the
+    // instructions, which change nothing but the named registers.
     unsafe {
         let word = table.cast::<u64>().add(word).read_unaligned();
         asm!(

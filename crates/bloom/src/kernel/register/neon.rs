@@ -19,8 +19,9 @@ fn word(geometry: Geometry, hash: u64) -> usize {
     RegisterBody::block(geometry, hash) as usize * RegisterBody::BLOCK_BYTES
 }
 
-/// Tests the bits of two keys. `words` has the word of each key, and `positions` has eight positions of each, as
-/// [`Fields::positions`] returns them. A byte of the result is all ones if the bit at its position is set.
+/// Tests the bits of two keys. `words` has the word of each key, and `positions` has eight positions of each key, as
+/// [`Fields::positions`] returns them. A byte of the result is 0xFF if the bit at the position in the same byte of
+/// `positions` is set, else 0.
 #[inline]
 #[target_feature(enable = "neon")]
 fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
@@ -31,7 +32,7 @@ fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
 
 #[target_feature(enable = "neon")]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    // A key that sets fewer than eight bits has its first position several times.
+    // If a key sets fewer than eight bits, its first position is tested several times.
     let fields =
         Fields::new(core::array::from_fn(|i| if i < geometry.hashes as usize { i } else { 0 }));
     let found_bytes = bytes_of(found);
@@ -64,8 +65,9 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 #[target_feature(enable = "neon")]
 fn patterns(hashes: &[u64; GROUP], count: u32) -> [uint64x2_t; 4] {
     let one = vdupq_n_u64(1);
-    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. In the product, the two
-    // bits above it are mostly those of the next position. They must be zero, so every other position is masked away.
+    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. The upper two bits of
+    // the byte must be zero. In the product, they mostly belong to the next position, so every other position is masked
+    // away.
     let products = neon::pattern_positions_8(hashes);
     let every_other = vdupq_n_u64(EVERY_OTHER);
     let even = |product| vandq_u64(vshrq_n_u64::<{ PATTERN_SHIFT as i32 }>(product), every_other);
@@ -109,7 +111,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
                 0 => vgetq_lane_u64::<0>(patterns[i / 2]),
                 _ => vgetq_lane_u64::<1>(patterns[i / 2]),
             };
-            // One key at a time, so that a key's store is visible to the next key of the same word.
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same word.
             for (i, hash) in keys.iter().enumerate() {
                 // SAFETY: as in `contains_batch`; the eight bytes of the word are read and written.
                 unsafe {

@@ -88,7 +88,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
         &mut (),
         |(), _, keys, places| locate(keys, units, places),
         |(), _, keys, places| {
-            // One key at a time, so that a key's store is visible to the next key of the same block.
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same block.
             for (hash, place) in keys.iter().zip(places) {
                 // SAFETY: as in `contains_batch`; 32 bytes are read and written.
                 unsafe {

@@ -5,10 +5,10 @@
 //! lookups take 0.8 up to 1e5 keys, and 0.7 at 1e6. Batches of lookups in tables of more than
 //! [`x86::WIDE_LOOKUPS_MAX_BYTES`] bytes use the AVX2 loop.
 //!
-//! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, not worth another set of
-//! functions). Also rejected, with figures for a filter in L2 of Sapphire Rapids: one key per vector lane with early
-//! exit (0.43 to 0.96 G lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73 G lookups/s), and
-//! addresses that are computed one by one instead of in vectors and through the ring (10 to 20 % slower).
+//! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, which is not worth another
+//! set of functions). Also rejected, with figures for a filter in L2 of Sapphire Rapids: one key per vector lane with
+//! early exit (0.43 to 0.96 G lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73 G lookups/s),
+//! and addresses that are computed one by one instead of in vectors and through the ring (10 to 20 % slower).
 
 use super::{SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
@@ -102,7 +102,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
             for (i, pair) in pairs.iter().enumerate() {
                 let masks = masks(keys, i);
                 let halves = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
-                // One key at a time, so that a key's store is visible to the next key of the same block.
+                // Inserts one key at a time, so that a key's store is visible to the next key of the same block.
                 for (place, mask) in pair.iter().zip(halves) {
                     // SAFETY: as in `contains_batch`; 32 bytes are read and written.
                     unsafe {

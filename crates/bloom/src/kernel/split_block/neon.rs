@@ -77,7 +77,7 @@ fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
         window,
         block,
         |_, keys| {
-            // One key at a time, so that a key's store is visible to the next key of the same block.
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same block.
             for hash in keys {
                 let mask = mask(*hash);
                 // SAFETY: as in `contains_batch`, and `table` is not borrowed elsewhere. The 32 bytes of the block are

@@ -21,8 +21,8 @@ const DISTANCE_KEYS: usize = 32;
 /// The number of bits in a half-word.
 const HALF_BITS: u32 = 32;
 
-/// The bits of the groups that are located but not yet inserted: for each bit of each group, sixteen half-word indices
-/// and masks.
+/// The bits of the groups that are located but not yet inserted: for each of the `k` bits that a key sets, and each
+/// group, the half-word indices and masks of sixteen keys.
 struct Ring {
     half_words: [[u32; GROUP]; Ring::SLOTS],
     masks: [[u32; GROUP]; Ring::SLOTS],

@@ -1,7 +1,8 @@
-//! The block form of the standard filter, whose table can have any number of bytes but 0.
+//! Kernels for the block form of the standard filter: the bare table, without a header. The table can have any number
+//! of bytes but 0.
 //!
-//! A table of 18 keys has some twenty bytes, so rounding it up to whole words would lengthen it noticeably. Positions
-//! are computed as in the other kernels, for a table of `8 · bytes` bits.
+//! A table of 18 keys has some twenty bytes. Rounding so short a table up to whole words would lengthen it noticeably.
+//! Bit positions are computed as in the other kernels of the standard filter, for a table of `8 · bytes` bits.
 
 use super::{BITS_A_BRANCH, GROUP, bit, positions_below, set_bit};
 use trommel_base::KeyHash;
@@ -27,7 +28,8 @@ pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     all == 1
 }
 
-/// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits of a key: most lookups of absent keys read no more.
+/// Prefetches the cache lines of the first [`BITS_A_BRANCH`] bits of a key: most lookups of absent keys read no other
+/// cache lines.
 #[inline(always)]
 pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
     let positions = positions_below(bits_of(table), count, hash.raw());
@@ -38,7 +40,8 @@ pub(crate) fn prefetch(table: &[u8], count: u32, hash: KeyHash) {
 
 /// Sets the bits of many keys in a table. The caller must ensure that the table is not empty.
 pub(crate) fn insert_batch(table: &mut [u8], count: u32, hashes: &[KeyHash]) {
-    // Each key fetches `count` cache lines, so even a short distance, in keys, keeps many cache lines in flight.
+    // Each key needs up to `count` cache lines, so even a short prefetch distance, counted in keys, keeps many cache
+    // lines in flight.
     let window = Window { distance_keys: 32, ..Window::for_gathers(table.len()) };
     with_fetch!(window, F => insert_pipelined::<F>(table, count, hashes, window));
 }

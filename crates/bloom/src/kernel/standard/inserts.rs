@@ -7,7 +7,8 @@ use core::marker::PhantomData;
 use trommel_base::batch::{BatchPipeline, Fetch, Window, run_pipeline};
 use trommel_base::with_fetch;
 
-/// The prefetch distance in keys. Each key has `k` cache lines, so even a short distance keeps many in flight.
+/// The prefetch distance in keys. The `k` bits of a key are in up to `k` cache lines, so even a short distance keeps
+/// many cache lines in flight.
 const DISTANCE_KEYS: usize = 32;
 
 /// A table, and a function that sets a bit of it.

@@ -1,17 +1,17 @@
-//! Lookups of a batch in passes. A key is *left* if all of its bits that were tested so far are set. Most passes test
-//! two bits of every key that is left. In a table that does not fit into L2, they test one bit: there, fetching a cache
-//! line that turns out not to be needed costs more than another pass.
+//! Lookups of a batch in passes. A key is *left* if all of its bits that were tested so far are set. In a table that
+//! fits into L2, most passes test two bits of every key that is left. In a larger table, most passes test one bit,
+//! since fetching a cache line that turns out not to be needed costs more than another pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
 //! keys are looked up one by one, each lookup costs a mispredicted branch, which also delays the loads after it. A pass
-//! has no branch on a bit: it always writes the key to the list of keys that are left, and the next key overwrites it
-//! if a bit was clear. So the loads of many keys are in flight together. If nearly all keys are left after a pass, they
-//! are probably present, and the next pass tests all remaining bits. If nearly all keys of a chunk were present, the
-//! next chunk has no passes: all bits of a key are tested, then those of the next key
-//! (`docs/decisions/0083-words-and-present-keys.md`).
+//! has no branch on a bit: it always writes the key to the list of keys that are left. If one of the tested bits was
+//! clear, the next key overwrites this entry of the list. So the loads of many keys are in flight together. If nearly
+//! all keys are left after a pass, they are probably present, and the next pass tests all remaining bits. A batch is
+//! split into chunks. If nearly all keys of a chunk were present, the next chunk has no passes: all bits of one key are
+//! tested, then all bits of the next key (`docs/decisions/0083-words-and-present-keys.md`).
 //!
-//! Times in ns per key, at 12 bits per key with AVX2 on a Cascade Lake core, by size of the table, if all chunks have
-//! passes. Lookups one by one prefetch two cache lines per key:
+//! Times in ns per key by size of the table, at 12 bits per key with AVX2 on a Cascade Lake core. The rows "in passes"
+//! are for batches in which all chunks have passes; lookups one by one prefetch two cache lines per key:
 //!
 //! | keys | lookups | 150 KB | 1.5 MB | 15 MB |
 //! |---|---|---:|---:|---:|
@@ -20,7 +20,8 @@
 //! | present | one by one | 14 | 34 | 110 |
 //! | present | in passes | 10 | 17 | 60 |
 //!
-//! Rejected for passes: one compiled loop for each number of bits from 3 to 7, which was only 2 % faster.
+//! Rejected for passes: a loop compiled for each number of bits from 3 to 7, which was only 2 % faster than one loop
+//! for any number of bits.
 
 use super::{MULTIPLIER, WORD_BITS, fetch_bits};
 use crate::geometry::Geometry;
@@ -63,7 +64,7 @@ fn prefetch_distance(bits: u32, window: Window) -> usize {
 
 impl<B: Fn(u64) -> u64> Table<B> {
     /// Writes the answer for key `i` to bit `i` of `found`, which must have one word per 64 keys, rounded up.
-    /// `IN_CACHE` must be true if the window has no hint, and false if it has one.
+    /// `IN_CACHE` must be true if the window has no prefetch hint, else false.
     #[inline(always)]
     pub(super) fn contains<F: Fetch, const IN_CACHE: bool>(
         &self,
@@ -120,8 +121,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         present
     }
 
-    /// Tests `bits` bits of a key. `x` is the number from which the position of the first bit is computed. Returns
-    /// this number for the next bit, and 1 if all tested bits are set, else 0.
+    /// Tests `bits` bits of a key. `x` is the number from which the position of the first bit is computed. Returns the
+    /// number for the bit after the tested ones, and 1 if all tested bits are set, else 0.
     #[inline(always)]
     fn test(&self, mut x: u64, bits: u32) -> (u64, u64) {
         let table_bits = self.geometry.units * WORD_BITS;
@@ -151,8 +152,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         while tested < all && keys > 0 {
             let nearly_all = keys > before / 8 * 7;
             before = keys;
-            // One or two bits are passed as a constant, so that the compiler unrolls the loop over the bits: a loop
-            // over two bits costs as much as testing them.
+            // The numbers 1 and 2 are given as constants, so that the compiler unrolls the loop over the bits: a loop
+            // over two bits costs as much as testing the two bits.
             let bits;
             (bits, keys) = if nearly_all {
                 (all - tested, self.pass::<F>(left, keys, all - tested, window))
@@ -173,8 +174,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         keys
     }
 
-    /// Tests the next `bits` bits of the first `keys` keys of a list, keeps the keys whose bits are all set, and
-    /// returns their number.
+    /// Tests the next `bits` bits of the first `keys` keys in `left`, keeps the keys whose tested bits are all set, and
+    /// returns the number of keys kept.
     #[inline(always)]
     fn pass<F: Fetch>(&self, left: &mut Left, keys: usize, bits: u32, window: Window) -> usize {
         let ahead = prefetch_distance(bits, window);

@@ -14,10 +14,11 @@ pub(super) struct SharedBits;
 /// Notes of the words that lack bits of a group's keys. A note has the index of a word and the bits that the word
 /// lacks. First, the notes of all keys of the group are written; then the noted words are changed.
 ///
-/// Whether a word lacks a bit cannot be predicted, so there is no branch on it: a note is always written, and the next
-/// one overwrites it unless bits were missing. Moreover, loads without an atomic operation between them wait for their
-/// cache lines together. Times in ns per key inserted into a standard filter of 1.5 MB and of 15 MB, where each key
-/// sets eight bits: 82 and 118 if each bit is set as soon as it is computed, 62 and 106 with notes (Cascade Lake).
+/// Whether a word lacks a bit cannot be predicted, so the code does not branch on it: a note is always written, and if
+/// the word lacked no bit, the next note overwrites this one. Moreover, loads without an atomic operation between them
+/// wait for their cache lines together. Times in ns per key inserted into a standard filter of 1.5 MB and of 15 MB,
+/// where each key sets eight bits: 82 and 118 if each bit is set as soon as it is computed, 62 and 106 with notes
+/// (Cascade Lake).
 struct Notes<const ROOM: usize>([(usize, u64); ROOM]);
 
 impl<const ROOM: usize> Notes<ROOM> {
@@ -28,8 +29,8 @@ impl<const ROOM: usize> Notes<ROOM> {
     }
 
     /// Notes which of `bits` are clear in the table's word at index `word`. The note is written after the first `len`
-    /// notes. Returns the new number of notes, which is `len` if no bit was clear. The caller keeps that number, so
-    /// that it stays in a register.
+    /// notes. Returns the new number of notes: `len` if none of `bits` was clear, else `len + 1`. The caller keeps the
+    /// number of notes, so that it stays in a register.
     #[inline(always)]
     fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
         let missing = bits & !load(&table[word]);
@@ -48,7 +49,7 @@ impl<const ROOM: usize> Notes<ROOM> {
     }
 }
 
-/// The word of a position, and its bit.
+/// The index of the word that has the bit at a position, and the mask of this bit in the word.
 #[inline(always)]
 const fn word_and_bit(position: u64) -> (usize, u64) {
     ((position / WORD_BITS) as usize, 1 << (position % WORD_BITS))
@@ -117,7 +118,8 @@ impl SharedBody for SharedBits {
 
     #[inline(always)]
     fn insert_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64]) {
-        // Each key fetches `k` cache lines, so even a short distance, in keys, keeps many cache lines in flight.
+        // Each key needs up to `k` cache lines, so even a short prefetch distance, counted in keys, keeps many cache
+        // lines in flight.
         let bytes = table.len() * WORD_BYTES;
         let window = Window { distance_keys: 32, ..Window::for_gathers(bytes) };
         let (groups, rest) = hashes.as_chunks::<GROUP>();

@@ -71,7 +71,7 @@ unsafe impl Vector for Avx2 {
 
     #[inline(always)]
     fn left<const BITS: u32>(self) -> Self {
-        // The count is a constant once this is inlined.
+        // The count is a constant once the method is inlined.
         // SAFETY: registers only.
         unsafe {
             let count = _mm_cvtsi32_si128(BITS as i32);

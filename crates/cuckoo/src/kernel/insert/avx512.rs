@@ -5,7 +5,8 @@ use super::vector::Vector;
 use crate::evict::lane_group::{LANES, Lanes};
 use core::arch::x86_64::*;
 
-/// Sixteen lanes in a register. `GATHERS` tells whether [`Vector::gather`] uses the gather instruction or loads.
+/// Sixteen lanes in a register. `GATHERS` tells whether [`Vector::gather`] uses the gather instruction; if not, it
+/// loads lane by lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Avx512<const GATHERS: bool>(__m512i);
 

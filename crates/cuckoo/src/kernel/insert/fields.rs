@@ -3,16 +3,17 @@
 use super::vector::Vector;
 use crate::width::{Bits8, Bits12, Bits16, Width};
 
-/// A width whose buckets fit into the same lane of two vectors. A lane has two fields of 16 bits.
+/// A fingerprint width with which a bucket fits into one lane of each of two vectors. A lane has two fields of 16 bits.
 pub(super) trait Fields: Width {
-    /// Reads the even and the odd slots of buckets: in all lanes, or only in those whose sign is set in `some`.
+    /// Reads the even and the odd slots of the buckets of all lanes or, if `some` is given, of the lanes whose sign is
+    /// set in `some`.
     ///
     /// # Safety
     /// The caller must ensure that the buckets that are read are in the table, and that the table has at least one
     /// bucket and at most `MAX_VECTOR_BUCKETS`.
     unsafe fn read<V: Vector>(table: *const u8, buckets: V, some: Option<V>) -> (V, V);
 
-    /// Writes the buckets whose bits of `lanes` are set.
+    /// Writes the buckets of the lanes whose bits are set in `lanes`.
     ///
     /// # Safety
     /// The caller must ensure that these buckets are in the table, that it has at most `MAX_VECTOR_BUCKETS`, and that

@@ -1,9 +1,9 @@
 //! The eviction kernels in vectors: `evict::scalar_lanes` and `evict::window` have the same steps lane by lane.
 //!
 //! Two vectors hold sixteen buckets. A lane of the first vector has a bucket's even slots, 0 and 2, as two fields of 16
-//! bits, and the same lane of the second has its odd slots, 1 and 3. So the pair of a class (see `bucket`) is the same
-//! field of both vectors, and one minimum and one maximum order both pairs of sixteen buckets at once. Fingerprints of
-//! 32 bits do not fit into fields, and are inserted lane by lane.
+//! bits, and the same lane of the second vector has the bucket's odd slots, 1 and 3. So the two slots of a class's pair
+//! (see `bucket`) are in the same field of both vectors, and one minimum and one maximum order both pairs of sixteen
+//! buckets at once. Fingerprints of 32 bits do not fit into fields, and are inserted lane by lane.
 //!
 //! Scalar code handles these cases:
 //!

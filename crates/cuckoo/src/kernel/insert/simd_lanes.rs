@@ -12,7 +12,8 @@ use crate::evict::scalar_lanes::ScalarLanes;
 use crate::geometry::{Geometry, MIX_FACTORS};
 use crate::table::{Entry, Table};
 
-/// The most buckets that vectors insert into: three times the number of a bucket must fit into a signed 32-bit index.
+/// The most buckets of a table that vectors insert into. For fingerprints of 12 bits, the index of a bucket is three
+/// times the number of the bucket, and must fit into a signed number of 32 bits.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 
 /// The field of class 0 in a lane (see `bucket`).
@@ -47,7 +48,7 @@ impl<V: Vector> SimdLanes<V> {
         }
     }
 
-    /// The offsets between the two buckets of fingerprints, two per lane, before doublings: twice
+    /// For two fingerprints per lane, the offsets between the two buckets of each, before doublings: twice
     /// [`Geometry::half_offset`], plus one.
     #[inline(always)]
     pub(super) fn offsets(&self, fingerprints: V) -> V {
@@ -82,7 +83,8 @@ impl<V: Vector> SimdLanes<V> {
         let (even, odd) = slots;
         let free_pairs = even.min_16(odd).eq_16(V::splat(0));
         let empty_pairs = even.max_16(odd).eq_16(V::splat(0));
-        // The second pair gets the fingerprint if the first is full, or if the second is empty and the first is not.
+        // The second pair gets the fingerprint if the first pair is full, or if the second pair is empty and the first
+        // is not empty.
         let first_full = V::splat(FIRST).and_not(free_pairs);
         let only_second_empty = empty_pairs.right::<16>().and_not(empty_pairs);
         let second = first_full.or(only_second_empty).and(V::splat(FIRST));
@@ -318,8 +320,8 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
                 full_signs(full, to[3]),
             ]
         };
-        // The slot as two bits: the first slot whose fingerprint has room in its other bucket, else a slot that varies
-        // from step to step.
+        // The slot whose fingerprint leaves, as two bits, for the pair and for the slot in the pair. It is the first
+        // slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
         let first_full = a.and(b);
         let all_full = first_full.and(c.and(d));
         let any = fingerprints.xor(steps);

@@ -7,8 +7,8 @@ use trommel_simd::{Hint, prefetch};
 /// Sixteen lanes of 32 bits, or of two *fields* of 16 bits each. The *sign* of a lane is its highest bit. Methods
 /// that decide by signs ignore the other bits.
 ///
-/// Although most methods are safe functions, the caller must ensure that they are only called in functions that are
-/// compiled for the instruction set of the type.
+/// Although most methods are safe functions, the caller may call the methods only in functions that are compiled for
+/// the instruction set of the type.
 ///
 /// # Safety
 /// The implementor must ensure that every method is inlined into its caller, since methods have no target features of
@@ -47,7 +47,7 @@ pub(super) unsafe trait Vector: Copy + Debug {
 
     /// The signs, one bit per lane.
     fn signs(self) -> u32;
-    /// The lanes of `yes` where `sign` is set, those of `no` elsewhere.
+    /// The lanes of `yes` where the sign in `sign` is set, and the lanes of `no` elsewhere.
     fn choose(sign: Self, yes: Self, no: Self) -> Self;
     /// Whether two lanes are equal in their low 16 bits.
     fn any_equal_16(self) -> bool;

@@ -5,7 +5,7 @@
 //! class is set in its primary bucket (see `bucket`), the key can be in its alternate bucket. A masked gather reads the
 //! alternates of these keys. Tables in L2 are not prefetched, since gathers overlap by themselves. Beyond L2 the batch
 //! pipeline prefetches the primary buckets. This code is used only for [`Isa::Avx512Gather`](trommel_simd::Isa). For
-//! other instruction sets, the code in `columns.rs` is faster; the figures are there.
+//! other instruction sets, the code in `columns.rs` is faster; that file has the figures.
 
 mod dwords;
 mod qwords;

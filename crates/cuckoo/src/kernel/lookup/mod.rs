@@ -8,7 +8,7 @@ pub(super) mod neon;
 #[cfg(target_arch = "x86_64")]
 use trommel_base::batch::Ring;
 
-/// The primary buckets and fingerprints of keys that were located and will be probed.
+/// The primary buckets and fingerprints of keys whose buckets are still to be read.
 #[cfg(target_arch = "x86_64")]
 #[derive(Default)]
 struct Located {

@@ -1,8 +1,8 @@
 //! Lookups with NEON, for fingerprints of 8 bits: sixteen keys in a group, four buckets in a vector.
 //!
-//! The steps are those of [`columns`](crate::kernel::columns). In a table that is not prefetched, both buckets of every
-//! key of a group are read and compared, and all intermediate results of the group stay in registers. Instructions are
-//! counted in `docs/decisions/0076-neon.md`.
+//! The steps of a lookup are the steps in [`columns`](crate::kernel::columns). In a table that is not prefetched, both
+//! buckets of every key of a group are read and compared, and all intermediate results of the group stay in registers.
+//! Instructions are counted in `docs/decisions/0076-neon.md`.
 
 use crate::bucket::EmptyPair;
 use crate::geometry::{Geometry, MIX_FACTORS};
@@ -84,11 +84,11 @@ struct Located {
     fingerprints: uint8x16_t,
 }
 
-/// The numbers that belong to a table, in all lanes of vectors.
+/// The constants of a table, each in all lanes of a vector.
 #[derive(Clone, Copy, Debug)]
 struct Constants {
     buckets: uint32x4_t,
-    /// A shift to the left by this negative number is a shift to the right.
+    /// Minus [`Geometry::fingerprint_shift`]: a shift to the left by this negative number is a shift to the right.
     fingerprint_shift: int64x2_t,
     half_span: uint16x8_t,
     /// The shortest offset between a bucket and its alternate.
@@ -179,13 +179,13 @@ impl Constants {
         vuzp2q_u16(vreinterpretq_u16_u32(low), vreinterpretq_u16_u32(high))
     }
 
-    /// Whether the flag of each key's class is set in the key's primary bucket. If it is, the four bytes of the key are
-    /// all ones, otherwise zero.
+    /// Whether the flag of each key's class is set in the key's primary bucket. If it is set, the key's four bytes of
+    /// the result are all ones, otherwise zero.
     #[inline]
     #[target_feature(enable = "neon")]
     fn flagged(&self, primaries: Words, fingerprints: uint8x16_t) -> Words {
-        // Here, classes 0 and 1 have the numbers 1 and 2. The pair of class 1 begins at a bucket's first byte, and that
-        // of class 2 at the third.
+        // In these vectors, 1 stands for class 0, 2 for class 1, and 0 for no class. The pair of class 0 begins at the
+        // first byte of a bucket, and the pair of class 1 at the third.
         let one = vdupq_n_u8(1);
         let class_of_slot = bytes(core::array::from_fn(|i| [1, 0, 2, 0][i % 4]));
         let classes = each_fourfold(vaddq_u8(vandq_u8(fingerprints, one), one));

@@ -1,6 +1,6 @@
-//! Removes copies of fingerprints: a set keeps only one of each. Removing a copy moves the contents of the slots after
-//! it, which is slow. So if a region has too many copies, the build gives up placing regions, and sorts and appends all
-//! fingerprints.
+//! Removes copies of fingerprints: a set keeps each fingerprint only once. Removing a copy moves the contents of the
+//! slots after it, which is slow. So if a region has too many copies, the build gives up placing regions, and sorts and
+//! appends all fingerprints.
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -35,8 +35,8 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(self.repeated.len())
     }
 
-    /// Lists the slots whose remainder equals the next one of the same run; `None` if there are more than `most`, or if
-    /// there is no memory.
+    /// Lists the slots whose remainder equals the next one of the same run; `None` if there are more than `most` such
+    /// slots, or if there is no memory.
     #[inline(always)]
     fn find_repeated(&mut self, most: usize) -> Option<()> {
         self.repeated.clear();

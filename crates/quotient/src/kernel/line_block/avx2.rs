@@ -3,9 +3,9 @@
 //!
 //! The passes are those of [`avx512`](super::avx512) in registers of half the size, with two differences. Occupied
 //! quotients are counted key by key, in the loop that finds a key's run by `pdep`. And keys whose run goes on in the
-//! next line are marked as bits of a word, and are looked up one by one while the lines of later blocks are being
-//! fetched. On a Zen 4 core, compared with lookups key by key with scalar registers, lookups take 0.34 to 0.43 times as
-//! long in tables in L2, 0.38 to 0.46 times in 1.3 MB, and 0.5 to 0.6 times in 20 MB.
+//! next line are marked as bits of a word, and are looked up one by one while the lines of later blocks of keys are
+//! being fetched. On a Zen 4 core, compared with lookups key by key with scalar registers, lookups take 0.34 to 0.43
+//! times as long in tables in L2, 0.38 to 0.46 times in 1.3 MB, and 0.5 to 0.6 times in 20 MB.
 
 use super::bmi2;
 use super::lines::{
@@ -21,7 +21,7 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// The number of keys in a group. Their numbers fill a register.
+/// The number of keys in a group. A register has room for one 64-bit number per key of a group.
 const GROUP: usize = 4;
 /// A block of keys is located this number of blocks before it is probed. So the lines of 128 keys are being fetched at
 /// a time.
@@ -56,9 +56,9 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn blocks<F: Fetch>(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
     let (blocks, rest) = hashes.as_chunks::<BLOCK>();
-    // The ring `located` has the `AHEAD + 1` blocks from the one that is located to the one that is probed. It also has
-    // the block before the probed one, since the keys of that block whose runs go on in the next line are looked up in
-    // the same step.
+    // The ring `located` has the `AHEAD + 1` blocks from the block that is located to the block that is probed. It also
+    // has the block before the probed block, since the keys of that block whose runs go on in the next line are looked
+    // up in the same step.
     let mut located = [LocatedBlock::NOWHERE; AHEAD + 2];
     let mut block = Block {
         starts: Column::ZERO,

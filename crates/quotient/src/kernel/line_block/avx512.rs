@@ -31,7 +31,7 @@ struct Continued {
     fetched: usize,
     /// The byte of the table at which the next line begins.
     line: [u64; 3 * BLOCK],
-    /// The number of [starts](super::lines::starts) of that line below the one at which the run's slots begin.
+    /// The number of [starts](super::lines::starts) of that line below the start at which the run's slots begin.
     start: [u64; 3 * BLOCK],
     /// The remainder's byte four times.
     remainder: [u64; 3 * BLOCK],
@@ -293,7 +293,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             let key = _mm512_add_epi64(lanes, _mm512_set1_epi64((first + at) as i64));
             let to = continued.len;
             // SAFETY: before each block, the list has fewer than `BLOCK + RIPE` keys, and a block adds at most `BLOCK`.
-            // It has room for `3 * BLOCK`, so a whole vector fits after the last of them.
+            // The list has room for `3 * BLOCK` keys, so a whole vector fits after its last key.
             unsafe {
                 append(&mut continued.line, to, more, line);
                 append(&mut continued.start, to, more, next);

@@ -39,7 +39,7 @@ impl Compare for Slots {
 }
 
 /// Compares a remainder with those slots of a line whose bits are set in `slots`. Returns a bit for each slot that
-/// equals the remainder, and the number of slots that are below it.
+/// equals the remainder, and the number of slots that are below the remainder.
 ///
 /// # Safety
 /// The caller must ensure that the line lies in the table.
@@ -88,7 +88,8 @@ unsafe fn insert_key(
     let words = unsafe { super::Avx2::new() };
     let slots = Slots { table: table.as_ptr(), remainder: key.remainder };
     // SAFETY: the caller guarantees that `locate` made `key` and that the table has the geometry's length, so the key's
-    // line is in the table; and the overhang adds at least one line after those of keys.
+    // line is in the table; and the overhang (the slots after the last quotient's slot) adds at least one line after
+    // the lines of keys.
     match unsafe { place(words, table.as_ptr(), key, &slots) } {
         Place::Held if geometry.copies == 1 => Ok(false),
         Place::At { first, at, occupied } => {
@@ -126,8 +127,8 @@ fn first_free(table: &[u8], home: Slot) -> Option<Slot> {
 
 /// Moves the remainders in the slots `at..free` and the runends in the slots `first..free` up by one slot, and stores
 /// the key's remainder at `at`. Increments the offsets of the lines after the key's line up to the line of `free`,
-/// unless an offset has its highest value. Marks the key's quotient as occupied. `occupied` tells whether it was
-/// occupied before.
+/// unless an offset has its highest value. Marks the key's quotient as occupied. `occupied` tells whether the quotient
+/// was occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`. The key's line

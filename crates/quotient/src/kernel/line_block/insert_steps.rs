@@ -29,13 +29,14 @@ impl Slot {
     }
 }
 
-/// The number of lines after a key's line that are prefetched. Without prefetching, these lines are fetched late,
-/// because processors mispredict where the loop that reads them ends. With prefetching, single inserts from 92 to 95 %
-/// load took 0.95 times as long at 2^20 slots, and 0.91 to 0.98 times at 2^24 slots; with AVX2, they took 0.93 times as
-/// long at 2^24 slots. Storing whole lines instead of only the bytes that change made no difference.
+/// The number of lines that are prefetched after a key's line. Without prefetching, these lines are fetched late,
+/// because processors mispredict where the loop that reads them ends. With AVX-512, single inserts from 92 to 95 % load
+/// took 0.95 times as long with prefetching as without at 2^20 slots, and 0.91 to 0.98 times as long at 2^24 slots.
+/// With AVX2, they took 0.93 times as long at 2^24 slots. Storing whole lines instead of only the bytes that change
+/// made no difference.
 const FETCHED_LINES: usize = 3;
 
-/// Prefetches the lines after a key's.
+/// Prefetches the lines after a key's line.
 #[inline(always)]
 pub(super) fn fetch_after(table: &[u8], key: &Located) {
     for line in 1..=FETCHED_LINES {
@@ -58,7 +59,7 @@ pub(super) enum Place {
 /// up compiled for fewer instruction sets than the caller.
 pub(super) trait Compare {
     /// Compares those slots of a line whose bits are set in `slots`. Returns a bit for each slot that equals the
-    /// remainder, and the number of slots that are below it.
+    /// remainder, and the number of slots that are below the remainder.
     ///
     /// # Safety
     /// The caller must ensure that the line lies in the table.
@@ -179,8 +180,9 @@ pub(super) fn move_runends(
 /// The caller must ensure that the line can be read and written.
 #[inline(always)]
 pub(super) unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
-    // The word with the occupieds also has a byte of runends. These have changed since the word was read, so the word
-    // is not stored whole. Bits 0 to 47 are stored. Bits 48 and 49 are set in their byte, whose other bits are zero.
+    // The word with the occupieds also has a byte of runends. The runends have changed since the word was read, so the
+    // word is not stored whole. Bits 0 to 47 are stored. Bits 48 and 49 are set in their byte, whose other bits are
+    // zero.
     // SAFETY: the caller guarantees that these bytes of the line can be written.
     unsafe {
         let at = base.add(line + OCCUPIEDS_AT);

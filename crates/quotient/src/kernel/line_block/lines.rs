@@ -8,28 +8,28 @@ pub(super) use crate::layout::line_block::{
 };
 
 pub(super) const SLOTS: u32 = LineBlock::SLOTS;
-/// A mask of all bits of [`starts`]: the slots of a line, and the slot after the last one.
+/// A mask of all bits of [`starts`]: one bit for each slot of a line, and one for the slot after the last slot.
 pub(super) const START_BITS: u64 = (1 << (SLOTS + 1)) - 1;
-/// The largest offset that a line stores. It means that the offset is this number or more.
+/// The largest offset that a line stores. A line that stores this number has this offset or a larger one.
 pub(super) const MAX_OFFSET: u64 = LineBlock::MAX_OFFSET as u64;
 
-/// The *starts* of a line, computed from its word with the runends: a bit for each slot where a run can begin. These
-/// are slot 0 and every slot after a runend.
+/// The *starts* of a line, computed from its word with the runends: a bit for each slot where a run can begin. A run
+/// can begin at slot 0 and at every slot after a runend.
 #[inline(always)]
 pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
 }
 
-/// The number of lines that contain slots of quotients. The [overhang](Geometry::overhang_slots) adds lines after
-/// these.
+/// The number of lines whose slots have quotients as their numbers. The lines after them are the
+/// [overhang](Geometry::overhang_slots).
 #[inline(always)]
 pub(super) const fn lines(geometry: &Geometry) -> u64 {
     geometry.slots / SLOTS as u64
 }
 
 /// Constants for computing a remainder's stored byte. Taking line and slot from the hash leaves a fraction. The byte is
-/// computed from the top eight bits of this fraction. `keep` is a mask of the bits of a remainder. `mark` has only the
-/// bit below these bits set. If a remainder has eight bits, `mark` is 0, and remainder 0 becomes 1.
+/// computed from the top eight bits of this fraction. `keep` is a mask of the bits that are the remainder. `mark` is
+/// the bit below those bits. If a remainder has eight bits, `mark` is 0, and remainder 0 is stored as 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,

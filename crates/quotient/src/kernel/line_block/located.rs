@@ -9,7 +9,8 @@ pub(super) struct LocatedBlock {
     /// The byte of the table at which the line begins.
     pub(super) line: Column,
     pub(super) slot: Column,
-    /// The remainder's byte four times, because a broadcast of 32 bits from memory needs no shuffle.
+    /// The remainder's byte, repeated four times: a broadcast of 32 bits from memory needs no shuffle, but a broadcast
+    /// of one byte does.
     pub(super) remainder: Column,
 }
 

@@ -14,8 +14,8 @@ use trommel_base::batch::{Fetch, Window};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
-/// The home of a key (the slot whose number is the key's quotient), as a line and an index in it, and the key's stored
-/// remainder.
+/// The home of a key (the slot whose number is the key's quotient), as a line and an index in that line, and the key's
+/// stored remainder.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     /// The byte of the table at which the line begins.
@@ -28,7 +28,7 @@ pub(super) struct Located {
 pub(super) struct Continued {
     /// The byte of the table at which the next line, where the run goes on, begins.
     pub(super) line: usize,
-    /// The number of that line's [`starts`] below the one at which the run's slots begin, or [`FAR`] if only the
+    /// The number of that line's [`starts`] that are below the start of the run's slots, or [`FAR`] if only the
     /// algorithms of `table.rs` can find the run.
     pub(super) start: u32,
     pub(super) remainder: u8,
@@ -45,22 +45,22 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
     Located { line: reduce(hash, lines) as usize * LINE_BYTES, slot, remainder }
 }
 
-/// A bit for each byte of a line: whether it equals `byte`. The bits from 50 on are for bytes of metadata.
+/// A bit for each byte of a line: whether it equals `byte`. Bits 50 to 63 compare bytes of metadata, and mean nothing.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
 #[inline(always)]
 pub(super) unsafe fn equal_to<W: Words>(words: W, table: *const u8, line: usize, byte: u8) -> u64 {
     let half = |at: usize| {
-        // SAFETY: the caller guarantees that the line lies within the table, and this is half of it.
+        // SAFETY: the caller guarantees that the line lies within the table, and these bytes are half of the line.
         let bytes = unsafe { &*table.add(line + at).cast::<[u8; LINE_BYTES / 2]>() };
         u64::from(words.equal_to(bytes, byte))
     };
     half(0) | half(LINE_BYTES / 2) << 32
 }
 
-/// The slots of a run in a line, and whether the run ends there. `starts` are the line's [`starts`]; the run begins at
-/// the start that has `number` others below it.
+/// The slots of a run in a line, and whether the run ends in that line. `starts` are the line's [`starts`]; the run
+/// begins at the start that has `number` starts below it.
 #[inline(always)]
 pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool) {
     let ends = words.two_ones(starts, number);
@@ -69,9 +69,9 @@ pub(super) fn run_of<W: Words>(words: W, starts: u64, number: u32) -> (u64, bool
     (next.wrapping_sub(first) & SLOT_BITS, next != 0)
 }
 
-/// Looks a key up in its line. Returns three values. The first is whether the line holds the key. The second is
-/// whether the lookup must go on in the next line: this line does not hold the key, but the key's run goes on there.
-/// The third is where the lookup goes on, which has a meaning only if the second is true.
+/// Looks a key up in its line. Returns three values. The first is whether the line holds the key. The second is whether
+/// the lookup must go on in the next line: this line does not hold the key, but the key's run goes on in the next. The
+/// third is where the lookup goes on, which has a meaning only if the second is true.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
@@ -91,9 +91,9 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     let starts = starts(runends) & (u64::MAX << offset);
     let (run, ends_here) = run_of(words, starts, number);
     let hit = occupied & (equal & run != 0);
-    // If the run ends in this line, this subtraction wraps, but `start` is not used then. If runs of earlier lines take
-    // the whole line and more, the starts of this line and the next do not tell where the key's run begins. Only the
-    // algorithms of `Table` find it.
+    // If the run ends in this line, the subtraction wraps, and `start` is not used. If runs of earlier lines take this
+    // whole line and more, the starts of this line and the next do not tell where the key's run begins, and only the
+    // algorithms of `Table` find the run.
     let start = (number + 1).wrapping_sub(starts.count_ones());
     let start = if offset > u64::from(SLOTS) { FAR } else { start };
     let line = key.line + LINE_BYTES;
@@ -150,7 +150,7 @@ pub(super) fn contains_rest<W: Words>(
 }
 
 /// One lookup. `rest` calls [`contains_rest`] through a function that is not inlined (see `scalar_kernels!`), so that
-/// lookups that end in their line need not store registers on the stack.
+/// lookups that end in the key's line need not store registers on the stack.
 #[inline(always)]
 pub(super) fn contains<W: Words>(
     words: W,
@@ -172,11 +172,12 @@ pub(super) fn contains<W: Words>(
 /// The number of keys whose lines are prefetched together. Their answers fill a word.
 const BLOCK: usize = 64;
 
-/// Looks keys up one by one. In a table of more than half of L2, prefetches the lines of up to 64 keys together. The
-/// batch kernels with vectors use this function for keys that do not fill a block, and for tables of more than 256 GiB,
-/// since those kernels compute line numbers of 32 bits. Rejected: listing the keys whose run goes on in the next line,
-/// as the AVX-512 kernel does (in tables in L2, batches of 16 keys took 1.7 times as long, and batches of 48 keys 1.15
-/// times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as long).
+/// Looks keys up one by one. If the table is larger than half of L2, prefetches the lines of up to 64 keys together.
+/// The batch kernels with vectors use this function for keys that do not fill a block, and for tables of more than 256
+/// GiB, since those kernels compute line numbers of 32 bits. Rejected: listing the keys whose run goes on in the next
+/// line, as the AVX-512 kernel does (with the list, batches of 16 keys in tables in L2 took 1.7 times as long as
+/// without it, and batches of 48 keys 1.15 times; in a table of 5 MB, batches of 63 keys took 0.8 to 0.9 times as
+/// long).
 #[inline(always)]
 pub(super) fn contains_batch<W: Words>(
     words: W,

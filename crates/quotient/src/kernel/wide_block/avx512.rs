@@ -1,7 +1,7 @@
 //! Batches of lookups with AVX-512. A register has the numbers of eight keys.
 //!
 //! All reads are ordinary loads. Rejected: gathers. With them, a lookup in tables of 0.5 to 1.3 MiB took 1.5 times as
-//! long on a Cascade Lake core, mostly because of the gathers of remainders (8.3 ns instead of 6.0).
+//! long on a Cascade Lake core, mostly because of the gathers of remainders (with these alone, 8.3 ns instead of 6.0).
 
 use super::bmi2;
 use super::places::Places;
@@ -36,11 +36,11 @@ struct Runs {
     pattern: Column,
 }
 
-/// The results that a pass over a block leaves for the next passes.
+/// The results that a pass over a block of keys leaves for the next passes over it.
 struct Block<const VPOPCNT: bool> {
     offset: Column,
-    /// The word of runends in which the run ends. In the word of the key's block, the runends of earlier blocks' runs
-    /// are cleared.
+    /// The word of runends in which the run ends. If this is the word of the key's block, the runends of earlier
+    /// blocks' runs are cleared in it.
     ends: Column,
     /// A one, shifted left by the number of runends that come before the run's end in `ends`.
     number: Column,
@@ -58,7 +58,7 @@ struct Block<const VPOPCNT: bool> {
     covered: [u8; GROUP],
 }
 
-/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
+/// If cache lines are prefetched, each pass over the blocks of keys is this number of blocks behind the pass before it.
 const MAX_AHEAD: usize = 2;
 
 #[target_feature(
@@ -218,7 +218,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
         // At 95 % load, one key in seven has a run that ends in the next block.
         for i in ones(ends_later) {
-            // SAFETY: `Places::of` checks that there is a block after every key's, so its runends are in the table.
+            // SAFETY: `Places::of` checks that there is a block after every key's block, so the next block's runends
+            // are in the table.
             self.ends.0[i] = unsafe { word(bytes, keys.words.0[i] as usize + 24) };
         }
     }
@@ -232,9 +233,9 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         }
     }
 
-    /// Computes the runs of a block of keys. Returns a bit for each key that must be looked up by itself, since its run
-    /// does not end in the key's block or the next, or since runs of earlier blocks take the key's whole block and
-    /// more.
+    /// Computes the runs of a block of keys. Returns a bit for each key: whether it must be looked up by itself, since
+    /// its run ends neither in the key's block nor in the next, or since runs of earlier blocks take the key's whole
+    /// block and more.
     #[inline]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -263,7 +264,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             far |= u64::from(occupied & !here) << (group * GROUP);
             let here = _mm512_mask_cmple_epi64_mask(here, first, last);
             let slots = _mm512_sub_epi64(_mm512_add_epi64(last, one), first);
-            // `words` counts 16 bytes for each block, and a block has 64 slots, which is four times that number.
+            // `words` is 16 times the block's number. The number of the block's first slot is 64 times the block's
+            // number, so four times `words`.
             let block = _mm512_slli_epi64::<2>(keys.words.get(group));
             let slot = _mm512_add_epi64(block, first);
             let at = _mm512_maskz_mul_epu32(here, slot, bits);
@@ -294,8 +296,8 @@ impl Runs {
             let mut bit = self.bit.get(group);
             let mut bits = self.bits.get(group);
             let pattern = self.pattern.get(group);
-            // SAFETY: a run's bits lie in the section of remainders, and the section of offsets, of 64 bytes or more,
-            // comes after it. So eight bytes from any of them are in the table.
+            // SAFETY: a run's bits lie in the section of remainders. After that section comes the section of offsets,
+            // of 64 bytes or more. So the eight bytes from any bit of a run on are in the table.
             let mut window = unsafe { words(remainders, self.byte.group(group)) };
             loop {
                 window = _mm512_srlv_epi64(window, _mm512_and_si512(bit, seven));
@@ -317,8 +319,8 @@ impl Runs {
                 bit = _mm512_maskz_add_epi64(more, bit, step);
                 let byte = _mm512_add_epi64(self.byte.get(group), _mm512_srli_epi64::<3>(bit));
                 let mut bytes = [0; GROUP];
-                // SAFETY: `bytes` has room for eight numbers. Eight bytes from any bit of a run are in the table, as
-                // said at the read of the first window.
+                // SAFETY: `bytes` has room for eight numbers. The eight bytes from any bit of a run on are in the
+                // table, as said at the read of the first window.
                 window = unsafe {
                     _mm512_storeu_si512(bytes.as_mut_ptr().cast(), byte);
                     words(remainders, &bytes)

@@ -1,12 +1,12 @@
 //! Inserts. They find all free slots of a block at once, and move remainders of 8 bits in vectors.
 //!
-//! A slot is in use if a run whose quotient is at most the slot's number ends at this slot or later
-//! ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends with, so the search
-//! for a free slot needs no rank, no select, and no offset but that of the key's block.
+//! A slot is in use if a run whose quotient is at most the slot's number ends at this slot or later; such a run is
+//! *open* at the slot ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends
+//! with, so the search for a free slot needs no rank, no select, and no offset except the offset of the key's block.
 //!
 //! Rejected: jumping from the end of a run to the ends of the runs that it pushes, where each jump waits for the jump
-//! before it, and moving remainders by a function call (with AVX2, both together took 239 ns per insert in batches from
-//! 93 to 95 % load of 2^20 slots; the code here takes 93 ns).
+//! before it, and moving remainders by a function call (with AVX2, both together took 239 ns per insert in batches that
+//! raise the load of 2^20 slots from 93 to 95 %; the code in this module takes 93 ns).
 
 use super::lookup::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -30,10 +30,10 @@ const OFFSETS: usize = 16;
 
 /// The number of cache lines of remainders that are prefetched while the metadata is read. Compared with the algorithm
 /// of `table.rs`, single inserts at 95 % load of 2^24 slots took 0.55 times as long with these prefetches, and 0.77
-/// times without.
+/// times without them.
 const FETCHED_LINES: usize = 3;
 
-/// The slot where a remainder is to be inserted. Slots are counted from the table's first.
+/// The slot where a remainder is to be inserted. Slots are counted from the table's first slot.
 struct Place {
     /// The slot where the run begins.
     first: usize,
@@ -56,7 +56,8 @@ pub(super) fn prepare(geometry: &Geometry, table: &[u8]) -> Prepared {
 }
 
 impl Places {
-    /// Like [`Places::of`], but returns `None` also if a key's block can be the last block but one.
+    /// Like [`Places::of`], but returns `None` not only if a key's block can be the table's last block, but also if a
+    /// key's block can be the last but one.
     #[inline(always)]
     fn with_two_blocks_after(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         let last_home = (geometry.slots - 1) / u64::from(SLOTS);
@@ -83,8 +84,8 @@ pub(super) unsafe fn insert<M: Moves>(
         return rest(geometry, table, hash);
     };
     let key = locate(geometry, hash);
-    // Only the metadata tells which bytes move, but they begin near this slot. So their cache lines can be prefetched
-    // before the metadata is read.
+    // Only the metadata tells which bytes move, but these bytes begin near the key's home. So their cache lines can be
+    // prefetched before the metadata is read.
     let slot = key.block * 64 + key.slot as usize;
     let remainders =
         table.as_ptr().wrapping_add(places.remainders + slot * places.bits as usize / 8);
@@ -94,7 +95,7 @@ pub(super) unsafe fn insert<M: Moves>(
     prefetch(table.as_ptr().wrapping_add(key.block * 16 + LINE_BYTES), Hint::T0);
     // SAFETY: `prepare` checked the table's length.
     let free = unsafe { first_free(words, geometry, places, table.as_ptr(), key) };
-    // SAFETY: `prepare` checked the table's length, and that it has two blocks after a key's.
+    // SAFETY: `prepare` checked the table's length, and that the table has two blocks after a key's block.
     let place = unsafe { place(words, places, table, key) };
     let (Some(free), Some(place)) = (free, place) else {
         return rest(geometry, table, hash);
@@ -102,7 +103,8 @@ pub(super) unsafe fn insert<M: Moves>(
     if free >= geometry.blocks as usize * 64 {
         return Err(WhyFull::Slots);
     }
-    // This holds in every table that inserts make, but the soundness of writes must not rest on the table's content.
+    // The assertion holds in every table that inserts make, but the soundness of writes must not rest on the table's
+    // content.
     assert!(place.at <= free);
     // SAFETY: the checks above make sure that `free` is in the table and not before `place.at`. `place` returns a
     // `place.first` that is not before the key's home, and not after `place.at`.
@@ -110,8 +112,8 @@ pub(super) unsafe fn insert<M: Moves>(
     Ok(true)
 }
 
-/// The first free slot at or after a key's home; the number of the table's slots if there is none. `None` if runs of
-/// earlier blocks take the key's whole block and more.
+/// The first free slot at or after a key's home; the number of the table's slots if all slots from the home on are in
+/// use. `None` if runs of earlier blocks take the key's whole block and more.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length.
@@ -134,7 +136,7 @@ unsafe fn first_free<W: Words>(
     // Runends below the offset belong to runs of earlier blocks.
     let own = runends ^ words.below(runends, offset);
     let not_before = u64::MAX << key.slot & !words.below(u64::MAX, offset);
-    // The runends are shifted because a run takes the slot at which it ends.
+    // A run takes the slot at which it ends, so each runend is shifted to the slot after it.
     let mut free = words.balanced(occupieds, own << 1, 0) & not_before;
     let mut open = occupieds.count_ones() - own.count_ones();
     let mut block = key.block;
@@ -156,11 +158,11 @@ unsafe fn first_free<W: Words>(
 /// begins neither in the key's block nor in the next, or if the run has more than [`VECTOR`] slots.
 ///
 /// # Safety
-/// The caller must ensure that the table has the geometry's length, and two blocks after the key's.
+/// The caller must ensure that the table has the geometry's length, and two blocks after the key's block.
 #[inline(always)]
 unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located) -> Option<Place> {
     let bytes = table.as_ptr();
-    // SAFETY: these are words and the offset of the key's block, and a word of the next.
+    // SAFETY: these are words and the offset of the key's block, and a word of the next block.
     let (occupieds, runends, next, offset) = unsafe {
         let at = key.block * 16;
         (
@@ -172,7 +174,8 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
     };
     let below_offset = words.below(u64::MAX, offset);
     let own = runends & !below_offset;
-    // The number of the block's own runs that come before the key's run, and the number of those that end in the block.
+    // `number` is the number of the block's own runs that come before the key's run. `ends` is the number of all the
+    // block's own runs that end in the block.
     let number = words.rank(occupieds, key.slot);
     let ends = own.count_ones();
     // All ones if the run before the key's run ends in the next block, else 0.
@@ -188,13 +191,13 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
     let start = start + (SLOTS & later as u32);
     let first = key.block * 64 + start.max(key.slot) as usize;
     let occupied = occupieds >> key.slot & 1;
-    // SAFETY: the run begins in the key's block or the next, and there is a block after both.
+    // SAFETY: the run begins in the key's block or the next block, and the table has a block after each of the two.
     let ends_from_first = unsafe {
         let (at, slot) = (first / 64 * 16, first % 64);
         word(bytes, at + 8) >> slot | word(bytes, at + 24) << 1 << (63 - slot)
     };
-    // Whether the quotient is occupied cannot be predicted, so there is no branch on it for remainders of 8 bits: if
-    // the quotient is not occupied, `run` has no slots.
+    // The processor cannot predict whether the quotient is occupied, so the comparison of remainders of 8 bits has no
+    // branch that depends on it: if the quotient is not occupied, `run` has no slots.
     let last = ends_from_first.trailing_zeros();
     if occupied != 0 && last as usize >= VECTOR {
         return None;
@@ -209,7 +212,7 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
         let below = words.at_most(bytes, remainder) & run & !equal;
         (below.count_ones(), equal)
     } else if occupied != 0 {
-        // SAFETY: the run ends in the block of its first slot or in the next, which are in the table.
+        // SAFETY: the run ends in the block of its first slot or in the next block, and both blocks are in the table.
         unsafe { places.search(words, table, first, last, key.remainder) }
     } else {
         (0, 0)
@@ -219,10 +222,11 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
 }
 
 impl Places {
-    /// The number of remainders of a run that are below a key's, and the number of those that equal it.
+    /// The number of a run's remainders that are below `remainder`, and the number of its remainders that equal
+    /// `remainder`.
     ///
     /// # Safety
-    /// The caller must ensure that the run, from slot `first` on, has `last + 1` slots of the table.
+    /// The caller must ensure that the `last + 1` slots of the run, from slot `first` on, are in the table.
     #[inline(always)]
     unsafe fn search<W: Words>(
         &self,
@@ -235,8 +239,8 @@ impl Places {
         let (mut below, mut equal) = (0, 0);
         let mut bit = first * self.bits as usize;
         for _ in 0..=last {
-            // SAFETY: the remainder is in the section of remainders, and the section of offsets, of 64 bytes or more,
-            // comes after it.
+            // SAFETY: the remainder is in the section of remainders. After that section comes the section of offsets,
+            // of 64 bytes or more.
             let window = unsafe { word(table.as_ptr(), self.remainders + bit / 8) };
             let held = words.below(window >> (bit % 8), self.bits) as u32;
             below += u32::from(held < remainder);
@@ -249,7 +253,7 @@ impl Places {
 
 /// Moves the remainders in the slots `place.at..free` and the runends in the slots `place.first..free` up by one slot,
 /// and stores the key's remainder at `place.at`. Increments the offsets of the blocks after the key's block up to the
-/// block of `free`, unless an offset has its highest value. Marks the key's quotient as occupied.
+/// block of `free`; an offset of 255, the highest value, stays 255. Marks the key's quotient as occupied.
 ///
 /// # Safety
 /// The caller must ensure that the table has the geometry's length, that the key's home, both slots of `place` and the
@@ -266,8 +270,9 @@ unsafe fn insert_at<M: Moves>(
 ) {
     if places.bits == 8 {
         const { assert!(BEHIND <= LINE_BYTES) };
-        // SAFETY: the slots are in the table. The words come before the section of remainders, and at least 64 bytes of
-        // offsets come after it, so a byte before and `BEHIND` bytes after any slot are in the table too.
+        // SAFETY: the slots are in the table. The metadata words come before the section of remainders, and at least 64
+        // bytes of offsets come after that section, so a byte before and `BEHIND` bytes after any slot are in the table
+        // too.
         unsafe {
             let remainders = table.as_mut_ptr().add(places.remainders);
             words.insert_byte(remainders, place.at, free, key.remainder as u8);
@@ -283,7 +288,7 @@ unsafe fn insert_at<M: Moves>(
         let low = if block == place.first / 64 { place.first % 64 } else { 0 };
         let high = if block == free / 64 { free % 64 } else { 63 };
         let moved = bits_between(low as u32, high as u32);
-        // SAFETY: this is a word of a block up to that of `free`, which is in the table.
+        // SAFETY: this is a word of a block that is not after the block of `free`, which is in the table.
         unsafe {
             let at = bytes.add(block * 16 + 8).cast::<u64>();
             let runends = u64::from_le(at.read_unaligned());
@@ -301,7 +306,7 @@ unsafe fn insert_at<M: Moves>(
     raise_offsets(&mut table[places.offsets..], key.block + 1, free / 64 - key.block);
 }
 
-/// Increments `count` offsets from that of `block` on. An offset that is 255 keeps that value.
+/// Increments `count` offsets from the offset of `block` on. An offset that is 255 keeps that value.
 #[inline(always)]
 fn raise_offsets(offsets: &mut [u8], block: usize, count: usize) {
     let Some(vector) = offsets[block..].first_chunk_mut::<OFFSETS>().filter(|_| count <= OFFSETS)

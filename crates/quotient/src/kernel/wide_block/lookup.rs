@@ -12,8 +12,8 @@ use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 use trommel_simd::prefetch;
 
-/// The home of a key (the slot whose number is the key's quotient), as a block and an index in it, and the key's
-/// remainder.
+/// The home of a key (the slot whose number is the key's quotient), as a block and an index in that block, and the
+/// key's remainder.
 #[derive(Clone, Copy)]
 pub(super) struct Located {
     pub(super) block: usize,
@@ -26,7 +26,7 @@ pub(super) struct Located {
 struct Run {
     /// The bit of the table at which the run's remainders begin.
     at: usize,
-    /// The number of bits of the run's remainders; 0 if the run is too far away.
+    /// The number of bits of the run's remainders; 0 if the run is too far away (see [`Places::run`]).
     bits: u32,
     /// The key's remainder.
     remainder: u32,
@@ -50,16 +50,16 @@ unsafe fn is_occupied(table: *const u8, key: Located) -> bool {
 }
 
 impl Places {
-    /// The run of a key, and whether the run is too far away. It is too far away if it cannot be found from the key's
-    /// block and the next. An empty run is returned then. If the key's quotient is not occupied, the results have no
-    /// meaning, but the run lies within the two blocks.
+    /// The run of a key, and whether the run is too far away: whether it cannot be found from the key's block and the
+    /// next. For a run that is too far away, returns an empty run. If the key's quotient is not occupied, the results
+    /// have no meaning, but the returned run lies within the two blocks.
     ///
     /// # Safety
-    /// The caller must ensure that the table has the key's block and one after it.
+    /// The caller must ensure that the table has the key's block and a block after it.
     #[inline(always)]
     unsafe fn run<W: Words>(&self, words: W, table: *const u8, key: Located) -> (Run, bool) {
-        // SAFETY: these are words and the offset of the key's block, and a word of the next, which the caller
-        // guarantees to be in the table.
+        // SAFETY: these are words and the offset of the key's block, and a word of the next block. The caller
+        // guarantees that both blocks are in the table.
         let (occupieds, runends, next, offset) = unsafe {
             let at = key.block * 16;
             (
@@ -101,8 +101,8 @@ impl Places {
         let pattern = u64::from(run.remainder).wrapping_mul(self.fields.lowest);
         let mut holds = 0;
         loop {
-            // SAFETY: the bit is in the section of remainders, and the section of offsets, of 64 bytes or more, comes
-            // after it.
+            // SAFETY: the bit is in the section of remainders. After that section comes the section of offsets, of 64
+            // bytes or more.
             let window = unsafe { word(table, run.at / 8) };
             let window = window >> (run.at % 8);
             let equal = self.fields.equal(window, pattern);
@@ -144,8 +144,8 @@ pub(super) fn contains<W: Words>(
         return rest(geometry, table, hash, ());
     };
     let key = locate(geometry, hash);
-    // Only the metadata tells where the run begins, but it begins near this slot. With this prefetch, a lookup took 0.7
-    // to 0.85 times as long as without.
+    // Only the metadata tells where the run begins, but the run begins near the key's home. With this prefetch, a
+    // lookup took 0.7 to 0.85 times as long as without it.
     let slot = key.block * 64 + key.slot as usize;
     let near = places.remainders + slot * places.bits as usize / 8;
     prefetch(table.as_ptr().wrapping_add(near), Hint::T0);
@@ -177,9 +177,10 @@ pub(super) fn contains_batch<W: Words>(
         }
         return;
     };
-    // A lookup reads the cache lines of its block's words and offset. Only these tell which line has the run's
-    // remainders, which the lookup reads next. With prefetches, lookups took 0.83 to 0.97 times as long as without in
-    // tables of half to once the size of L2, and 0.66 to 0.84 times in tables of one to two times the size of L2.
+    // A lookup first reads the words and the offset of the key's block. Only these tell which cache line has the run's
+    // remainders, which the lookup reads next. Compared with lookups without prefetches, lookups with prefetches took
+    // 0.83 to 0.97 times as long in tables of half to once the size of L2, and 0.66 to 0.84 times in tables of one to
+    // two times the size of L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -203,17 +204,17 @@ pub(super) fn contains_batch<W: Words>(
 /// The number of keys in a block of a batch. Their answers fill a word.
 const BLOCK_KEYS: usize = 64;
 
-/// A batch with fewer keys than this is looked up one by one, since a block takes the same time however few keys it
-/// has. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself if the table was
-/// in L2, and 247 ns and 111 ns in a table of 50 MB.
+/// The keys of a batch with fewer keys than this are looked up one by one, since a block takes the same time however
+/// few keys it has. In batches of 4 keys on a Zen 4 core, a key took 164 ns as part of a block and 21 ns by itself if
+/// the table was in L2; in a table of 50 MB, it took 247 ns as part of a block and 111 ns by itself.
 const SHORTEST_BATCH: usize = 16;
-/// [`SHORTEST_BATCH`] for tables in L2. Compared with blocks, looking up a batch of 32 keys one by one took 0.64 times
-/// as long in such tables, but 1.3 times as long in a table of 50 MB.
+/// [`SHORTEST_BATCH`] for tables in L2. Looking up a batch of 32 keys one by one took 0.64 times as long as in a block
+/// if the table was in L2, but 1.3 times as long in a table of 50 MB.
 const SHORTEST_BATCH_IN_L2: usize = 40;
 
-/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
+/// If cache lines are prefetched, each pass over the blocks of keys is this number of blocks behind the pass before it.
 const BLOCKS_AHEAD: usize = 2;
-/// The number of blocks whose homes or runs are kept.
+/// The number of blocks of keys whose homes or runs are kept.
 const RING: usize = BLOCKS_AHEAD + 1;
 
 /// Keys whose quotients are not occupied are skipped if fewer than this number of a block's keys have occupied
@@ -236,9 +237,9 @@ impl Batch<'_> {
     }
 
     /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
-    /// compares the remainders of these runs with the keys'. The first pass prefetches the words of the keys' blocks,
-    /// and the second the beginnings of the runs. The second and the third pass skip keys whose quotients are not
-    /// occupied. `ahead` is the number of blocks between a pass over a block and the next pass over it.
+    /// compares the remainders of these runs with the keys' remainders. The first pass prefetches the words of the
+    /// keys' blocks, and the second the beginnings of the runs. The second and the third pass skip keys whose quotients
+    /// are not occupied. Each pass is `ahead` blocks behind the pass before it.
     #[inline(always)]
     fn contains<F: Fetch, W: Words>(
         &self,
@@ -289,8 +290,8 @@ impl Batch<'_> {
     #[inline(always)]
     fn occupied(&self, keys: &[Located; BLOCK_KEYS]) -> u64 {
         let bits = keys.iter().enumerate().map(|(i, key)| {
-            // SAFETY: a key's block is in the table. If the last block of keys is not full, the other entries are homes
-            // of earlier keys, or the first slot.
+            // SAFETY: a key's block is in the table. If the last block of keys is not full, the other entries of `keys`
+            // are homes of earlier keys, or the table's first slot.
             u64::from(unsafe { is_occupied(self.table.as_ptr(), *key) }) << i
         });
         bits.fold(0, |word, bit| word | bit)
@@ -309,8 +310,8 @@ impl Batch<'_> {
         let table = self.table.as_ptr();
         let mut far = 0;
         for i in indices {
-            // SAFETY: `Places::of` checks that there is a block after a key's. The keys are in the table for the reason
-            // given in `occupied`.
+            // SAFETY: `Places::of` checks that there is a block after a key's block. The keys' blocks are in the table
+            // for the reason given in `occupied`.
             let (run, is_far) = unsafe { self.places.run(words, table, keys[i]) };
             F::line(table.wrapping_add(run.at / 8));
             runs[i] = run;
@@ -319,8 +320,8 @@ impl Batch<'_> {
         far
     }
 
-    /// Compares the remainders of those keys of a block that have the given indices. Returns a bit for each of these
-    /// keys: whether its run has its remainder.
+    /// For those keys of a block that have the given indices, compares the key's remainder with the remainders of the
+    /// key's run. Returns a bit for each of these keys: whether the run has the key's remainder.
     #[inline(always)]
     fn compare<W: Words>(
         &self,

@@ -5,23 +5,23 @@ use crate::layout::{Shape, WideBlock};
 
 pub(super) const SLOTS: u32 = 64;
 
-/// The fields of a word of packed remainders of one width. The word is eight bytes, beginning with the byte that has
-/// the first bit of the first remainder. It is then shifted so that this bit is its lowest.
+/// The fields of a word of packed remainders of one width. The word is read from the eight bytes that begin with the
+/// byte of the first remainder's first bit. Then it is shifted so that this bit is the word's lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
     /// The total number of bits of the remainders that lie completely in the word, no matter at which bit of its byte
     /// the first remainder begins.
     pub(super) step: u32,
-    /// The lowest bit of each of these remainders.
+    /// A mask of the lowest bit of each of these remainders.
     pub(super) lowest: u64,
-    /// The highest bit of each of these remainders.
+    /// A mask of the highest bit of each of these remainders.
     pub(super) highest: u64,
 }
 
 impl Fields {
     const fn of(bits: u32) -> Self {
         // Remainders begin at multiples of the width, so at multiples of `factor`, the greatest common divisor of the
-        // width and 8. The first one begins at most at bit `8 - factor` of its byte.
+        // width and 8. So the first remainder of a word begins at bit `8 - factor` of its byte or lower.
         let factor = if bits.trailing_zeros() > 3 { 8 } else { 1 << bits.trailing_zeros() };
         let step = (64 - (8 - factor)) / bits * bits;
         let (mut lowest, mut at) = (0, 0);
@@ -32,11 +32,11 @@ impl Fields {
         Self { step, lowest, highest: lowest << (bits - 1) }
     }
 
-    /// Compares the fields of `window` with those of `pattern`. Returns 0 if no field is equal. Otherwise, the lowest
-    /// bit that is set is the highest bit of the first equal field; higher bits can be wrong.
+    /// Compares each field of `window` with the same field of `pattern`. Returns 0 if no field is equal. Otherwise, the
+    /// result's lowest set bit is the highest bit of the first equal field, and its higher bits can be wrong.
     ///
     /// Equal fields are zero after the exclusive or. Subtracting 1 from each field borrows from the field above only if
-    /// a field is zero, so everything up to the first zero field is exact.
+    /// a field is zero, so the result is exact up to the first zero field.
     #[inline(always)]
     pub(super) const fn equal(&self, window: u64, pattern: u64) -> u64 {
         let differing = window ^ pattern;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use trommel_testkit::Splitmix;
 
-    /// Compares with a search field by field.
+    /// Compares [`Fields::equal`] with a search field by field.
     #[test]
     fn equal_fields_are_found_wherever_they_are() {
         for bits in 1..=32 {

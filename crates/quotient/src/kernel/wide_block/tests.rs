@@ -18,8 +18,8 @@ fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table, and hashes to look up in it: those of its keys, as many others with quotients from the same range, and 200
-/// random ones.
+/// A table, and hashes to look up in it: the hashes of its keys, as many other hashes with quotients from the same
+/// range, and 200 random hashes.
 struct Sample {
     geometry: Geometry,
     table: Vec<u8>,
@@ -27,7 +27,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Fills a table with up to `keys` keys, whose quotients come from `draw`, until one is refused.
+    /// Fills a table with up to `keys` keys, whose quotients come from `draw`, until a key is refused.
     fn new(geometry: Geometry, keys: usize, mut draw: impl FnMut(&mut Splitmix) -> u64) -> Self {
         let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
         let mut random = Splitmix::new(keys as u64 + u64::from(geometry.remainder_bits));
@@ -102,8 +102,8 @@ fn kernels_agree_on_random_tables_of_every_width() {
     }
 }
 
-/// Most of these clusters are far longer than a block. So some runs are several blocks away from their homes, and some
-/// offsets are above 64. The highest offset that is stored, 255, means 255 or more.
+/// In most of these tables, the keys fill far more adjacent slots than a block has. So some runs are several blocks
+/// away from their homes, and some offsets are above 64. The highest offset that is stored, 255, means 255 or more.
 #[test]
 fn kernels_agree_where_runs_are_far_from_home() {
     for bits in [1, 3, 8, 12, 16, 29, 32] {
@@ -146,10 +146,10 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// By the occupieds and runends of this table, the run of quotient 10 ends at slot 5, and that of quotient 40 at slot
-/// 30, both before their homes. No insert makes such a run, and `check` refuses it. In this table, the search for a
-/// free slot returns a slot before the one where the key's remainder belongs. An assertion of the insert notices this
-/// before anything is written.
+/// By the occupieds and runends of this table, the run of quotient 10 ends at slot 5, and the run of quotient 40 at
+/// slot 30, both before the slots of their quotients. No insert makes such a run, and `check` refuses it. In this
+/// table, the search for a free slot returns a slot before the one where the key's remainder belongs. An assertion of
+/// the insert notices the contradiction before anything is written.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
     for isa in Isa::available() {

@@ -7,7 +7,7 @@ use trommel_base::{Hasher, KeyHash};
 
 /// A batch of keys of a stream. A good size is between 10,000 and a million keys. Each batch costs a few microseconds
 /// in addition to the time for its keys, so small batches are slow. A stream holds a few batches in memory, so large
-/// ones take much memory.
+/// batches take much memory.
 pub trait KeyBatch: Send {
     /// Replaces the contents of `hashes` by the hashes of all keys, in their order. The vector's memory is reused.
     ///

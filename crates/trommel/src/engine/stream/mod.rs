@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use trommel_base::{Bitmap, Filter, Full, InsertBulk, KeyHash};
 
 /// Bounds of the default number of keys that are gathered before an insert. Each insert of gathered keys loads each
-/// piece of the table into the cache once. The larger the table is, the more keys have to share this cost.
+/// piece of the table into the cache once. The larger the table is, the more keys should share the cost of these loads.
 const FEWEST_GATHERED: usize = 1 << 16;
 const MOST_GATHERED: usize = 1 << 22;
 /// By default, one key is gathered per this number of bytes of the table.
@@ -27,8 +27,8 @@ const BYTES_PER_GATHERED: usize = 16;
 /// At most two batches wait between two threads, and a faster thread waits for a slower one. So memory is bounded,
 /// whatever the length of the stream: the stream holds a few batches with their hashes and, for inserts, the [gathered
 /// keys](Stream::keys_at_a_time). If the system refuses the memory of queues, hashes, answers or gathered keys, the
-/// program ends. The memory of a batch is allocated by the source of batches: if it is refused, [`IntegerBatches`]
-/// returns an error, and [`LineBatches`] ends the program.
+/// program ends. The memory of a batch is allocated by the source of batches: if that memory is refused,
+/// [`IntegerBatches`] returns an error, and [`LineBatches`] ends the program.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -234,8 +234,8 @@ impl<'a> Stream<'a> {
     /// Sets a function that is called on the caller's thread. [`Stream::contains`] calls it after each batch that was
     /// answered. [`Stream::insert`] calls it each time that it has gathered and inserted enough
     /// [keys](Stream::keys_at_a_time). At the end, [`Stream::insert`] inserts the keys that are left, unless the filter
-    /// is full or the stream was cancelled. Before it returns a result or an error, it always calls the function a last
-    /// time.
+    /// is full or the stream was cancelled. Before [`Stream::insert`] returns a result or an error, it always calls the
+    /// function a last time.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -254,7 +254,7 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// Inserts all keys of all batches, hashed by the filter's hasher.
+    /// Hashes all keys of all batches with the filter's hasher, and inserts them.
     ///
     /// ```
     /// use trommel::{Engine, Filter, SplitBlockBloom};
@@ -313,8 +313,8 @@ impl<'a> Stream<'a> {
         ended.map_or_else(|ended| Err(ended.after(done)), |()| Ok(done))
     }
 
-    /// Looks up all keys of all batches, and passes each batch to `answer`, in order, with one bit per key. An error of
-    /// `answer` ends the stream.
+    /// Looks up all keys of all batches, and passes each batch to `answer`, in order, with one answer bit per key. An
+    /// error of `answer` ends the stream.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -440,7 +440,7 @@ impl<E: core::error::Error + 'static> core::error::Error for StreamError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Failed { error, .. } => Some(error),
-            // The text of the inner error is already the text of this one.
+            // `Full` and `Start` print the text of their inner error, so that error is not returned as the source too.
             Self::Full { .. } | Self::Start { .. } | Self::Cancelled { .. } => None,
         }
     }

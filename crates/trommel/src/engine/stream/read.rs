@@ -20,14 +20,14 @@ pub struct IntegerBatches<R> {
     reader: R,
     bytes: Vec<u8>,
     is_done: bool,
-    /// The error to return after the keys that were read before it.
+    /// The error to return after the keys that were read before the error occurred.
     error: Option<io::Error>,
 }
 
 impl<R: Read> IntegerBatches<R> {
     /// Makes batches of `keys` keys. The last batch can be shorter. If `keys` is 0, a batch has one key; if `keys` is
-    /// more than 2^20, a batch has 2^20. This type buffers the bytes of a batch, so the reader needs no buffer of its
-    /// own. Ends the program if the system refuses the memory for these bytes.
+    /// more than 2^20, a batch has 2^20 keys. This type buffers the bytes of a batch, so the reader needs no buffer of
+    /// its own. Ends the program if the system refuses the memory for these bytes.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -50,9 +50,9 @@ const MOST_KEYS: usize = 1 << 20;
 impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
-    /// Returns the next batch. If the reader fails or ends within a key, the whole keys before that point are first
+    /// Returns the next batch. If the reader fails, or ends within a key, the whole keys before that point are first
     /// returned as a batch, if there are any. Then the error is returned, once. If the system refuses the memory for a
-    /// batch, its keys are lost, an error is returned, and nothing more is read.
+    /// batch, the keys of the batch are lost, an error is returned, and nothing more is read.
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
             return self.error.take().map(Err);
@@ -113,7 +113,7 @@ pub struct LineBatches<R> {
     reader: R,
     batch_bytes: usize,
     is_done: bool,
-    /// The error to return after the lines that were read before it.
+    /// The error to return after the lines that were read before the error occurred.
     error: Option<io::Error>,
 }
 

@@ -17,7 +17,8 @@ lookup!();
 /// Constants of a batch, the same in every lane.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// The number of buckets as a factor: in 64-bit lanes, while `buckets` has the same number in 32-bit lanes.
+    /// The number of buckets in 64-bit lanes, as the factor of multiplications. `buckets` has the same number in 32-bit
+    /// lanes.
     factor: __m512i,
     buckets: __m512i,
     fingerprint_shift: __m128i,
@@ -98,7 +99,7 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 /// Reads the buckets of the lanes in `mask`.
 ///
 /// # Safety
-/// The caller must ensure that `buckets` are in the table in these lanes.
+/// The caller must ensure that the buckets of these lanes are in the table.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
@@ -108,7 +109,7 @@ unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __
     unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), mask, buckets, table.cast()) }
 }
 
-/// The lanes whose bucket holds their fingerprint.
+/// The lanes whose bucket holds the fingerprint of the lane.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"

@@ -92,15 +92,15 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 /// Reads the buckets of the lanes in `mask`.
 ///
 /// # Safety
-/// The caller must ensure that `buckets` are in the table in these lanes.
+/// The caller must ensure that the buckets of these lanes are in the table.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     let zero = _mm512_setzero_si512();
-    // SAFETY: the caller promises that the buckets of the lanes in `mask` are in the table. Eight bytes are read even
-    // if a bucket has six; padding follows the last bucket then.
+    // SAFETY: the caller promises that the buckets of the lanes in `mask` are in the table. Eight bytes are read. If a
+    // bucket has only six bytes, padding follows the last bucket.
     unsafe {
         if W::BITS == 12 {
             let pairs_of_bytes = _mm512_add_epi64(buckets, _mm512_slli_epi64::<1>(buckets));
@@ -111,7 +111,7 @@ unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __
     }
 }
 
-/// The lanes whose bucket holds their fingerprint.
+/// The lanes whose bucket holds the fingerprint of the lane.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
