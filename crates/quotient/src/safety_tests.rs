@@ -211,6 +211,46 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
     }
 }
 
+/// As [`a_run_without_an_end_is_not_followed_beyond_the_table`], in blocks of 64 slots. If a kernel went on after the
+/// last block, it would read remainders as runends, and the memory after the table as remainders.
+#[test]
+fn a_run_without_an_end_is_not_followed_beyond_the_last_block() {
+    let geometry = geometry::<WideBlock>(1_000);
+    let (blocks, shape) = (geometry.blocks as usize, geometry.shape());
+    let len = geometry.table_bytes::<WideBlock>() as usize;
+    // Two blocks after the last one, there would be runends in the section of remainders, and the remainders of the
+    // block would be after the table.
+    let runends = (blocks + 1) * 16 + 8;
+    assert!(runends > shape.remainders_at() && shape.remainders_at() + (blocks + 1) * 64 == len);
+    let mut memory = vec![0; len + 64];
+    // All quotients are occupied, and no run ends.
+    for words in memory[..blocks * 16].chunks_exact_mut(16) {
+        words[..8].fill(0xFF);
+    }
+    memory[runends + 7] = 0x80;
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<WideBlock>(isa);
+        // The home of the first hash is the first slot.
+        for hash in [1 << 50, u64::MAX] {
+            // In one of the 255 iterations, the remainder is the key's.
+            let mut answers = (1..=u8::MAX).map(|remainder| {
+                memory[len..].fill(remainder);
+                let table = &memory[..len];
+                let mut words = [0; KEYS / 64];
+                let one =
+                    catch_unwind(AssertUnwindSafe(|| kernels.contains(&geometry, table, hash)));
+                let batch = || kernels.contains_batch(&geometry, table, &[hash; KEYS], &mut words);
+                (one.ok(), panics(batch), words)
+            });
+            let first = answers.next().unwrap();
+            assert!(
+                answers.all(|answer| answer == first),
+                "{isa}: the answer about hash {hash:x} depends on the memory after the table"
+            );
+        }
+    }
+}
+
 /// The table has no free slot. The zeros after the table look like free slots.
 #[test]
 fn inserts_find_no_free_slot_beyond_the_table() {

@@ -9,6 +9,10 @@
 mod balance;
 mod line_block;
 mod moves;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
+#[cfg(test)]
+mod samples;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod vectors;

@@ -30,6 +30,8 @@ use trommel_simd::Isa;
 mod avx512;
 mod insert;
 mod lookup;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
 mod places;
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
@@ -60,6 +62,8 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         }
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => bmi2::KERNELS,
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        Isa::Neon => Kernels { contains_batch: neon::contains_batch, ..portable::KERNELS },
         _ => portable::KERNELS,
     }
 }

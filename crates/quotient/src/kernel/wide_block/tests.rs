@@ -3,88 +3,13 @@
 
 use super::*;
 use crate::geometry::MAX_COPIES;
+use crate::kernel::samples::{self, hash};
 use alloc::vec;
-use alloc::vec::Vec;
-use trommel_testkit::Splitmix;
+
+type Sample = samples::Sample<WideBlock>;
 
 fn geometry(slots: u64, remainder_bits: u32, copies: u32) -> Geometry {
-    let blocks = Geometry::blocks_for::<WideBlock>(slots);
-    Geometry { slots, blocks, remainder_bits, copies, fingerprints: slots << remainder_bits }
-}
-
-/// A hash with a given quotient; `fraction` determines its remainder.
-fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
-    let unit = u64::MAX / geometry.slots;
-    (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
-}
-
-/// A table, and hashes to look up in it: the hashes of its keys, as many other hashes with quotients from the same
-/// range, and 200 random hashes.
-struct Sample {
-    geometry: Geometry,
-    table: Vec<u8>,
-    hashes: Vec<u64>,
-}
-
-impl Sample {
-    /// Fills a table with up to `keys` keys, whose quotients come from `draw`, until a key is refused.
-    fn new(geometry: Geometry, keys: usize, mut draw: impl FnMut(&mut Splitmix) -> u64) -> Self {
-        let mut table = vec![0; geometry.table_bytes::<WideBlock>() as usize];
-        let mut random = Splitmix::new(keys as u64 + u64::from(geometry.remainder_bits));
-        let mut hashes = Vec::new();
-        for _ in 0..keys {
-            let in_table = hash(&geometry, draw(&mut random), random.word());
-            // This hash has a quotient from the same range as the keys' quotients. With wide remainders, the table
-            // rarely holds it.
-            let other = hash(&geometry, draw(&mut random), random.word());
-            let inserted = kernels(Isa::Portable).insert(&geometry, &mut table, in_table);
-            if inserted.is_err() {
-                break;
-            }
-            hashes.extend([in_table, other]);
-        }
-        hashes.extend((0..200).map(|_| random.word()));
-        Self { geometry, table, hashes }
-    }
-
-    /// Asserts that every instruction set gives the same answers as portable code: in single lookups, in batches of 0
-    /// to 191 hashes, and in a batch of all hashes.
-    fn agree(&self) {
-        let Self { geometry, table, hashes } = self;
-        let expected: Vec<bool> = hashes
-            .iter()
-            .map(|hash| kernels(Isa::Portable).contains(geometry, table, *hash))
-            .collect();
-        for isa in Isa::available() {
-            let kernels = kernels(isa);
-            for (hash, expected) in hashes.iter().zip(&expected) {
-                assert_eq!(
-                    kernels.contains(geometry, table, *hash),
-                    *expected,
-                    "a single lookup of {hash:x} with {isa}"
-                );
-            }
-            let check = |hashes: &[u64], expected: &[bool]| {
-                let mut found = vec![0; hashes.len().div_ceil(64)];
-                kernels.contains_batch(geometry, table, hashes, &mut found);
-                for (i, expected) in expected.iter().enumerate() {
-                    assert_eq!(
-                        found[i / 64] >> (i % 64) & 1 == 1,
-                        *expected,
-                        "key {i} of a batch with {isa}"
-                    );
-                }
-                assert!(
-                    hashes.len().is_multiple_of(64)
-                        || found[hashes.len() / 64] >> (hashes.len() % 64) == 0
-                );
-            };
-            check(hashes, &expected);
-            for len in 0..192.min(hashes.len()) {
-                check(&hashes[..len], &expected[..len]);
-            }
-        }
-    }
+    samples::geometry::<WideBlock>(slots, remainder_bits, copies)
 }
 
 /// Tables of every width, with few and many slots. The number of keys is one more than 50, 95 or 110 % of the slots.
@@ -111,19 +36,13 @@ fn kernels_agree_where_runs_are_far_from_home() {
             for keys in [60, 70, 130, 200, 300, 600] {
                 let geometry = geometry(2000, bits, MAX_COPIES);
                 let sample = Sample::new(geometry, keys, |random| 59 + random.below(narrow));
-                let offset = |block| sample.table[sample.geometry_offsets() + block];
+                let offset = |block| sample.table[geometry.shape().offsets_at() + block];
                 if keys == 600 && bits > 8 {
                     assert!(offset(2) == 255 && (3..10).any(|block| offset(block) > 64));
                 }
                 sample.agree();
             }
         }
-    }
-}
-
-impl Sample {
-    fn geometry_offsets(&self) -> usize {
-        self.geometry.shape().offsets_at()
     }
 }
 
