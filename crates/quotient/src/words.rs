@@ -6,6 +6,8 @@ use wide::u8x16;
 /// Operations on a 64-bit word, or on 32 or 64 bytes. A value of an implementing type proves that the machine has the
 /// instructions that the methods of this type use.
 pub(crate) trait Words: Copy {
+    /// Whether there is an instruction that selects a set bit. Otherwise, a selection takes some 30 instructions.
+    const SELECTS: bool;
     /// The number of set bits of `word` below bit `index`; of all its set bits if `index` is 64 or more. The caller
     /// must ensure that `index` is at most 255.
     fn rank(self, word: u64, index: u32) -> u32;
@@ -63,6 +65,8 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
 pub(crate) struct Plain;
 
 impl Words for Plain {
+    const SELECTS: bool = false;
+
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
         trommel_simd::rank(word, index)

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod balance;
+mod equal_slots;
 mod line_block;
 mod moves;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]

@@ -1,25 +1,11 @@
 //! Batches of lookups with NEON, for both layouts.
 //!
-//! (`layout/mod.rs` defines runs, occupieds, runends and offsets. A key's *home* is the slot whose number is the key's
-//! quotient, and the key's block is the block of its home.)
-//!
-//! These lookups find neither the beginning nor the end of a run, so they select no bits. They compare all slots of the
-//! key's block with the key's remainder, which gives a bit for each equal slot, and then ask which run an equal slot
-//! belongs to. Let `d` be the number of the block's occupied quotients below the key's. The key's run is the `d`-th
-//! (from 0) of the runs that begin at the block's own quotients. The *own runends* are those from the offset on. So if
-//! the key's quotient is occupied, a slot of the block belongs to its run if and only if
-//!
-//! - the slot is not below the offset, where runs of earlier blocks are,
-//! - it is not below the home, where the slots between the previous run and this one are free, if there are any, and
-//! - exactly `d` own runends are below the slot. Of the slots from the home on, the first of these is the run's first.
-//!
-//! This takes two counts of ones. A vector has the words of two keys. The counts of the bytes of these words are added
-//! in pairs, until a vector has the counts of sixteen keys.
-//!
-//! The vectors decide about the first equal slot of each key. If this slot belongs to an earlier run, or if the run of
-//! the key does not end in the block, [`Probed::look_again`] decides about the key. At 90 % load, these are one in ten
-//! present keys, and one in eighteen absent keys.
+//! `kernel/equal_slots.rs` describes how the comparison of all slots of a block decides about a key. It takes two counts
+//! of ones. A vector has the words of two keys. The counts of the bytes of these words are added in pairs, until a vector
+//! has the counts of sixteen keys. The vectors decide about the first equal slot of each key. The few keys about which
+//! that slot does not decide are left to [`Probed::look_again`].
 
+use super::equal_slots::holds_in_run;
 use core::arch::aarch64::*;
 use core::hint::black_box;
 
@@ -128,34 +114,10 @@ impl Probed {
     ) -> Option<bool> {
         let (own, ended) = (self.own[key], i32::from(self.ended[key]));
         let number = own.count_ones() as i32 - ended - 1;
-        if holds(own, self.equal[key] & slots, number as u32) {
-            return Some(true);
-        }
-        // The number of runs that end in the next block before the key's.
-        let Ok(mut number) = u32::try_from(-1 - ended) else { return Some(false) };
-        for block in 1.. {
-            let (runends, equal) = next(block)?;
-            if holds(runends, equal & slots, number) {
-                return Some(true);
-            }
-            let Some(rest) = number.checked_sub(runends.count_ones()) else { return Some(false) };
-            number = rest;
-        }
-        None
+        holds_in_run(own, self.equal[key] & slots, number as u32, |block| {
+            next(block).map(|(runends, equal)| (runends, equal & slots))
+        })
     }
-}
-
-/// Whether a bit of `equal` has exactly `number` bits of `runends` below it.
-#[inline(always)]
-fn holds(runends: u64, mut equal: u64, number: u32) -> bool {
-    while equal != 0 {
-        let below = (runends & (equal - 1) & !equal).count_ones();
-        if below >= number {
-            return below == number;
-        }
-        equal &= equal - 1;
-    }
-    false
 }
 
 /// The number of ones of each byte.

@@ -28,6 +28,7 @@ use trommel_simd::Isa;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod equal_slots;
 mod insert;
 mod lookup;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]

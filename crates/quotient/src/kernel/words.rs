@@ -22,6 +22,8 @@ impl Avx2 {
 
 #[cfg(target_arch = "x86_64")]
 impl Words for Avx2 {
+    const SELECTS: bool = true;
+
     #[inline(always)]
     fn rank(self, word: u64, index: u32) -> u32 {
         // SAFETY: the caller of `Avx2::new` ensured that the machine has BMI2.

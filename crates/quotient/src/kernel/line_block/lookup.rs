@@ -3,14 +3,17 @@
 //! remainders of a line in two halves. (`kernel/line_block.rs` says how they find a run.)
 
 use super::lines::{
-    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, SLOT_BITS, SLOTS, lines, starts,
+    Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
+    lines, starts,
 };
 use crate::geometry::Geometry;
+use crate::kernel::equal_slots::below_lowest;
 use crate::kernel::scalar;
 use crate::kernel::words::word;
 use crate::layout::LineBlock;
 use crate::words::Words;
 use trommel_base::batch::{Fetch, Window};
+use trommel_base::bitmap::ones;
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
 
@@ -100,6 +103,32 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
+/// Looks a key up in its line without a selection of bits (see `kernel/equal_slots.rs`). Returns whether the line holds
+/// the key, and whether only [`probe`] can decide about it. Slots between the end of a run and the home of the next one
+/// are free, so they are never equal.
+///
+/// # Safety
+/// The caller must ensure that the line lies within the table.
+#[inline(always)]
+unsafe fn count<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bool) {
+    // SAFETY: both words and the compared bytes are of the line, which the caller guarantees to lie within the table.
+    let (occupieds, runends, equal) = unsafe {
+        (
+            word(table, key.line + OCCUPIEDS_AT),
+            word(table, key.line + RUNENDS_AT),
+            equal_to(words, table, key.line, key.remainder),
+        )
+    };
+    let offset = runends >> OFFSET_SHIFT;
+    let from_offset = SLOT_BITS & u64::MAX << offset;
+    let own = runends >> RUNENDS_SHIFT & from_offset;
+    let number = words.rank(occupieds, key.slot);
+    let before = (own & below_lowest(equal & from_offset)).count_ones();
+    let occupied = occupieds >> key.slot & 1 == 1;
+    let again = (before < number) | (own.count_ones() <= number);
+    (occupied & !again & (before == number), occupied & again)
+}
+
 /// [`Continued::start`] of a run that only the algorithms of `table.rs` can find.
 const FAR: u32 = u32::MAX;
 
@@ -161,12 +190,16 @@ pub(super) fn contains<W: Words>(
 ) -> bool {
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     let key = locate(geometry, hash);
-    // SAFETY: `locate` returns one of the geometry's lines, and the table has all of them, as the assertion checks.
-    let (hit, more, next) = unsafe { probe(words, table.as_ptr(), key) };
-    if more {
-        return rest(geometry, table, hash, next.start);
+    if !W::SELECTS {
+        // SAFETY: `locate` returns one of the geometry's lines, and the table has all of them, as the assertion checks.
+        let (hit, again) = unsafe { count(words, table.as_ptr(), key) };
+        if !again {
+            return hit;
+        }
     }
-    hit
+    // SAFETY: as above.
+    let (hit, more, next) = unsafe { probe(words, table.as_ptr(), key) };
+    if more { rest(geometry, table, hash, next.start) } else { hit }
 }
 
 /// The number of keys whose lines are prefetched together. Their answers fill a word.
@@ -188,7 +221,11 @@ pub(super) fn contains_batch<W: Words>(
     rest: impl Fn(&Geometry, &[u8], u64, Rest) -> bool + Copy,
 ) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => one_by_one::<F, _>(words, geometry, table, hashes, found, rest));
+    with_fetch!(window, F => if W::SELECTS {
+        one_by_one::<F, _>(words, geometry, table, hashes, found, rest);
+    } else {
+        by_counts::<F, _>(words, geometry, table, hashes, found, rest);
+    });
 }
 
 #[inline(always)]
@@ -206,6 +243,46 @@ fn one_by_one<F: Fetch, W: Words>(
         }
         for (i, hash) in hashes.iter().enumerate() {
             *found |= u64::from(contains(words, geometry, table, *hash, rest)) << i;
+        }
+    }
+}
+
+/// Looks up the keys of a block whose quotients are occupied by [`count`], and then the few of them that [`count`] does
+/// not decide.
+#[inline(always)]
+fn by_counts<F: Fetch, W: Words>(
+    words: W,
+    geometry: &Geometry,
+    table: &[u8],
+    hashes: &[u64],
+    found: &mut [u64],
+    rest: impl Fn(&Geometry, &[u8], u64, Rest) -> bool + Copy,
+) {
+    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
+    let start = table.as_ptr();
+    let mut keys = [Located { line: 0, slot: 0, remainder: 0 }; BLOCK];
+    for (hashes, found) in hashes.chunks(BLOCK).zip(found) {
+        for (hash, key) in hashes.iter().zip(&mut keys) {
+            *key = locate(geometry, *hash);
+            F::line(start.wrapping_add(key.line));
+        }
+        let (mut with_run, mut others) = (0u64, 0u64);
+        for (i, key) in keys[..hashes.len()].iter().enumerate() {
+            // SAFETY: the table has the lines that `locate` returns, as the assertion checks.
+            let occupieds = unsafe { word(start, key.line + OCCUPIEDS_AT) };
+            with_run |= (occupieds >> key.slot & 1) << i;
+        }
+        for i in ones(with_run) {
+            // SAFETY: as above.
+            let (hit, again) = unsafe { count(words, start, keys[i]) };
+            *found |= u64::from(hit) << i;
+            others |= u64::from(again) << i;
+        }
+        for i in ones(others) {
+            // SAFETY: as above.
+            let (hit, more, next) = unsafe { probe(words, start, keys[i]) };
+            let hit = if more { rest(geometry, table, hashes[i], next.start) } else { hit };
+            *found |= u64::from(hit) << i;
         }
     }
 }

@@ -1,0 +1,64 @@
+//! Lookups that compare all slots of a block, for remainders of 8 bits.
+//!
+//! (`layout/mod.rs` defines runs, occupieds, runends and offsets. A key's *home* is the slot whose number is the key's
+//! quotient, and the key's block is the block of its home.)
+//!
+//! These lookups find neither the beginning nor the end of a run, so they select no bits. They compare all slots of the
+//! key's block with the key's remainder, which gives a bit for each equal slot, and then ask which run an equal slot
+//! belongs to. Let `d` be the number of the block's occupied quotients below the key's. The key's run is the `d`-th
+//! (from 0) of the runs that begin at the block's own quotients. The *own runends* are those from the offset on. So if
+//! the key's quotient is occupied, a slot of the block belongs to its run if and only if
+//!
+//! - the slot is not below the offset, where runs of earlier blocks are,
+//! - it is not below the home, where the slots between the previous run and this one are free, if there are any, and
+//! - exactly `d` own runends are below the slot. Of the slots from the home on, the first of these is the run's first.
+//!
+//! Nearly always, the first equal slot that is below neither the offset nor the home decides about the key. If this
+//! slot belongs to an earlier run, or if the key's run does not end in the block, [`holds_in_run`] decides. At 90 %
+//! load, it decides about one in ten present keys, and one in eighteen absent keys.
+
+/// All bits below the lowest set bit; all bits if none is set.
+#[inline(always)]
+pub(super) fn below_lowest(bits: u64) -> u64 {
+    bits.wrapping_sub(1) & !bits
+}
+
+/// Whether a key's run has an equal slot, for a key whose quotient is occupied. `own` are the own runends of the key's
+/// block, `equal` the block's equal slots that are below neither the offset nor the home, and `number` is `d`.
+/// `next` returns the runends of the block that comes the given number of blocks after the key's block, and the equal
+/// slots of that block; `None` if there is no such block. Returns `None` if `next` does.
+#[inline(always)]
+pub(super) fn holds_in_run(
+    own: u64,
+    equal: u64,
+    number: u32,
+    mut next: impl FnMut(usize) -> Option<(u64, u64)>,
+) -> Option<bool> {
+    if is_in_run(own, equal, number) {
+        return Some(true);
+    }
+    // The number of runs that end in the next block, before the key's run does.
+    let Some(mut number) = number.checked_sub(own.count_ones()) else { return Some(false) };
+    for block in 1.. {
+        let (runends, equal) = next(block)?;
+        if is_in_run(runends, equal, number) {
+            return Some(true);
+        }
+        let Some(rest) = number.checked_sub(runends.count_ones()) else { return Some(false) };
+        number = rest;
+    }
+    None
+}
+
+/// Whether a bit of `equal` has exactly `number` bits of `runends` below it.
+#[inline(always)]
+fn is_in_run(runends: u64, mut equal: u64, number: u32) -> bool {
+    while equal != 0 {
+        let below = (runends & below_lowest(equal)).count_ones();
+        if below >= number {
+            return below == number;
+        }
+        equal &= equal - 1;
+    }
+    false
+}
