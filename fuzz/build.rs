@@ -1,5 +1,5 @@
-//! Tells the program `soak` whether it is built with AddressSanitizer. Only nightly compilers can test `cfg(sanitize)`
-//! in code, but Cargo passes its value to every build script.
+//! Tells the program `soak` whether it is built with AddressSanitizer. Code for stable compilers cannot test
+//! `cfg(sanitize)`, but Cargo passes the value of this cfg to build scripts.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -36,7 +36,7 @@ fn scaled(x: u64, n: u64) -> u64 {
     ((u128::from(x) * u128::from(n)) >> 64) as u64
 }
 
-/// A filter whose positions are plain counts.
+/// A filter that has a plain count for each position.
 #[derive(Clone, PartialEq)]
 pub struct Model {
     kind: FilterKind,
@@ -46,7 +46,7 @@ pub struct Model {
     limit: u64,
     /// The count of each position. In a filter without counters, 1 stands for a set bit.
     counts: Vec<u64>,
-    /// The number of keys that the filter states.
+    /// The number of keys that the filter must report.
     pub len: u64,
 }
 
@@ -85,7 +85,7 @@ impl Model {
         })
     }
 
-    /// Inserts a key; true if that changed a count.
+    /// Inserts a key. Returns whether a count changed.
     pub fn insert(&mut self, hash: KeyHash) -> bool {
         let mut changed = false;
         for position in self.positions(hash) {
@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// Removes a key if it is found; true if it is. Decrements no count that is 0 or stuck.
+    /// Removes a key if it is found, and returns whether it was found. Decrements no count that is 0 or stuck.
     pub fn remove(&mut self, hash: KeyHash) -> bool {
         if !self.contains(hash) {
             return false;
@@ -185,7 +185,8 @@ impl Model {
         payload
     }
 
-    /// Appends the counts as numbers of `width` bits. A count that such a number cannot hold becomes the highest one.
+    /// Appends the counts as numbers of `width` bits. A count that does not fit into `width` bits becomes the highest
+    /// number that does.
     fn append_packed(&self, width: usize, bytes: &mut Vec<u8>) {
         let highest = (1 << width) - 1;
         let packed = |counts: &[u64]| {
@@ -203,10 +204,10 @@ impl Model {
         self.counts.iter().filter(|count| **count > 0).count()
     }
 
-    /// The probability that an absent key is found, if its bits are uniform and independent. In each lane of a unit, it
-    /// is the share of set bits, to the power of the number of bits that a key sets in the lane. In a unit, it is the
-    /// product over the lanes. The result is the mean over all units. A standard filter counts as one unit with one
-    /// lane.
+    /// The probability that an absent key is found, if its bits are uniform and independent. For a lane of a unit, the
+    /// probability is the share of set bits, to the power of the number of bits that a key sets in the lane. For a
+    /// unit, it is the product over the unit's lanes. For the filter, it is the mean over all units. A standard filter
+    /// counts as one unit with one lane.
     pub fn expected_fpr(&self) -> f64 {
         let (unit, lanes) = match self.kind {
             FilterKind::SplitBlockBloom | FilterKind::CacheLineBloom => (unit_bits(self.kind), 8),
@@ -226,7 +227,7 @@ impl Model {
         units.map(of_unit).sum::<f64>() / count
     }
 
-    /// The number of distinct keys that would, on average, set as many bits as the table has set.
+    /// The number of distinct keys that would, on average, set as many bits as are set in the table.
     pub fn estimate_len(&self) -> f64 {
         let (bits, ones) = (self.counts.len() as f64, self.ones() as f64);
         let hashes = f64::from(self.hashes);

@@ -1,7 +1,7 @@
 //! Builds a Bloom filter from a spec, with or without counters, runs operations on it, and compares all answers and
 //! bytes with those of a [`Model`], which counts how often each bit was set.
 //!
-//! Short inputs must reach the hard cases. So filters have from one unit to some hundred, and get more keys than they
+//! Short inputs must reach the hard cases. So filters have from one to some hundred units, and get more keys than they
 //! are made for. Many hashes differ in only a few bits, so that they share units, and batches have many copies of a
 //! key, so that counters stick or overflow.
 
@@ -97,7 +97,7 @@ impl Run {
         done
     }
 
-    /// Chooses a hash: any hash, that of an inserted key, or the sum of `base` and a shifted byte.
+    /// Chooses a hash: any hash, the hash of an inserted key, or the sum of `base` and a shifted byte.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         match kind % 4 {
@@ -113,7 +113,8 @@ impl Run {
         }
     }
 
-    /// Chooses some hashes: a few independent ones, or many that are derived from one, with up to 24 copies of each.
+    /// Chooses some hashes: a few independent ones, or many that are derived from one hash, with up to 24 copies of
+    /// each.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = u64::from(input.byte());
         if count % 4 == 0 {
@@ -175,8 +176,9 @@ impl Run {
         self.check();
     }
 
-    /// Merges another filter that has some keys, or intersects the filter with it. The other filter can begin as a copy
-    /// of this one, and can be folded. If the two filters then differ in size, the operation must be refused.
+    /// Makes another filter with some keys, and merges it into this filter or intersects this filter with it. The other
+    /// filter can begin as a copy of this filter, and can be folded. If the two filters then differ in size, the
+    /// operation must be refused.
     fn combine(&mut self, input: &mut Input<'_>) {
         let how = input.byte();
         let (mut other, mut model) = (self.filter.clone(), self.model.clone());
@@ -216,8 +218,8 @@ impl Run {
         self.check();
     }
 
-    /// Freezes the filter, looks keys up in a view at any alignment, and sometimes goes on with a filter that is read
-    /// from the bytes.
+    /// Freezes the filter, looks keys up in a view of bytes at any alignment, and sometimes goes on with a filter that
+    /// is read from these bytes.
     fn thaw(&mut self, input: &mut Input<'_>) {
         let (how, hashes) = (input.byte(), self.hashes(input));
         let bytes = self.filter.to_bytes();
@@ -242,8 +244,8 @@ impl Run {
         }
     }
 
-    /// Goes on with a filter on any instruction set, which gets the keys by a merge. A filter that was folded differs
-    /// in size from one that is built from the spec, so that the merge is refused.
+    /// Builds a new filter from the spec on any instruction set, merges this filter into it, and goes on with the new
+    /// filter. If this filter was folded, the two differ in size, and the merge must be refused.
     fn change_isa(&mut self, input: &mut Input<'_>) {
         let isa = isa(input.byte());
         let mut other = self.spec.isa(isa).build().expect("built before, as `filter`");
@@ -290,7 +292,8 @@ impl Run {
             let folded = self.filter.fold(factor.into());
             (folded.ok(), self.model.fold(factor.into()))
         } else {
-            // In a table of so few units, no false-positive rate is so close to `fpr` that rounding decides.
+            // In a table of so few units, no false-positive rate is so close to `fpr` that rounding would decide which
+            // of the two is higher.
             let fpr = (f64::from(number) + 0.5) / 257.0;
             (self.filter.fold_to_fpr(fpr).ok().flatten(), self.fold_model_to_fpr(fpr))
         };
@@ -340,7 +343,7 @@ impl Run {
     }
 }
 
-/// The bytes of a unit, with its counters.
+/// The number of bytes of a unit, including its counters.
 fn unit_bytes(filter: &AnyFilter) -> usize {
     let with_counters = match filter {
         AnyFilter::CountingBloom(filter) => 1 + filter.counter_width().bits() as usize,
@@ -349,7 +352,7 @@ fn unit_bytes(filter: &AnyFilter) -> usize {
     unit_bits(filter.kind()) / 8 * with_counters
 }
 
-/// The parameter and the table of a block whose keys are hashed by XXH3.
+/// The parameter (the first byte after the table) and the table of a block whose keys are hashed by XXH3.
 fn parameter_and_table(kind: FilterKind, block: &[u8]) -> (u8, &[u8]) {
     let (table, trailer) =
         block.split_at(block.len() - if kind == FilterKind::Bloom { 1 } else { 2 });
@@ -359,7 +362,8 @@ fn parameter_and_table(kind: FilterKind, block: &[u8]) -> (u8, &[u8]) {
     (trailer[0], table)
 }
 
-/// Inserts keys into a shared filter, one alone and the others in a batch.
+/// Inserts keys into the shared form of a filter: `one` by a call of its own, the others in a batch. Returns the filter
+/// in its usual form.
 fn add_shared<L: Layout>(
     filter: Bloom<L>,
     model: &mut Model,
@@ -408,7 +412,7 @@ fn assert_same_numbers(filter: &impl Filter, model: &Model) {
     assert!(is_close(fpr, expected), "the rate of a table: {fpr}, but {expected} in the model");
 }
 
-/// Whether two numbers are equal but for rounding.
+/// Whether two numbers are equal, except for rounding errors.
 fn is_close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }

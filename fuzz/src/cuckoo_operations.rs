@@ -1,8 +1,8 @@
 //! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with counts of its keys and
-//! fingerprints, which are exact for a multiset and bounds for a set.
+//! fingerprints. For a multiset, the counts are exact; for a set, they are bounds.
 //!
-//! Short inputs must reach the hard cases. So a hash is often one of only a few hundred. Then copies of keys are
-//! inserted and removed, buckets become full, and fingerprints go to the overflow area.
+//! Short inputs must reach the hard cases. So a hash is often one of only a few hundred hashes. In this way, copies of
+//! keys are inserted and removed, buckets become full, and fingerprints go to the overflow area.
 
 use super::input::{Input, isa};
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ impl Run {
         })
     }
 
-    /// Chooses some hashes: a few independent ones, or many that are derived from one.
+    /// Chooses some hashes: a few independent ones, or many that are derived from one hash.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = u64::from(input.byte());
         if count % 2 == 0 {
@@ -162,7 +162,7 @@ impl Run {
                 assert_eq!((full.inserted, full.len), (0, len));
                 self.assert_full(hash, full);
                 assert!(!found || self.filter.is_multiset());
-                // It is possible that the filter doubled, and then still found no room.
+                // The filter can have doubled, and still have found no room.
                 let slots = self.filter.geometry().slots();
                 assert!(slots > slots_before || self.filter.to_bytes() == before);
             }
@@ -185,8 +185,8 @@ impl Run {
         }
     }
 
-    /// Inserts a batch. Afterwards all keys of the batch must be found, or if the batch fails, all keys before the one
-    /// that failed.
+    /// Inserts a batch. Afterwards all keys of the batch must be found, or, if the batch fails, all keys before the
+    /// refused key.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let len = self.filter.len();
@@ -196,8 +196,8 @@ impl Run {
             assert_eq!(full.len, self.filter.len());
         }
         for hash in &hashes[..inserted] {
-            // If a set finds the same fingerprint of another key, it inserts nothing, but this test counts the
-            // fingerprint. So the numbers of fingerprints are upper bounds.
+            // If a set already has the fingerprint of another key in the same buckets, it stores nothing, but `note`
+            // still counts a fingerprint. So the counts of fingerprints are upper bounds.
             let new = self.filter.is_multiset() || !self.keys.contains_key(&hash.raw());
             self.note(*hash, new);
         }
@@ -218,7 +218,7 @@ impl Run {
         }
     }
 
-    /// Whether no other key shares the [`Pair`] of this key, and only one fingerprint is counted for it.
+    /// Whether no other key shares the [`Pair`] of this key, and only one fingerprint is counted for this pair.
     fn is_alone(&self, hash: KeyHash) -> bool {
         let pair = self.pair(hash);
         let others = self.keys.keys().filter(|key| self.pair(KeyHash::from_raw(**key)) == pair);

@@ -1,5 +1,6 @@
-//! Runs the same operations on two filters of one kind, one by its own methods and one through an engine, and fills
-//! filters that two threads change at once. The two filters must give the same results, and all keys must be found.
+//! Runs the same operations on two filters of one kind: on one filter by its own methods, on the other through an
+//! engine. The two filters must give the same results, and all keys must be found. Also fills filters that two threads
+//! change at once.
 //!
 //! The engines have one or two threads, and strategies and memory budgets with which even small batches are grouped and
 //! split. The timing of threads differs from run to run, so an input that failed once need not fail again.
@@ -30,10 +31,10 @@ const BUDGETS: [usize; 3] = [usize::MAX, 16 << 10, 0];
 const STRATEGIES: [Option<Strategy>; 3] =
     [None, Some(Strategy::Direct), Some(Strategy::Partitioned)];
 
-/// Engines of all budgets and strategies, each with one thread and then with two. Those without a budget come first.
-/// They are made once, since the start of a thread takes as long as some operations.
+/// An engine with one thread and an engine with two for each budget and strategy. The engines without a memory limit
+/// come first. All engines are made once, since the start of a thread takes as long as some operations.
 static ENGINES: LazyLock<Vec<Engine>> = LazyLock::new(|| {
-    // Starting threads seems free to this model, so that it chooses two of them even for small batches.
+    // In this model, starting a thread costs no time, so an engine uses its two threads even for small batches.
     let cost = CostModel { start_ns: 0.0, ..CostModel::default() };
     let mut engines = Vec::new();
     for budget in BUDGETS {
@@ -49,7 +50,7 @@ static ENGINES: LazyLock<Vec<Engine>> = LazyLock::new(|| {
     engines
 });
 
-/// The number of engines without a budget.
+/// The number of engines without a memory limit.
 const WITHOUT_BUDGET: usize = STRATEGIES.len() * 2;
 
 /// Runs an input. Returns the number of its operations.
@@ -155,8 +156,8 @@ impl Run {
         done
     }
 
-    /// Chooses an engine, from all engines or only from those without a budget. The engine has one thread if this input
-    /// has already used two threads [`MOST_WITH_THREADS`] times.
+    /// Chooses an engine, from all engines or only from the engines without a memory limit. If this input has already
+    /// used two threads [`MOST_WITH_THREADS`] times, the engine has one thread.
     fn engine_of(&mut self, all: bool, input: &mut Input<'_>) -> &'static Engine {
         let any = if all { ENGINES.len() } else { WITHOUT_BUDGET };
         let chosen = usize::from(input.byte()) % any;
@@ -168,13 +169,13 @@ impl Run {
         engine
     }
 
-    /// Chooses an engine with which a filter of this kind gets the same bytes as without an engine. A cuckoo filter
-    /// gets other bytes with a small memory budget.
+    /// Chooses an engine with which a filter of this kind gets the same bytes as without an engine. With a small memory
+    /// budget, a cuckoo filter gets other bytes.
     fn engine(&mut self, input: &mut Input<'_>) -> &'static Engine {
         self.engine_of(self.spec.kind() != FilterKind::Cuckoo, input)
     }
 
-    /// Chooses a hash: any, one of 256, or the hash of a key in the filters.
+    /// Chooses a hash: any hash, one of 256 hashes, or the hash of a key in the filters.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         match (input.byte() % 3, self.keys.len()) {
             (0, _) => KeyHash::from_raw(input.word()),
@@ -185,7 +186,7 @@ impl Run {
         }
     }
 
-    /// Chooses some hashes that are derived from one. Half of all batches have uniform hashes. In a quarter of all
+    /// Chooses some hashes that are derived from one hash. Half of all batches have uniform hashes. In a quarter of all
     /// batches, up to four hashes in a row are equal.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let (count, shape, shift) = (u64::from(input.byte()) * 4, input.byte(), input.byte());
@@ -219,7 +220,7 @@ impl Run {
         }
     }
 
-    /// The least count that a filter may report for a key of which it has this number of copies.
+    /// The least count that a filter may report for a key if it has this number of copies of the key.
     fn least_count(&self, copies: u64) -> u64 {
         match self.spec.kind() {
             FilterKind::CountingBloom => copies.min(FOUR_BITS),
@@ -245,14 +246,15 @@ impl Run {
         self.assert_equal();
     }
 
-    /// Counts the keys of a batch that were inserted.
+    /// Appends the inserted keys of a batch to `keys`.
     fn note(&mut self, hashes: &[KeyHash], outcome: Result<(), Full>) {
         assert!(self.has_slots || outcome.is_ok(), "a filter without slots is full");
         let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
         self.keys.extend_from_slice(&hashes[..inserted]);
     }
 
-    /// Removes a key that is held. Other keys must still be found, so only filters that count copies remove keys.
+    /// Removes an inserted key, if the filters count copies. From other filters no key is removed, since a removal
+    /// could make them lose another key.
     fn remove(&mut self, input: &mut Input<'_>) {
         if self.counts_copies && !self.keys.is_empty() {
             let key = self.keys.swap_remove(usize::from(input.short()) % self.keys.len());
@@ -277,7 +279,8 @@ impl Run {
         self.ask_through(engine, &self.filter, &probes, held);
     }
 
-    /// Looks up a batch in a copy of the filter. The last `held` keys must be found.
+    /// Looks up a batch through an engine in `copy`, the filter or a view of it, and compares the answers with those of
+    /// `plain`. The last `held` keys of the batch must be found.
     fn ask_through<F: Filter + Sync>(
         &self,
         engine: &Engine,
@@ -292,7 +295,8 @@ impl Run {
         assert!((probes.len() - held..probes.len()).all(|i| found.get(i)), "a key is not found");
     }
 
-    /// Builds a filter of all keys by an engine, which can have any budget, and without an engine.
+    /// Builds a filter of all keys by an engine with any memory budget, and another without an engine. All keys must be
+    /// found, and the two filters must be equal, except for cuckoo filters that are built with a limited budget.
     fn build(&mut self, input: &mut Input<'_>) {
         let engine = self.engine_of(true, input);
         let (built, expected) =
@@ -417,7 +421,7 @@ impl Run {
         self.assert_equal();
     }
 
-    /// Looks up a stream of batches, which can be cancelled after some of them.
+    /// Looks up a stream of batches. The stream can be cancelled after some batches.
     fn ask_stream(&mut self, input: &mut Input<'_>) {
         let (probes, _) = self.probes(input);
         let len = 1 + usize::from(input.short()) % 512;
@@ -450,7 +454,8 @@ impl Run {
         }
     }
 
-    /// Lets two threads insert into the shared form of a Bloom filter. The other kinds have no such form.
+    /// Lets two threads insert into the shared form of a Bloom filter. Only the four kinds of Bloom filters without
+    /// counters have this form.
     fn share_bloom(&self, input: &mut Input<'_>) {
         let (hashes, len) = (self.hashes(input), usize::from(input.byte()));
         match &self.filter {
@@ -539,7 +544,7 @@ fn insert_and_ask<F: InsertShared + Filter>(
     inserted
 }
 
-/// Removes keys that are held, and looks up others, which must still be found. Returns no keys.
+/// Removes the keys in `gone`, and looks up the keys in `held`, which must still be found. Returns no keys.
 fn remove_and_ask(sharded: &ShardedFilter, gone: &[KeyHash], held: &[KeyHash]) -> Vec<KeyHash> {
     for (i, key) in gone.iter().enumerate() {
         assert_eq!(sharded.remove_hash(*key), Ok(true), "a key that is held is not found");

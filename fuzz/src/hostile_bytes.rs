@@ -2,10 +2,10 @@
 //!
 //! The first byte of an input selects one of three uses of the other bytes:
 //!
-//! - they are parsed as a frozen filter;
-//! - they get a correct magic, version, length and checksums, and are then parsed as a frozen filter;
-//! - they give the options and the table of a frozen quotient filter whose other bytes are valid, and this filter is
-//!   parsed.
+//! - the other bytes are parsed as a frozen filter;
+//! - the other bytes get a correct magic, version, length and checksums, and are then parsed as a frozen filter;
+//! - the other bytes give the options and the table of a frozen quotient filter that is valid otherwise, and this
+//!   filter is parsed.
 
 use super::input::Input;
 use trommel::container::{self, HEADER_BYTES, Header};
@@ -30,7 +30,7 @@ pub fn run(data: &[u8]) -> u64 {
     accepted.into()
 }
 
-/// The bytes with a correct magic, version, length and checksums, as an attacker could make them.
+/// Gives the bytes a correct magic, version, length and checksums, as an attacker could do.
 fn repaired(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
     bytes.resize(bytes.len().max(HEADER_BYTES), 0);
@@ -151,9 +151,9 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     AnyFilter::from_bytes(&filter.to_bytes()).expect("our own bytes are refused");
 }
 
-/// Uses a quotient filter further. Lists its fingerprints, removes them from a copy and inserts them again. Inserts
-/// keys into a second copy, which can become full. Merges the second copy into the first, in which there can be too
-/// little room. Resizes further copies.
+/// Uses an accepted quotient filter in more ways. Lists its fingerprints, removes them from a copy and inserts them
+/// again. Inserts keys into a second copy, which can become full. Merges the second copy into the first, in which there
+/// can be too little room. Resizes further copies.
 fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     let geometry = filter.geometry();
     let fingerprints: Vec<u64> = filter.fingerprints().collect();

@@ -1,8 +1,8 @@
 //! Builds a quotient filter from a spec, runs operations on it, and compares the answers with those of a sorted
 //! multiset of fingerprints.
 //!
-//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a small set. Then runs are long,
-//! and clusters reach the end of the table.
+//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a few. In this way, runs become
+//! long, and clusters reach the end of the table.
 
 use super::input::{Input, isa};
 use std::collections::BTreeMap;
@@ -54,7 +54,8 @@ struct Run<L: Layout> {
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // If the fingerprints have too few bits for a filter that grows by itself, the filter does not grow.
+        // If the fingerprints have too few bits for a filter that grows by itself, the filter is built as one that does
+        // not.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -79,7 +80,7 @@ impl<L: Layout> Run<L> {
         self.held.get(&self.fingerprint(hash)).copied().unwrap_or(0)
     }
 
-    /// Chooses a hash: one with a fingerprint near `base`, one with a fingerprint that is in the filter, or any hash.
+    /// Chooses a hash: a hash whose fingerprint is near `base`, a hash whose fingerprint is in the filter, or any hash.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         let kind = input.byte();
         match kind % 4 {
@@ -95,7 +96,7 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Chooses some hashes: a few independent ones, or many that are derived from one.
+    /// Chooses some hashes: a few independent ones, or many that are derived from one hash.
     fn hashes(&self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = usize::from(input.byte());
         if count % 2 == 0 {
@@ -238,7 +239,7 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Inserts a batch, and compares the filter with one into which the same keys were inserted one by one.
+    /// Inserts a batch, and compares the filter with a filter into which the same keys were inserted one by one.
     fn insert_batch(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut batch = self.filter.clone();
@@ -266,8 +267,8 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// Merges a filter of the same size or of twice the size, which can have some of the same fingerprints. A merge
-    /// that fails must change nothing.
+    /// Merges a filter of the same size or of twice the size, which can have fingerprints that this filter has too. A
+    /// merge that fails must change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
         other.clear();

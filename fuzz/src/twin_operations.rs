@@ -15,13 +15,12 @@ use trommel::{
 const MOST_OPERATIONS: usize = 100;
 /// An input ends when the filters hold more keys than this.
 const MOST_KEYS: u64 = 4000;
-/// A filter of more bytes is not grown on request, so that an input takes little time.
+/// A filter of more bytes than this is not grown on request, so that an input takes little time.
 const MOST_BYTES: usize = 64 << 10;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.85;
 
-/// Runs an input. Returns the number of keys that its operations used, without those that were looked up after freezing
-/// or folding.
+/// Runs an input. Returns the number of keys that its operations used, not counting lookups after freezing or folding.
 pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let kind = FilterKind::ALL[usize::from(input.byte()) % FilterKind::ALL.len()];
@@ -130,7 +129,7 @@ impl Run {
         self.check();
     }
 
-    /// Chooses a hash: any, one of 256, or the hash of a key in the filters.
+    /// Chooses a hash: any hash, one of 256 hashes, or the hash of a key in the filters.
     fn hash(&self, input: &mut Input<'_>) -> KeyHash {
         KeyHash::from_raw(match input.byte() % 3 {
             0 => input.word(),
@@ -142,7 +141,7 @@ impl Run {
         })
     }
 
-    /// Chooses some hashes that are derived from one, and counts them as operations.
+    /// Chooses some hashes that are derived from one hash, and counts them as operations.
     fn hashes(&mut self, input: &mut Input<'_>) -> Vec<KeyHash> {
         let count = u64::from(input.byte()) * 2;
         let first = self.hash(input).raw();
@@ -181,7 +180,8 @@ impl Run {
         self.note(&hashes[..inserted]);
     }
 
-    /// Removes a key that is held. Other keys must still be found, so only filters that count copies remove keys.
+    /// Removes an inserted key, if the filters count copies. From other filters no key is removed, since a removal
+    /// could make them lose another key.
     fn remove(&mut self, input: &mut Input<'_>) {
         let from = u64::from(input.short()) << 48;
         let Some(key) = self.keys.range(from..).next().map(|(key, _)| *key) else { return };
@@ -208,7 +208,7 @@ impl Run {
         }
     }
 
-    /// Merges a filter of some keys into both filters. If the merge fails, both must be as before.
+    /// Merges a third filter with some keys into both filters. If the merge fails, both filters must be as before.
     fn merge(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut others = self.spec.isa(Isa::Portable).build().expect("built before, as `portable`");
@@ -226,7 +226,8 @@ impl Run {
         }
     }
 
-    /// Doubles both filters, resizes them to a number of keys, or shrinks them. After an error, both must be as before.
+    /// Doubles both filters, resizes them to a number of keys, or shrinks them. After an error, both filters must be as
+    /// before.
     fn resize(&mut self, input: &mut Input<'_>) {
         let (how, keys) = (input.byte() % 3, usize::from(input.short()) % 4000);
         if how == 0 && self.twins.portable.memory_bytes() > MOST_BYTES {
@@ -275,7 +276,7 @@ impl Run {
         let at = usize::from(input.short()) % block.len().max(1);
         if let Some(byte) = block.get_mut(at) {
             *byte ^= 1 << (input.byte() % 8);
-            // A block has no checksum of its table, so a damaged one can be accepted, and answer anything.
+            // A block has no checksum of its table, so a damaged block can be accepted, and can give any answer.
             let _ = other.verify(&block);
             hashes.iter().take(64).for_each(|hash| _ = other.may_match(&block, *hash));
         }
@@ -294,8 +295,8 @@ impl Run {
         }
     }
 
-    /// Inserts all keys into a filter of one, two, four or eight shards, if each shard can have this spec. A shard can
-    /// become full, since keys are not spread evenly.
+    /// Inserts all keys into a filter of one, two, four or eight shards, if such a filter can be built from the spec. A
+    /// shard can become full, since keys are not spread evenly over the shards.
     fn shard(&mut self, input: &mut Input<'_>) {
         let shards = 1 << (input.byte() % 4);
         let Ok(sharded) = ShardedFilter::build(&self.spec.isa(self.isa), shards) else { return };

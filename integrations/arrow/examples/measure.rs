@@ -1,5 +1,5 @@
-//! Measures this crate's hashes of columns and the hashes of DataFusion's joins and aggregates in one run. Prints a
-//! table in Markdown.
+//! Measures in one run how long this crate takes to hash columns, and how long the hash function of DataFusion's joins
+//! and aggregates takes. Prints a table in Markdown.
 //!
 //! ```sh
 //! cargo run --release -p trommel-arrow --example measure          # 101 repetitions
@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use trommel::{Hasher, SplitBlockBloom};
 use trommel_arrow::ColumnHasher;
 
-/// The number of rows per batch. It is DataFusion's default.
+/// The number of rows per batch: DataFusion's default.
 const ROWS: usize = 8_192;
 /// The number of times that a repetition hashes the batch, so that the repetition takes at least some microseconds.
 const BATCHES: usize = 16;

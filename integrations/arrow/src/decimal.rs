@@ -53,8 +53,8 @@ fn hash_wide(hasher: &Hasher, mut unscaled: i256, scale: i8) -> KeyHash {
 }
 
 /// The number `unscaled`·10^−`scale` as an integer of 64 bits. A negative number is returned as its two's complement.
-/// `None` if the number has a fraction, or fits neither into `i64` nor into `u64`. The caller must ensure that
-/// `unscaled` does not end in zero.
+/// `None` if the number has a fraction, or fits neither into `i64` nor into `u64`. The caller must ensure that the last
+/// decimal digit of `unscaled` is not zero.
 fn integer(unscaled: i256, scale: i32) -> Option<u64> {
     // 10^20 and all higher powers of ten exceed 64 bits.
     let exponent = u32::try_from(-scale).ok().filter(|exponent| *exponent < 20)?;
@@ -62,7 +62,7 @@ fn integer(unscaled: i256, scale: i32) -> Option<u64> {
     i64::try_from(integer).map(|integer| integer as u64).or_else(|_| u64::try_from(integer)).ok()
 }
 
-/// The hash of `digits`·10^−`scale`, where `digits` does not end in zero.
+/// The hash of `digits`·10^−`scale`, where the last digit of `digits` is not zero.
 fn hash_fraction(hasher: &Hasher, digits: i256, scale: i32) -> KeyHash {
     let mut key = [0; 36];
     key[..32].copy_from_slice(&digits.to_le_bytes());
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn different_numbers_have_different_hashes() {
         let mut hashes = std::collections::HashSet::new();
-        // No digits end in zero, so different digits or scales are different numbers.
+        // No value of `digits` ends in zero, so two different pairs of `digits` and `scale` are two different numbers.
         for digits in [1i128, 5, 15, 25, -15, 123_456_789, i128::MAX, i128::MIN + 1] {
             for scale in [-30, -1, 0, 1, 2, 10, 38] {
                 assert!(hashes.insert(hash(digits, scale)), "{digits} with scale {scale}");

@@ -220,7 +220,7 @@ fn hash_dictionary(
     downcast_dictionary_array!(
         column => {
             hash_column(hasher, column.values().as_ref(), &mut value_hashes)?;
-            // The index of a null row can be out of range.
+            // A null row can have an index that is out of range of the dictionary.
             let hash = |key: usize| value_hashes.get(key).copied().unwrap_or_default();
             hash_each(column.keys().values().iter(), |key| hash(key.as_usize()), hashes);
         },

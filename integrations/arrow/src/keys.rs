@@ -59,8 +59,8 @@ impl ColumnHasher {
     }
 
     /// Hashes the rows of some columns. The key of row `i` consists of the `i`-th value of each column. With one
-    /// column, the hash of a key is the hash of its value. With several, the hashes of the values are combined in the
-    /// order of the columns.
+    /// column, the hash of a key is the hash of its value. With several columns, the hashes of the values are combined
+    /// in the order of the columns.
     ///
     /// # Errors
     /// [`ColumnError`] if there is no column, the columns have different lengths, values of a column's type cannot be
@@ -116,7 +116,7 @@ fn hash_nulls(hasher: &Hasher, nulls: Option<&NullBuffer>, hashes: &mut [KeyHash
     }
 }
 
-/// Replaces each hash by the hash of a pair: the old hash, and the hash of the same row in `others`.
+/// Replaces each hash in `hashes` by the hash of a pair: the old hash, and the hash of the same row in `others`.
 fn combine(hasher: &Hasher, hashes: &mut [KeyHash], others: &[KeyHash]) {
     let mut pairs = [0u128; CHUNK_ROWS];
     for (hashes, others) in hashes.chunks_mut(CHUNK_ROWS).zip(others.chunks(CHUNK_ROWS)) {

@@ -35,7 +35,7 @@
 //! | dictionaries and runs | their values; each value is hashed once |
 //!
 //! Intervals cannot be keys, since neither a month nor a day has a fixed length. Nor can lists, structs, maps and
-//! unions. Hashing a column of such a type is a [`ColumnError`].
+//! unions. Hashing a column of one of these types returns a [`ColumnError`].
 //!
 //! Integers, strings and binary have the hashes that [`trommel::Hasher`] gives to `u64` (or `i64`), `str` and `[u8]`.
 //! The Python package has the same hashes.

@@ -19,7 +19,7 @@ pub fn has_keys(data_type: &DataType) -> bool {
 
 /// Whether every value of `from` has the same hash after a cast to `to`. A query engine casts the columns of a join to
 /// one type. If a cast keeps the hashes, a filter built from the values before the cast can be used for the values
-/// after it. Also false if this function does not know the pair of types.
+/// after it. Returns false for pairs of types that this function does not know.
 ///
 /// ```
 /// use arrow_schema::DataType;

@@ -129,7 +129,7 @@ fn an_instant_has_one_hash_in_every_unit() {
             let times = cast(&times.unwrap(), &time_type).unwrap();
             assert_eq!(hash(hasher, &times), nanos, "{time_type}");
         }
-        // The units also agree on instants beyond the range of 64 bits of nanoseconds.
+        // An instant whose number of nanoseconds exceeds 64 bits also has the same hash in different units.
         let far = TimestampSecondArray::from(vec![32_503_680_000]);
         let far_in_millis = TimestampMillisecondArray::from(vec![32_503_680_000_000]);
         assert_eq!(hash(hasher, &far), hash(hasher, &far_in_millis));
@@ -308,8 +308,8 @@ fn a_bitmap_becomes_a_buffer_without_a_copy() {
     assert!((0..1_000).all(|bit| buffer.value(bit) == expected.get(bit)));
 }
 
-/// Checks those casts between the types below for which `cast_keeps_keys` is true. The integers include both
-/// ends of the range of their type.
+/// Checks that those casts between the types below for which `cast_keeps_keys` is true keep the hashes. The integers
+/// include both ends of the range of their type.
 #[test]
 fn hashes_are_equal_after_casts_that_keep_keys() {
     let columns: [ArrayRef; 10] = [

@@ -1,5 +1,5 @@
 //! Measures the bytes that a runtime filter adds to the shuffle files of a query, on 1, 2 and 4 executors, and compares
-//! them with the formulas in docs/distributed.md. Prints a table in Markdown.
+//! these bytes with the formulas in docs/distributed.md. Prints a table in Markdown.
 //!
 //! `scripts/cluster costs` builds the scheduler, the executor and this program, and runs this program.
 
@@ -109,7 +109,7 @@ struct Stages {
     parts: usize,
     /// The number of keys that the filter was planned for.
     agreed_keys: usize,
-    /// The filter's bytes times the number of tasks that have read it.
+    /// The bytes of the filter times the number of tasks that have read the filter.
     filter_bytes_read: u64,
 }
 

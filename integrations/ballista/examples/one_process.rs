@@ -36,7 +36,7 @@ struct Arguments {
 }
 
 /// The variants that are compared: the name, and whether sort-merge joins, DataFusion's dynamic filters and runtime
-/// filters are on. The dynamic filters have no effect on sort-merge joins, so they keep their default there.
+/// filters are on. In the variants with sort-merge joins, dynamic filters have no effect, and keep their default.
 const VARIANTS: [(&str, [bool; 3]); 5] = [
     ("hash joins", [false, false, false]),
     ("hash joins with dynamic filters", [false, true, false]),

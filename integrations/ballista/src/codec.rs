@@ -10,7 +10,7 @@ use std::sync::Arc;
 use trommel_datafusion::proto::TrommelPhysicalCodec;
 
 /// The encoding of [`MergeStageExec`], which has no parameters. Ballista encodes its operators as Protobuf messages,
-/// which never begin with a zero byte, so none of them has this encoding.
+/// which never begin with a zero byte, so none of Ballista's operators has this encoding.
 const MERGE_STAGE: &[u8] = b"\0trommel.merge_stage.1\0";
 
 /// Makes the codec for schedulers and executors: Ballista's own codec, extended by Trommel's operators and functions.

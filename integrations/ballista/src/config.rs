@@ -54,7 +54,7 @@ fn default_options() -> RuntimeFilterOptions {
     RuntimeFilterOptions { enabled: true, all_joins: true, ..RuntimeFilterOptions::default() }
 }
 
-/// Adds the rule, the planner and the functions to a session, and keeps its id.
+/// Adds the rule, the planner and the functions to a session. The session keeps its id.
 fn with_filters(state: SessionState) -> Result<SessionState> {
     let session_id = state.session_id().to_owned();
     let mut state = SessionStateBuilder::new_from_existing(state)
@@ -68,9 +68,9 @@ fn with_filters(state: SessionState) -> Result<SessionState> {
 
 /// Adds the operators of filters, their options and the SQL functions of `trommel_datafusion` to an executor.
 ///
-/// If the config has its own function registry or config producer, the functions and options are added to those. If the
-/// config has its own physical codec, the codec is kept. The caller must ensure that this codec can encode and decode
-/// all that [`physical_codec`] can.
+/// If the config has its own function registry or config producer, the functions are added to this registry, and the
+/// options to the configs that this producer makes. If the config has its own physical codec, the codec is kept. The
+/// caller must ensure that this codec can encode and decode all that [`physical_codec`] can.
 #[must_use]
 pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {
     config.override_physical_codec.get_or_insert_with(physical_codec);

@@ -18,7 +18,7 @@ use futures::stream::{TryStreamExt, once};
 use std::fmt;
 use std::sync::Arc;
 
-/// Runs its input once, in a separate stage, and passes its rows to the stages above.
+/// Runs its input once, in a separate stage, and passes the rows of the input to the stages above.
 ///
 /// Ballista ends a stage where partitions are merged. The merged filter has a single partition, so without this
 /// operator nothing would end its stage: every task that filters rows would fetch all parts of the filter and merge
@@ -46,8 +46,8 @@ impl MergeStageExec {
         Ok(Arc::new(CoalescePartitionsExec::new(Arc::new(stage))))
     }
 
-    /// Makes the operator alone, without the merge of its partitions. The caller must ensure that `marker` is a plan as
-    /// the field `marker` describes it, and that `input` has one partition.
+    /// Makes the operator alone, without the merge of its partitions. The caller must ensure that `marker` is a plan of
+    /// the form that the field `marker` states, and that `input` has one partition.
     pub(crate) fn try_new(
         marker: Arc<dyn ExecutionPlan>,
         input: Arc<dyn ExecutionPlan>,

@@ -1,4 +1,4 @@
-//! Plans a runtime filter as operators in several stages, if the estimated sizes predict that it pays.
+//! Plans a runtime filter as operators in several stages, if the estimated sizes predict that the filter pays.
 
 use crate::merge::MergeStageExec;
 use async_trait::async_trait;
@@ -21,9 +21,8 @@ use trommel_datafusion::{
 ///
 /// No filter is made if the estimated size of the join side that builds the filter is below
 /// `ballista.optimizer.broadcast_join_threshold_bytes`: Ballista is then expected to send that side to all executors,
-/// and the other side is not shuffled for the join. There are two exceptions, in which the filter is made nevertheless:
-/// if the filtered rows are grouped before the join and therefore shuffled, and if another filter is built from the
-/// filtered rows.
+/// and the other side is not shuffled for the join. The filter is made nevertheless in two cases: if the filtered rows
+/// are grouped before the join and therefore shuffled, and if another filter is built from the filtered rows.
 #[derive(Debug, Default)]
 pub struct DistributedFilterPlanner {
     local: RuntimeFilterPlanner,

@@ -37,10 +37,10 @@ impl Progress {
 /// Cancels a job if none of its tasks has begun or ended for `limit`. Never returns, so it must run in a Tokio task
 /// of its own.
 ///
-/// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it. The job's client
-/// would then wait for ever. A job is also cancelled if its running tasks all take longer than `limit`, or if its tasks
-/// wait longer than `limit` for a free executor. So `limit` must be far above the time of the slowest task and the
-/// longest wait for an executor.
+/// After the loss of an executor, Ballista 55 can leave a job without the tasks that would finish it. Without this
+/// function, the job's client would wait for ever. A job is also cancelled if its running tasks all take longer than
+/// `limit`, or if its tasks wait longer than `limit` for a free executor. So `limit` must be far above the time of the
+/// slowest task and the longest wait for an executor.
 pub async fn cancel_stalled_jobs<T, U>(scheduler: SchedulerServer<T, U>, limit: Duration)
 where
     T: 'static + AsLogicalPlan,

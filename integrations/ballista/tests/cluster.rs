@@ -1,5 +1,5 @@
-//! Tests that a cluster of real processes gives the answers of one process, and that filters reduce the bytes of its
-//! shuffles.
+//! Tests that a cluster of real processes gives the answers of one process, and that filters reduce the bytes of the
+//! cluster's shuffles.
 
 mod support;
 

@@ -178,8 +178,8 @@ async fn concurrent_queries_do_not_mix_their_filters() {
     }
 }
 
-/// By default, a message of Ballista has at most 16 MiB. The first filter of this test is slightly smaller, and the
-/// second filter would be larger.
+/// By default, a message of Ballista has at most 16 MiB. The first filter of this test has slightly fewer bytes, and
+/// the second filter would have more.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_near_the_message_limit_do_not_hang_a_query() {
     let (folder, _, _) = tables().await;
@@ -190,7 +190,8 @@ async fn filters_near_the_message_limit_do_not_hang_a_query() {
     let count = "SELECT count(*) FROM lineitem";
     let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
     // Each filter gets 7.5 million keys, one for each pair of the 300,000 rows of lineitem and the 25 rows of nation.
-    // Their hashes would take more bytes than the first filter, so this filter is sent instead of the hashes.
+    // The hashes of these keys would take more bytes than the first filter, so the first filter is sent instead of the
+    // hashes.
     let key = "(l_orderkey * 8 + l_linenumber) * 32";
     for planned_keys in [12_600_000, 20_000_000] {
         let filter = format!(

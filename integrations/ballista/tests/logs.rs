@@ -24,8 +24,8 @@ impl Drop for Process {
 }
 
 impl Process {
-    /// Starts a program with free ports, and with a log of level DEBUG in `folder` that does not rotate. Also returns
-    /// the port that the log's name contains. No scheduler listens at the executor's scheduler port.
+    /// Starts a program with free ports. The program writes a log of level DEBUG, which does not rotate, to `folder`.
+    /// Also returns the port that the name of the log contains. No scheduler listens at the executor's scheduler port.
     fn start(program: &str, folder: &Path) -> (Self, u16) {
         let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let port = free();

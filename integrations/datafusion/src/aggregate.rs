@@ -24,18 +24,18 @@ use trommel_arrow::ColumnHasher;
 ///   filter, and so the memory of a partition that has many keys.
 ///
 /// All arguments but the key must be literals. For each group, a partition keeps a hash of 8 bytes for each row that
-/// has a key, until these hashes would take more bytes than the planned filter. Then the partition inserts them into
-/// the planned filter. The merge of the partitions does the same. So if the hashes of all partitions together take no
-/// more bytes than the planned filter, the result is a filter that is sized for the actual number of distinct keys
-/// (with `counting-bloom`, for the number of rows that have a key). Otherwise the result is the planned filter, whose
-/// false-positive rate is higher than `fpr` if there are more keys than `keys`.
+/// has a key, until these hashes would take more bytes than the planned filter. Then the partition inserts the hashes
+/// into the planned filter. The merge of the partitions follows the same rule. So if the hashes of all partitions
+/// together take no more bytes than the planned filter, the result is a filter that is sized for the actual number of
+/// distinct keys (with `counting-bloom`, for the number of rows that have a key). Otherwise the result is the planned
+/// filter, whose false-positive rate is higher than `fpr` if there are more keys than `keys`.
 ///
 /// The result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a single byte, if the false-positive rate would exceed one half,
 /// or if the keys do not fit into the filter. It is also `ALWAYS_TRUE` if both the planned filter and the hashes of the
 /// group's rows would take more than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES). The result is never NULL.
 ///
-/// The type of the result is BinaryView and not Binary. An engine that repeats the result in every row, for example in
-/// a cross join, then repeats a reference and not the bytes.
+/// The type of the result is BinaryView, not Binary. So an engine that repeats the result in every row, for example in
+/// a cross join, repeats a reference, not the bytes.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TrommelFilter {
     signature: Signature,

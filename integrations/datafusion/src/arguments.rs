@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trommel::{FilterAccumulator, FilterKind, FilterSpec};
 
 /// The size limit of a planned filter in frozen form, in bytes: 16 MiB. Impala and Doris have the same limit, and by
-/// default a message between Ballista's executors cannot be larger.
+/// default a message between Ballista's executors cannot be larger than this.
 pub const MAX_FILTER_BYTES: u64 = 16 << 20;
 
 /// The false-positive rate if the argument is missing.
@@ -23,8 +23,8 @@ pub(crate) const ARGUMENT_TYPES: [DataType; 3] =
     [DataType::Float64, DataType::Utf8, DataType::Int64];
 const ARGUMENT_NAMES: [&str; 3] = ["fpr", "kind", "keys"];
 
-/// The planned filter, on which all partial aggregates of a call agree, since it depends only on the literals of the
-/// call. The state of one partial aggregate is called a *part*.
+/// The planned filter. It depends only on the literals of a call, so all partial aggregates of the call agree on it.
+/// The state of one partial aggregate is called a *part*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Agreed {
     spec: FilterSpec,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The index of the input from which the root node of a plan takes a column unchanged, and the column's name in that
 /// input. `None` if the node computes or scans the column, or if filtering the input would not have the same result as
-/// filtering the output.
+/// filtering the output of the node.
 fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>> {
     let index = plan.schema().index_of_column(column)?;
     let same_position = |input: &LogicalPlan| Column::from(input.schema().qualified_field(index));
@@ -159,7 +159,7 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
 }
 
 /// Marks a runtime filter within a chain as one that pays even if the build side of its own join is sent to all
-/// executors, because it also determines the keys of the new filter.
+/// executors, because the marked filter also determines the keys of the new filter.
 fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     match RuntimeFilterNode::of(&plan) {
         Some(filter) if !filter.join.pays_if_broadcast => {

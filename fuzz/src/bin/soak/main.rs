@@ -3,15 +3,15 @@
 //!
 //! Every worker is a process that runs one round: [`Target::inputs`] inputs of one target. The number of the round
 //! initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again.
-//! The targets get their shares of the time of all workers ([`Target::share`]). The parent process counts what its
-//! workers report, and writes `soak.json` after every round. If that file exists at the start, the parent adds to the
-//! counts of the file, and goes on with the next numbers. It locks the file `soak.json.lock`, and refuses to run if
-//! another run has locked it.
+//! [`Target::share`] divides the time of all workers among the targets. The parent process counts what its workers
+//! report, and writes `soak.json` after every round. If `soak.json` exists at the start, the parent adds to its counts,
+//! and continues its numbers of rounds. The parent locks the file `soak.json.lock`, and refuses to run if another run
+//! has locked this file.
 //!
 //! The input with which a round failed is kept in the folder `soak.json.failed`, and `soak --input TARGET FILE` runs it
 //! again. A round that failed because of the timing of two threads can succeed when it is repeated. While a round runs,
-//! its input is in that folder too, see [`Note`]. If the parent is killed, the next run repeats the rounds that were
-//! not counted.
+//! its current input is in the folder `soak.json.failed` too, see [`Note`]. If the parent is killed, the next run
+//! repeats the rounds that were not counted.
 //!
 //! The last line of the output begins with `N passed, N failed`, unless an error ends the run. The exit code is 1 if a
 //! round failed, now or in an earlier run, or on an error; it is 2 on a wrong argument.
@@ -37,7 +37,7 @@ struct Target {
     run: fn(&[u8]) -> u64,
     /// The number of inputs of a round. It is chosen so that a round takes from 3 to 30 seconds.
     inputs: u64,
-    /// The target's part of the time, as a share of the sum of all shares.
+    /// The target gets this part of the time: `share` divided by the sum of all shares.
     share: u32,
 }
 
@@ -51,7 +51,7 @@ const TARGETS: [Target; 6] = [
     Target { name: "hostile_bytes", run: hostile_bytes::run, inputs: 1_000_000, share: 6 },
 ];
 
-/// A round that takes longer than this is ended and counts as failed. Much less suffices on an idle machine, and
+/// A round that takes longer than this is ended and counts as failed. On an idle machine, a round takes far less time.
 /// `scripts/soak` also limits the processor time of a round.
 const LONGEST_ROUND: Duration = Duration::from_secs(3 * 3600);
 
@@ -144,7 +144,7 @@ impl Worker {
     }
 
     /// Returns `None` while the round runs. Afterwards, returns its numbers of operations and bytes, or `Some(None)` if
-    /// it failed. Ends a round that takes longer than [`LONGEST_ROUND`].
+    /// the round failed. Ends a round that takes longer than [`LONGEST_ROUND`].
     fn poll(&mut self) -> Result<Option<Option<(u64, u64)>>> {
         let Some(status) = self.child.try_wait()? else {
             if self.start.elapsed() < LONGEST_ROUND {
@@ -166,7 +166,7 @@ impl Worker {
     }
 }
 
-/// The commit of this checkout, or an empty text if git does not tell it.
+/// The commit of this checkout, or an empty text if git does not state it.
 fn commit() -> String {
     let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
     output
@@ -214,7 +214,7 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> Result<bool> {
         workers = running;
         std::thread::sleep(Duration::from_millis(50));
     }
-    // If the folder has inputs, this fails, and the folder stays.
+    // If the folder has inputs, it cannot be removed, and stays.
     let _ = fs::remove_dir(&failed);
     let failed: u64 = record.targets.values().map(|it| it.failed).sum();
     let passed = record.targets.values().map(|it| it.rounds).sum::<u64>() - failed;
@@ -232,8 +232,8 @@ fn most_due(spent: &[Duration; TARGETS.len()], workers: &[Worker]) -> usize {
     (0..TARGETS.len()).min_by_key(|target| time(*target)).unwrap_or(0)
 }
 
-/// Counts a round that has ended, and returns the number of inputs that it passed. If it failed, keeps the input, and
-/// prints the commands that run the round and the input again.
+/// Counts a round that has ended, and returns the number of its inputs, or 0 if the round failed. If it failed, keeps
+/// its last input, and prints the commands that run the round and this input again.
 fn count_round(record: &mut Record, worker: &Worker, outcome: Option<(u64, u64)>) -> u64 {
     let target = &TARGETS[worker.target];
     let (name, kept) = (target.name, &worker.kept);
@@ -286,7 +286,7 @@ fn run_once(words: &[&str]) -> Option<Result<bool>> {
     }
 }
 
-/// Soaks as the arguments say. Returns `None` on a wrong argument.
+/// Runs rounds for the hours that the arguments give. Returns `None` on a wrong argument.
 fn run_for_hours(words: &[&str]) -> Option<Result<bool>> {
     let (workers, words) = match *words {
         ["--workers", number, ref rest @ ..] => (parse_workers(number)?, rest),

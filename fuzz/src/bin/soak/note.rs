@@ -1,9 +1,9 @@
-//! Keeps the input that a round runs in a file. So the input of a failed round is known, whether the round ended with a
-//! panic, an abort or a signal, or was ended by the parent process.
+//! Keeps in a file the input that a round is running. So the input of a failed round is known, whether the round ended
+//! with a panic, an abort or a signal, or was ended by the parent process.
 //!
 //! A round writes each input to its *note* before it runs the input. Shortening a file takes several times as long as
-//! writing to it, so the note is never shortened, and begins with the length of the input. Writing the note takes some
-//! 2 µs per input.
+//! writing to it, so the note is never shortened. It begins with the length of the input, since bytes of an earlier
+//! input can follow. Writing the note takes some 2 µs per input.
 
 use std::fs::{self, File};
 use std::io::{Result, Seek as _, Write as _};
@@ -32,8 +32,8 @@ impl Note {
     }
 }
 
-/// The paths of a round's note, and of the file that gets the input if the round fails. Both are in a folder beside the
-/// record.
+/// The paths of a round's note, and of the file that gets the input if the round fails. Both files are in a folder
+/// beside the record `soak.json`.
 pub struct Kept {
     pub note: PathBuf,
     pub input: PathBuf,
@@ -45,7 +45,7 @@ impl Kept {
         Self { note: input.with_extension("note"), input }
     }
 
-    /// Writes the input of a failed round to its file, and removes the note.
+    /// Copies the input of a failed round from the note to the file `input`, and removes the note.
     pub fn keep(&self) -> Result<()> {
         let bytes = fs::read(&self.note)?;
         let input = input_of(&bytes).ok_or_else(|| {

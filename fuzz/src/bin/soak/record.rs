@@ -15,7 +15,7 @@ pub struct Record {
     pub commits: Vec<String>,
     pub seconds: u64,
     pub targets: BTreeMap<String, Tried>,
-    /// The runs, the latest last. Those that ended before this list was introduced are not in it.
+    /// The runs, the latest last. Runs that ended before `soak.json` had this list are not in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Run>,
 }
@@ -27,11 +27,11 @@ pub struct Tried {
     pub failed: u64,
     /// The number of inputs of the rounds that did not fail.
     pub executions: u64,
-    /// The sum of what the fuzz function returned for these inputs. For most targets, it is the number of operations;
-    /// for `twin_operations`, the number of keys that operations used; for `hostile_bytes`, the number of inputs that
-    /// were accepted as filters.
+    /// The sum of what the fuzz function returned for the inputs that `executions` counts. For most targets, this is
+    /// the number of operations; for `twin_operations`, the number of keys that operations used; for `hostile_bytes`,
+    /// the number of inputs that were accepted as filters.
     pub operations: u64,
-    /// The total length of these inputs in bytes.
+    /// The total length in bytes of the inputs that `executions` counts.
     pub bytes: u64,
 }
 
@@ -62,7 +62,7 @@ impl Run {
 }
 
 impl Record {
-    /// Reads the record of earlier runs; an empty one if there is none.
+    /// Reads the record of earlier runs. Returns an empty record if the file does not exist.
     pub fn read(path: &Path) -> Result<Self> {
         match fs::read(path) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
@@ -79,14 +79,14 @@ impl Record {
     }
 }
 
-/// The path of a file beside `path`. Its name is that of `path`, followed by `ending`.
+/// The path of a file beside `path` whose name is that of `path`, followed by `ending`.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     name.into()
 }
 
-/// Locks a record by a file beside it, until the returned file is closed or the process ends. The file is never
+/// Locks a record by a file beside it, until the returned file is closed or the process ends. The lock file is never
 /// removed, since the next run could have locked it already. Returns an error if another run holds the lock, because
 /// the two runs would overwrite each other's counts.
 pub fn lock(record: &Path) -> Result<File> {

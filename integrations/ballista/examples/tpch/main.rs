@@ -117,7 +117,8 @@ async fn main() {
     }
 }
 
-/// Connects a client with the tables of TPC-H. Its queries have filters if `enabled` is "true", none if it is "false".
+/// Connects a client with the tables of TPC-H. The client's queries have filters if `enabled` is "true", and no filters
+/// if it is "false".
 async fn session(
     cluster: &Cluster,
     tables: &Path,

@@ -14,8 +14,8 @@ pub const TABLES: [&str; 8] =
     ["nation", "region", "part", "supplier", "partsupp", "customer", "orders", "lineitem"];
 
 /// Writes each missing table into its own folder under `folder`, at the scale factor `scale`. All tables but nation and
-/// region are split into `files` files. A folder gets its name when it is complete, so that a run that was interrupted
-/// leaves no table with missing rows.
+/// region are split into `files` files. A folder gets its final name only when the table is complete, so that an
+/// interrupted run leaves no table with missing rows.
 pub fn generate(folder: &Path, scale: f64, files: i32) {
     for table in TABLES {
         let small = matches!(table, "nation" | "region");

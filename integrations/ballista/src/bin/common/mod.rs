@@ -1,5 +1,5 @@
-//! The log of the two binaries. They take the same arguments for the log as Ballista's own binaries, and write the same
-//! files.
+//! The log of the scheduler and of the executor. Both binaries take the same arguments for the log as Ballista's own
+//! binaries, and write the same files.
 
 use ballista_core::config::LogRotationPolicy;
 use std::{env, error::Error};
@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 /// Where a binary writes its log, and what the log contains.
 pub(crate) struct Log<'a> {
-    /// The level for each module, unless the environment variable `RUST_LOG` sets others.
+    /// The level for each module, unless the environment variable `RUST_LOG` sets other levels.
     pub(crate) level: &'a str,
     /// The folder of the log files. The log goes to the standard output if this is `None`.
     pub(crate) folder: Option<&'a str>,
