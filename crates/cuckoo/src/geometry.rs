@@ -297,6 +297,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow, and without unsafe code")]
     fn mixing_maps_sixteen_bits_one_to_one() {
         let mixed: HashSet<u16> = (0..1 << 16).map(mix).collect();
         assert_eq!(mixed.len(), 1 << 16);
