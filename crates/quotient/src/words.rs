@@ -8,8 +8,8 @@ use wide::u8x16;
 pub(crate) trait Words: Copy {
     /// Whether there is an instruction that selects a set bit. Otherwise, a selection takes some 30 instructions.
     const SELECTS: bool;
-    /// The number of set bits of `word` below bit `index`; of all its set bits if `index` is 64 or more. The caller
-    /// must ensure that `index` is at most 255.
+    /// The number of set bits of `word` below bit `index`. If `index` is 64 or more, this is the number of all its set
+    /// bits. The caller must ensure that `index` is at most 255.
     fn rank(self, word: u64, index: u32) -> u32;
     /// The index of the set bit of `word` that has `skip` set bits below it. The caller must ensure that `word` has
     /// more than `skip` set bits.
@@ -60,7 +60,7 @@ fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool
     trommel_simd::bits_of(&bits)
 }
 
-/// [`Words`] in portable code, with no more instructions than the build target guarantees.
+/// Implements [`Words`] in portable code, which uses only instructions that the build target guarantees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain;
 
@@ -116,7 +116,7 @@ impl Words for Plain {
 
     #[inline(always)]
     fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
-        // SSE2 has a minimum of unsigned bytes, but no comparison of them for order.
+        // SSE2 has an instruction for the minimum of unsigned bytes, but none that compares them for order.
         of_halves(bytes, |half| half.min(u8x16::splat(other)).simd_eq(half))
     }
 }

@@ -25,8 +25,8 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FilterSet<'a> {
-    /// Every lookup checks the literals against the types of these columns: the column of the first file, and the
-    /// column of every later file in which its type differs from the type in the file before.
+    /// The column in the first file, and in each later file that gives the column another type than the file before it.
+    /// Every lookup checks the literals against these types.
     columns: Vec<Column>,
     /// The filters, each with the index of its file.
     filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,

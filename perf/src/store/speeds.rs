@@ -1,4 +1,4 @@
-//! The file of a history of speeds: `compare --history` adds a line for each case of ours.
+//! The file in which a history of speeds is kept. `compare --history` adds a line for each case of our filters.
 
 use crate::base::failure::bad_input;
 use crate::base::files::{csv_of, replace};
@@ -23,7 +23,7 @@ pub(crate) struct Step {
     pub(crate) commit: String,
     /// The name of the case.
     pub(crate) case: String,
-    /// The time of the case at the new commit, divided by its time at the old one, drift-adjusted.
+    /// The drift-adjusted ratio of two times of the case: the time at the new commit divided by that at the old one.
     pub(crate) ratio: f64,
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn is_of_speeds(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// The reason, in one line, if a line cannot be parsed, has an empty field, has a `time` that is not in RFC 3339, or
-/// has a `ratio` that is not a positive number.
+/// Returns a message without line breaks if a line of the file cannot be parsed, has an empty field, has a `time` that is
+/// not in RFC 3339, or has a `ratio` that is not a positive number.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Step>, String> {
     let one_line = |error: csv::Error| error.to_string().replace('\n', " ");
     let steps = csv::Reader::from_reader(bytes).deserialize().collect::<Result<Vec<Step>, _>>();
@@ -50,7 +50,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Step>, String> {
             return Err(format!("{time:?} is not a time such as 2026-01-31T12:00:00Z"));
         }
         if [machine, base, commit, case].iter().any(|text| text.is_empty()) {
-            return Err(format!("a comparison of {time} has a blank"));
+            return Err(format!("the comparison at {time} has an empty field"));
         }
         if !(ratio.is_finite() && *ratio > 0.0) {
             return Err(format!("{case} at {commit} has the ratio {ratio}"));

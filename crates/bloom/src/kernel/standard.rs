@@ -187,7 +187,7 @@ fn contains_batch_bits(
     with_fetch!(window, F => table.contains::<F, false>(hashes, found, window));
 }
 
-/// Answers the last keys of a batch, one at a time; `first` is the index in the batch of the first of these keys.
+/// Answers the keys of a batch from index `first` on, one at a time.
 #[inline(always)]
 fn contains_rest(
     geometry: Geometry,

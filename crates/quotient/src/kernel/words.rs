@@ -1,4 +1,4 @@
-//! [`Words`] with BMI2 and AVX2, and reads of words of a table.
+//! Implements [`Words`] with BMI2 and AVX2. Also has the function that reads a 64-bit word of a table.
 
 #[cfg(target_arch = "x86_64")]
 use super::balance;

@@ -258,10 +258,10 @@ fn by_counts<F: Fetch, W: Words>(
     found: &mut [u64],
     rest: impl Fn(&Geometry, &[u8], u64, Rest) -> bool + Copy,
 ) {
-    assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     let start = table.as_ptr();
     let mut keys = [Located { line: 0, slot: 0, remainder: 0 }; BLOCK];
     for (hashes, found) in hashes.chunks(BLOCK).zip(found) {
+        assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
         for (hash, key) in hashes.iter().zip(&mut keys) {
             *key = locate(geometry, *hash);
             F::line(start.wrapping_add(key.line));

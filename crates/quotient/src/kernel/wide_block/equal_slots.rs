@@ -17,7 +17,7 @@ const BYTES: usize = SLOTS as usize;
 
 /// What a key's block tells about the key, whose quotient must be occupied.
 #[derive(Clone, Copy)]
-struct Probe {
+pub(super) struct Probe {
     /// The slots that have the key's remainder, and that are below neither the offset nor the home.
     equal: u64,
     /// The own runends of the block.
@@ -31,7 +31,7 @@ struct Probe {
 impl Probe {
     /// Whether the first equal slot belongs to the key's run, and whether it does not decide about the key.
     #[inline(always)]
-    fn judge(self) -> (bool, bool) {
+    pub(super) fn judge(self) -> (bool, bool) {
         // If no slot is equal, this is the number of all own runends.
         let before = (self.own & below_lowest(self.equal)).count_ones();
         let goes_on = self.own.count_ones() <= self.number;
@@ -69,7 +69,7 @@ impl Places {
     /// # Safety
     /// The caller must ensure that the table has the key's block, and remainders of 8 bits.
     #[inline(always)]
-    unsafe fn probe<W: Words>(&self, words: W, table: *const u8, key: Located) -> Probe {
+    pub(super) unsafe fn probe<W: Words>(&self, words: W, table: *const u8, key: Located) -> Probe {
         // SAFETY: the caller guarantees that the table has the block, and so its two words, its offset and remainders.
         let (occupieds, runends, offset, equal) = unsafe {
             (
@@ -90,18 +90,19 @@ impl Places {
     }
 
     /// Whether the table holds a key about which the first equal slot does not decide. `None` if only the algorithms of
-    /// `table.rs` can tell.
+    /// `table.rs` can tell. The key's quotient must be occupied.
     ///
     /// # Safety
-    /// The caller must ensure that remainders have 8 bits.
+    /// The caller must ensure that the table has the key's block, and remainders of 8 bits.
     #[inline(always)]
-    unsafe fn look_again<W: Words>(
+    pub(super) unsafe fn look_again<W: Words>(
         &self,
         words: W,
         table: *const u8,
         key: Located,
-        probe: Probe,
     ) -> Option<bool> {
+        // SAFETY: the caller guarantees that the table has the block, and the width of remainders.
+        let probe = unsafe { self.probe(words, table, key) };
         if probe.is_overrun {
             return None;
         }
@@ -116,25 +117,6 @@ impl Places {
                 Some((runends, self.equal(words, table, block, key.remainder)))
             }
         })
-    }
-
-    /// Whether the table holds a key whose quotient is occupied. `None` if only the algorithms of `table.rs` can tell.
-    ///
-    /// # Safety
-    /// The caller must ensure that the table has the key's block, and remainders of 8 bits.
-    #[inline(always)]
-    pub(super) unsafe fn holds_byte<W: Words>(
-        &self,
-        words: W,
-        table: *const u8,
-        key: Located,
-    ) -> Option<bool> {
-        // SAFETY: the caller guarantees that the table has the block, and the width of remainders.
-        unsafe {
-            let probe = self.probe(words, table, key);
-            let (hit, again) = probe.judge();
-            if again { self.look_again(words, table, key, probe) } else { Some(hit) }
-        }
     }
 }
 
@@ -183,15 +165,8 @@ impl Batch<'_> {
                 };
                 hits &= with_run;
                 for i in ones(again & with_run) {
-                    // SAFETY: as in `probe`.
-                    let hit = unsafe {
-                        let probe = self.places.probe(words, self.table.as_ptr(), keys[i]);
-                        self.places.look_again(words, self.table.as_ptr(), keys[i], probe)
-                    };
-                    let hit = hit.unwrap_or_else(|| {
-                        rest(self.geometry, self.table, self.block(block)[i], ())
-                    });
-                    hits |= u64::from(hit) << i;
+                    let hash = self.block(block)[i];
+                    hits |= u64::from(rest(self.geometry, self.table, hash, ())) << i;
                 }
                 found[block] |= hits;
             }
