@@ -1,6 +1,7 @@
 //! Lookups key by key. The batch kernels in `avx2.rs` and `avx512.rs` keep the metadata of many lines in vectors; these
 //! lookups keep the two metadata words of one line (a block of the table) in scalar registers. They compare the
-//! remainders of a line in two halves. (`kernel/line_block.rs` says how they find a run.)
+//! remainders of a line in two halves. (`kernel/line_block.rs` says how they find a run.) Portable
+//! lookups find a run only for keys that [`count`] does not decide.
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
