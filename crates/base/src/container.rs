@@ -264,8 +264,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
 /// answer, even a false negative. But it never reads outside of the bytes or panics, and every lookup ends. Making an
-/// owned copy, or merging the filter into another one, first checks the structure of the filter, but never the
-/// checksum.
+/// owned copy, or merging the filter into another one, first checks the filter's structure, but never the checksum.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
 ///
@@ -306,8 +305,7 @@ pub fn parse_bytes<B: FrozenBytes>(holder: &B, trust: Trust) -> Result<Parsed<B>
 
 /// Does the same as [`parse_bytes`], for a filter whose keys were hashed by `hasher`. This is the only way to read a
 /// filter whose keys were hashed with a secret key, which its bytes do not contain. A filter without a secret key can
-/// be read in this way too. Bytes that name another hash function, seed or key check (see [`Hasher::seed`]) are
-/// refused.
+/// be read in this way too. Bytes that name another hash function, seed or [key check](Hasher::seed) are refused.
 ///
 /// To get a filter over the parsed bytes, pass the result to the `from_container` of the filter's type.
 ///

@@ -81,8 +81,7 @@ impl CuckooFilter {
         Self::builder().keys(keys).fpr(fpr).build()
     }
 
-    /// A builder, which has more options than [`with_capacity_and_fpr`](Self::with_capacity_and_fpr), among them load,
-    /// fingerprint bits, multiset, growth and seed.
+    /// A builder, for all options: load, fingerprint bits, multiset, growth, seed and others.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -481,8 +480,7 @@ impl Insert for CuckooFilter {
     ///
     /// # Errors
     /// [`Full`] if there is no room for all keys, if the system refuses memory that the inserts need, or if the filter
-    /// has to grow for the keys and cannot. The filter then holds the first [`inserted`](Full::inserted) keys of the
-    /// batch.
+    /// has to grow for the keys and cannot. The first [`inserted`](Full::inserted) keys are then in the filter.
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
         self.insert_bulk(hashes, Bulk::CALLER)
     }

@@ -175,6 +175,37 @@ fn hashes(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23))
 }
 
+/// Asserts that no kernel's answers about `hashes` depend on the memory after the table, which is the first bytes of
+/// `memory`. Each of 255 iterations fills `after`, a part of the memory after the table, with another remainder. One of
+/// these remainders is the key's. A kernel may panic, but must then always panic.
+fn answers_do_not_depend_on<L: Layout>(
+    geometry: &Geometry,
+    memory: &mut [u8],
+    after: core::ops::Range<usize>,
+    hashes: [u64; 2],
+) {
+    let len = geometry.table_bytes::<L>() as usize;
+    for isa in Isa::available() {
+        let kernels = Kernels::of::<L>(isa);
+        for hash in hashes {
+            let mut answers = (1..=u8::MAX).map(|remainder| {
+                memory[after.clone()].fill(remainder);
+                let table = &memory[..len];
+                let mut words = [0; KEYS / 64];
+                let one =
+                    catch_unwind(AssertUnwindSafe(|| kernels.contains(geometry, table, hash)));
+                let batch = || kernels.contains_batch(geometry, table, &[hash; KEYS], &mut words);
+                (one.ok(), panics(batch), words)
+            });
+            let first = answers.next().unwrap();
+            assert!(
+                answers.all(|answer| answer == first),
+                "{isa}: the answer about hash {hash:x} depends on the memory after the table"
+            );
+        }
+    }
+}
+
 /// The answer about a key whose run never ends does not depend on the memory after the table.
 #[test]
 fn a_run_without_an_end_is_not_followed_beyond_the_table() {
@@ -187,28 +218,9 @@ fn a_run_without_an_end_is_not_followed_beyond_the_table() {
         line[50..56].fill(0xFF);
         line[56] = 0b11;
     }
+    // The memory after the table looks like a line that ends the run and has the same remainder in all slots.
     memory[len..].fill(0xFF);
-    for isa in Isa::available() {
-        let kernels = Kernels::of::<LineBlock>(isa);
-        for hash in [0, u64::MAX] {
-            // The memory after the table looks like a line that ends the run and has the same remainder in all slots.
-            // Each of 255 iterations writes another remainder there, and one of these remainders is the key's.
-            let mut answers = (1..=u8::MAX).map(|remainder| {
-                memory[len..len + 50].fill(remainder);
-                let table = &memory[..len];
-                let mut words = [0; KEYS / 64];
-                let one =
-                    catch_unwind(AssertUnwindSafe(|| kernels.contains(&geometry, table, hash)));
-                let batch = || kernels.contains_batch(&geometry, table, &[hash; KEYS], &mut words);
-                (one.ok(), panics(batch), words)
-            });
-            let first = answers.next().unwrap();
-            assert!(
-                answers.all(|answer| answer == first),
-                "{isa}: the answer about hash {hash:x} depends on the memory after the table"
-            );
-        }
-    }
+    answers_do_not_depend_on::<LineBlock>(&geometry, &mut memory, len..len + 50, [0, u64::MAX]);
 }
 
 /// As [`a_run_without_an_end_is_not_followed_beyond_the_table`], in blocks of 64 slots. If a kernel went on after the
@@ -218,8 +230,8 @@ fn a_run_without_an_end_is_not_followed_beyond_the_last_block() {
     let geometry = geometry::<WideBlock>(1_000);
     let (blocks, shape) = (geometry.blocks as usize, geometry.shape());
     let len = geometry.table_bytes::<WideBlock>() as usize;
-    // Two blocks after the last one, there would be runends in the section of remainders, and the remainders of the
-    // block would be after the table.
+    // A kernel that went on for two blocks after the last one would read runends from the section of remainders, and
+    // remainders from the memory after the table.
     let runends = (blocks + 1) * 16 + 8;
     assert!(runends > shape.remainders_at() && shape.remainders_at() + (blocks + 1) * 64 == len);
     let mut memory = vec![0; len + 64];
@@ -228,27 +240,9 @@ fn a_run_without_an_end_is_not_followed_beyond_the_last_block() {
         words[..8].fill(0xFF);
     }
     memory[runends + 7] = 0x80;
-    for isa in Isa::available() {
-        let kernels = Kernels::of::<WideBlock>(isa);
-        // The home of the first hash is the first slot.
-        for hash in [1 << 50, u64::MAX] {
-            // In one of the 255 iterations, the remainder is the key's.
-            let mut answers = (1..=u8::MAX).map(|remainder| {
-                memory[len..].fill(remainder);
-                let table = &memory[..len];
-                let mut words = [0; KEYS / 64];
-                let one =
-                    catch_unwind(AssertUnwindSafe(|| kernels.contains(&geometry, table, hash)));
-                let batch = || kernels.contains_batch(&geometry, table, &[hash; KEYS], &mut words);
-                (one.ok(), panics(batch), words)
-            });
-            let first = answers.next().unwrap();
-            assert!(
-                answers.all(|answer| answer == first),
-                "{isa}: the answer about hash {hash:x} depends on the memory after the table"
-            );
-        }
-    }
+    // The home of the first hash is the first slot.
+    let hashes = [1 << 50, u64::MAX];
+    answers_do_not_depend_on::<WideBlock>(&geometry, &mut memory, len..len + 64, hashes);
 }
 
 /// The table has no free slot. The zeros after the table look like free slots.

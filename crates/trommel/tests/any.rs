@@ -115,7 +115,7 @@ fn options_that_a_kind_lacks_and_values_that_are_not_allowed_are_refused() {
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // Of the kinds with slots, two lack an option. A new cache-line quotient filter has remainders of a
+                    // Two of the kinds with slots lack an option. A new cache-line quotient filter has remainders of a
                     // fixed width, so the number of slots determines the bits of a fingerprint. The cuckoo filter does
                     // not divide its fingerprints into quotient and remainder.
                     let other_widths = [

@@ -50,8 +50,8 @@ fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
             let geometry = quotient.geometry();
             quotient_fpr(load(geometry.slots), geometry.remainder_bits)
         }
-        // Of the 256 remainders, one is twice as frequent as the others, and one never occurs. So two keys with
-        // the same quotient have the same remainder with a probability of (254 + 2²) / 256² = 258 / 256².
+        // One of the 256 remainders is twice as frequent as the others, and one never occurs. So two keys with the
+        // same quotient have the same remainder with a probability of (254 + 2²) / 256² = 258 / 256².
         AnyFilter::CacheLineQuotient(quotient) => {
             quotient_fpr(load(quotient.geometry().slots) * 258.0 / 256.0, 8)
         }

@@ -65,8 +65,8 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
     }
 }
 
-/// By the occupieds and runends of this table, the run of quotient 10 ends at slot 5, and the run of quotient 40 at
-/// slot 30, both before the slots of their quotients. No insert makes such a run, and `check` refuses it. In this
+/// The occupieds and runends of this table say that the run of quotient 10 ends at slot 5, and the run of quotient 40
+/// at slot 30, both before the slots of their quotients. No insert makes such a run, and `check` refuses it. In this
 /// table, the search for a free slot returns a slot before the one where the key's remainder belongs. An assertion of
 /// the insert notices the contradiction before anything is written.
 #[test]
