@@ -8,8 +8,9 @@ use trommel_base::spec::{Size, checked_load};
 use trommel_base::storage::MAX_BYTES;
 use trommel_base::{Spec, SpecError};
 
-/// If new filters of a layout have only one width of remainders, they reach lower false-positive rates by leaving more
-/// slots free, down to this load. A rate that needs a lower load is refused.
+/// The lowest load that is chosen to reach a false-positive rate. A load is chosen only in a layout whose new filters
+/// all have remainders of the same width: there, a lower rate needs more free slots. A rate that would need a load
+/// below this one is refused.
 const LOWEST_LOAD: f64 = 1.0 / 16.0;
 
 /// The false-positive rate of a layout at a load, with the effect of a reserved remainder 0.
@@ -40,8 +41,8 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
         check_bits("fingerprint_bits", bits, 1, MAX_FINGERPRINT_BITS)?;
     }
     spec.grow_at.map(checked_load).transpose()?;
-    // A growing filter is sized for one key at least. For no keys, remainders of one bit would be enough for any
-    // false-positive rate, but a filter with such remainders cannot grow.
+    // A filter that grows by itself is sized for at least one key. If it were sized for zero keys, remainders of one
+    // bit would be enough for any false-positive rate, but a filter with such remainders cannot grow.
     let mut spec = *spec;
     spec.keys = spec.keys.max(usize::from(spec.grow_at.is_some()));
     let geometry = sized::<L>(&spec)?;
@@ -107,7 +108,7 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     let widest = *L::REMAINDER_BITS.end();
     let mut slots = slots_for::<L>(spec.keys, load);
     if L::RESERVES_ZERO && spec.load.is_none() {
-        // There is only one width, so a lower false-positive rate takes more slots.
+        // Remainders of a new filter can have only one width, so a lower false-positive rate needs more slots.
         let load_for_fpr = quotient_load(fpr, widest) / reserved_factor::<L>();
         slots = slots_for::<L>(spec.keys, load_for_fpr.clamp(LOWEST_LOAD, load));
     }
@@ -127,13 +128,13 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
     } else if L::RESERVES_ZERO {
         widest
     } else {
-        L::REMAINDER_BITS.into_iter().find(|bits| enough(*bits)).unwrap_or(widest)
+        // If no width reaches the rate, the widest that fits tells the lowest rate that can be reached.
+        let longest = L::REMAINDER_BITS.filter(|bits| fits(slots, *bits)).max();
+        L::REMAINDER_BITS.into_iter().find(|bits| enough(*bits)).or(longest).unwrap_or(widest)
     };
     let geometry = checked::<L>(spec, slots, bits)?;
-    if spec.fingerprint_bits.is_none() && spec.remainder_bits.is_none() && !enough(bits) {
-        // Hashes, or remainders of the largest width, have too few bits for the false-positive rate.
-        let longest = L::REMAINDER_BITS.filter(|bits| fits(slots, *bits)).max().unwrap_or(1);
-        return Err(SpecError::FprUnreachable { fpr, floor: reached(longest) });
+    if spec.fingerprint_bits.is_none() && spec.remainder_bits.is_none() && reached(bits) > fpr {
+        return Err(SpecError::FprUnreachable { fpr, floor: reached(bits) });
     }
     Ok(geometry)
 }
@@ -141,7 +142,7 @@ fn for_fpr<L: Layout>(spec: &Spec, load: f64, fpr: f64) -> Result<Geometry, Spec
 /// The remainder bits with which `slots` slots can store fingerprints of `fingerprint_bits` bits.
 fn remainder_bits_of(slots: u64, fingerprint_bits: u32) -> Result<u32, SpecError> {
     if slots > MAX_SLOTS {
-        // `checked` refuses this number of slots with any width.
+        // Any width will do here: `checked` then refuses this number of slots.
         return Ok(1);
     }
     let kept = |width: u32| remainder_bits_for(slots, 1 << width).filter(|bits| fits(slots, *bits));
@@ -199,8 +200,8 @@ fn for_bytes<L: Layout>(spec: &Spec, load: f64, bytes: usize) -> Result<Geometry
     checked::<L>(spec, slots, bits)
 }
 
-/// If `fingerprint_bits` is given, bytes are only a limit: more slots than the keys need would take memory without
-/// lowering the false-positive rate.
+/// The geometry for a spec with both `fingerprint_bits` and a number of bytes. The bytes are only a limit: more slots
+/// than the keys need would take memory without lowering the false-positive rate.
 fn for_fingerprints_in_bytes<L: Layout>(
     spec: &Spec,
     fingerprint_bits: u32,
@@ -311,6 +312,22 @@ mod tests {
             };
             assert!(fpr == 1e-6 && floor <= fpr_at::<LineBlock>(LOWEST_LOAD, 8));
         }
+    }
+
+    /// If the table has between 2^30 and 2^31 slots, remainders of at most 31 bits fit, although the layout has
+    /// remainders of 32 bits. A spec without a width is not refused for the width.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_rate_that_no_fitting_width_reaches_is_unreachable() {
+        let keys = 2_000_000_000;
+        let slots = slots_for::<WideBlock>(keys as usize, GUARANTEED_LOAD);
+        let longest = 31;
+        assert!(fits(slots, longest) && !fits(slots, longest + 1));
+        let floor = fpr_at::<WideBlock>(keys as f64 / slots as f64, longest);
+        let with = |fpr| geometry::<WideBlock>(&spec(keys, |spec| spec.fpr = Some(fpr)));
+        assert_eq!(with(floor).map(|geometry| geometry.remainder_bits), Ok(longest));
+        let fpr = floor * 0.999;
+        assert_eq!(with(fpr), Err(SpecError::FprUnreachable { fpr, floor }));
     }
 
     /// A load that the spec gives is kept, even in a layout that could reach the false-positive rate with more slots.
@@ -432,7 +449,7 @@ mod tests {
     fn a_spec_that_cannot_grow_to_its_keys_is_refused() {
         let first =
             geometry::<WideBlock>(&spec(1_000, |spec| spec.remainder_bits = Some(4))).unwrap();
-        // Three doublings leave one bit of the remainders.
+        // After three doublings, one of the four remainder bits is left.
         let most_slots = first.slots << 3;
         let growing = |load| {
             geometry::<WideBlock>(&spec(1_000, |spec| {

@@ -1,18 +1,19 @@
 //! Numbers of a fixed width, packed without gaps, least significant bit first.
 
-/// The number of bytes of `slots` numbers of `bits` bits each. The caller must ensure that `slots` is a multiple of 64.
+/// The number of bytes that `slots` packed numbers of `bits` bits each take. The caller must ensure that `slots` is a
+/// multiple of 64.
 pub(super) fn bytes(slots: u64, bits: u32) -> u64 {
     slots / 8 * u64::from(bits)
 }
 
-/// Returns number `index`. Reads eight bytes, beginning with the byte that has the number's first bit.
+/// Returns the number at `index`. Reads eight bytes, beginning with the byte that has the number's first bit.
 #[inline(always)]
 pub(super) fn get(packed: &[u8], bits: u32, index: usize) -> u32 {
     let bit = index * bits as usize;
     (window(packed, bit / 8) >> (bit % 8) & mask(bits)) as u32
 }
 
-/// Stores number `index`.
+/// Stores `number` at `index`.
 #[inline(always)]
 pub(super) fn set(packed: &mut [u8], bits: u32, index: usize, number: u32) {
     let bit = index * bits as usize;
@@ -51,7 +52,7 @@ fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// The eight bytes from `byte` on as a word.
+/// The eight bytes from index `byte` on, as a word.
 #[inline(always)]
 pub(super) fn window(packed: &[u8], byte: usize) -> u64 {
     let mut bytes = [0; 8];
@@ -59,7 +60,7 @@ pub(super) fn window(packed: &[u8], byte: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Moves numbers `from..to` up by one index. Number `from` is undefined afterwards.
+/// Moves the numbers at `from..to` up by one index. The number at `from` is undefined afterwards.
 pub(super) fn shift_up(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     let width = bits as usize;
     if bits.is_multiple_of(8) {
@@ -86,7 +87,7 @@ pub(super) fn shift_up(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     merge(words, first, up(words, first), keep_below);
 }
 
-/// Moves numbers `from + 1..=to` down by one index. Number `to` becomes 0.
+/// Moves the numbers at `from + 1..=to` down by one index. The number at `to` becomes 0.
 pub(super) fn shift_down(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     let width = bits as usize;
     if bits.is_multiple_of(8) {
@@ -117,7 +118,7 @@ pub(super) fn shift_down(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     set(packed, bits, to, 0);
 }
 
-/// In word `i`, replaces the bits that are not in the mask `keep` by the same bits of `bits`.
+/// In word `i`, replaces the bits that are not in the mask `keep` by the bits at the same positions of `bits`.
 fn merge(words: &mut [[u8; 8]], i: usize, bits: u64, keep: u64) {
     words[i] = (u64::from_le_bytes(words[i]) & keep | bits & !keep).to_le_bytes();
 }
@@ -128,8 +129,9 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    /// Compares both shifts with moves in a plain vector of numbers, for every width and every pair of `from` and `to`.
+    /// Compares both shifts with moves in a `Vec` of numbers, for every width and every pair of `from` and `to`.
     #[test]
+    #[cfg_attr(miri, ignore = "slow, and without unsafe code")]
     fn packed_numbers_shift_like_those_of_a_vector() {
         for bits in 1..=32 {
             let count = 128;
