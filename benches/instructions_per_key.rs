@@ -3,7 +3,7 @@
 //! Our filters, too, have one call per key for removals, and for lookups in a `FilterView`.
 //!
 //! Runs the operations of the bench `single_keys` twice on each filter. The second time, calls `getpid` before and
-//! after each operation, so that a program that emulates this one can count the instructions between the two calls.
+//! after each operation, so that an emulator that runs this program can count the instructions between the two calls.
 //! `scripts/count-aarch64` counts them in this way. Writes a line for each operation, in the order of the calls:
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! What does a batch of lookups cost, by kind and instruction set, while the table is in L2?
 //!
-//! The keys of a batch are either all present or all absent, since their costs differ: a standard filter reads all bits
-//! of a present key, but need not read all bits of an absent key.
+//! The keys of a batch are either all present or all absent, since their costs differ: a standard Bloom filter has to
+//! test every bit that belongs to a present key, but can skip bits of an absent key once one of them is not set.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

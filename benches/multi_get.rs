@@ -2,10 +2,10 @@
 //!
 //! There are 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. In each round, one filter is
 //! asked for a key that it holds, and all others for one absent key. A point read of a storage engine does nearly the
-//! same if it must find out which of many files has the key. The filters are views of frozen bytes or filter blocks.
-//! The one call is `contains_many` for views, and `may_match_many` for blocks. Each round measures both ways, each with
-//! an absent key of its own, and the next round measures them in the other order. Prints the medians in nanoseconds per
-//! filter. The answers are compared with those of single lookups.
+//! same if it must find out which of many files has the key. The filters are either views of frozen bytes, or filter
+//! blocks. The one call is `contains_many` for views, and `may_match_many` for blocks. Each round measures both ways,
+//! each with an absent key of its own, and the next round measures them in the other order. Prints the medians in
+//! nanoseconds per filter. The answers are compared with those of single lookups.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench multi_get -- [ROUNDS]
@@ -35,8 +35,8 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// Measures both ways in `rounds` rounds, checks the answers, and prints a row with the name `name`. A probe is a
-/// filter and a hash. `probe` makes the probe of the filter with a given index, `one` answers one probe, and `many`
-/// answers all.
+/// filter and a hash. `probe` makes one from the index of the filter and the hash, `one` answers a single probe, and
+/// `many` answers all probes in one call.
 fn measure<P>(
     name: &str,
     rounds: usize,

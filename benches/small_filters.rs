@@ -3,8 +3,8 @@
 //!
 //! A storage engine can make a filter for each data block of some kilobytes: for example, for the 18 entries of 200
 //! bytes in a block of 4 KiB. Sizing such a filter must not cost more than its inserts. The benches named `length` only
-//! compute the size of a filter for a million keys, without making it. The cost of the sizing equations does not depend
-//! on the number of keys.
+//! compute the size of a filter for a million keys, without making it. Such a large number makes no difference, since
+//! the cost of the sizing equations does not depend on the number of keys.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;

@@ -4,9 +4,10 @@
     filter = read_frozen(open("words.trommel", "rb").read())
     print(filter.kind, b"anvil" in filter, filter.count(b"anvil"))
 
-It makes all checks of the section "What a reader checks", and refuses bytes that fail one with a FormatError. A filter
-whose hash function has a secret key is read with that key; without it, the filter takes hashes but no keys. The reader
-exists to test the document, and is not fast: a quotient table is decoded completely before the first lookup.
+The reader makes all checks of the document's section "What a reader checks", and raises a
+FormatError for bytes that fail a check. If the hash function has a secret key, pass the secret key
+to the reader; without it, the filter can look up hashes but no keys. The reader exists to test the
+document, and is not fast: a quotient table is decoded completely before the first lookup.
 """
 
 from collections import Counter
@@ -56,7 +57,7 @@ def require(condition, message):
 
 
 def bits(data, at, count):
-    """A number of `count` bits that begins at bit `at`."""
+    """The number that is stored in `count` bits from bit `at` on."""
     return int.from_bytes(data[at // 8 : (at + count + 7) // 8], "little") >> at % 8 & (1 << count) - 1
 
 
@@ -65,7 +66,7 @@ def up(number, unit):
 
 
 def check_secret(hash_code, seed, secret):
-    """Requires that the secret key, if there is one, has the check that is stored in the place of a seed."""
+    """If a secret key is given, requires that its check is the one stored in place of a seed."""
     if secret is not None:
         require(hash_code == SIPHASH13, f"a secret key was given, and hash function {hash_code} has none")
         check = siphash13(b"trommel.keycheck", secret)
@@ -73,7 +74,7 @@ def check_secret(hash_code, seed, secret):
 
 
 class Filter:
-    """A filter of any kind. Keys are bytes; `contains_hash` and `count_hash` take 64 bits instead."""
+    """A filter of any kind. Keys are bytes; `contains_hash` and `count_hash` take 64-bit hashes."""
 
     def __init__(self, kind, hash_code, seed, length, table, secret=None):
         self.kind, self.hash_code, self.seed, self.len, self.table = KINDS[kind], hash_code, seed, length, table
@@ -99,14 +100,14 @@ class Filter:
 
 
 class Everything:
-    """A filter block without a filter: every key may be there."""
+    """The table of a filter block that holds no filter: every key may be there."""
 
     def count(self, _):
         return 1
 
 
 class Bloom:
-    """Kinds 1 to 5. The number of units of kinds 1 and 2 is not used: they address bits."""
+    """Kinds 1 to 5. In kinds 1 and 2, `units` is not used: a hash selects bits of the whole table."""
 
     def __init__(self, kind, units, k, table):
         self.kind, self.units, self.k, self.table = kind, units, k, table
@@ -131,7 +132,7 @@ class Bloom:
 
 
 class Counting(Bloom):
-    """Kind 2: the least of the counts of a key's bits."""
+    """Kind 2: the count of a key is the least of the counts of its bits."""
 
     def __init__(self, words, k, width, entries, payload):
         super().__init__(COUNTING, words, k, payload[: 8 * words])
@@ -162,7 +163,7 @@ def quotient_bytes(kind, b, r):
 
 
 class Quotient:
-    """Kinds 6 and 7: `places` has the number of copies at each place."""
+    """Kinds 6 and 7: `places` counts the copies at each place (the quotient, then the remainder)."""
 
     def __init__(self, kind, n, r, fingerprints, copies, payload, length=None):
         self.kind, self.n, self.r, self.fingerprints = kind, n, r, fingerprints
@@ -243,7 +244,7 @@ class Quotient:
 
 
 class Cuckoo:
-    """Kind 8: `buckets` has four numbers for each bucket."""
+    """Kind 8: `buckets` has the four fingerprints of each bucket; 0 is an empty slot."""
 
     def __init__(self, m, f, d, flags, payload, length=None):
         require(f in (8, 12, 16, 32), f"fingerprints of {f} bits")
@@ -298,7 +299,7 @@ class Cuckoo:
 
 
 def table_of(kind, p, payload, length=None):
-    """The table of a kind, once its parameters are in their ranges and give the length of the payload."""
+    """A kind's table. Requires parameters that are in range and give the length of the payload."""
     require(kind != CUCKOO or p[3] <= 3, f"flags {p[3]}; this reader knows the flags 0 to 3")
     for i, (value, (low, high)) in enumerate(zip(p, RANGES[kind])):
         require(low <= value <= high, f"parameter p{i} of {KINDS[kind]} is {value}, allowed are {low} to {high}")
@@ -314,7 +315,7 @@ def table_of(kind, p, payload, length=None):
 
 
 def read_frozen(data, secret=None):
-    """Reads a frozen filter. Refuses one that was not hashed with the secret key, if there is a secret key."""
+    """Reads a frozen filter. If a secret key is given, the keys must have been hashed with it."""
     require(len(data) >= 128, f"{len(data)} bytes are no header")
     require(data[:8] == b"TROMMEL\0", "not a Trommel filter")
     version, kind, hash_code, reserved = (bits(data, at, 16) for at in (64, 80, 96, 112))
@@ -332,7 +333,7 @@ def read_frozen(data, secret=None):
 
 
 def read_block(data, policy, secret=None):
-    """Reads a filter block that was stored under the name of a policy, which has the check of any secret key."""
+    """Reads a filter block. `policy` is the name of its policy, with the seed or the key check."""
     parts = policy.split(".")
     require(len(parts) == 5 and parts[0] == "trommel", f"{policy} is no name of a policy")
     require(parts[1] == str(VERSION), f"version {parts[1]} of the block form; this reader reads version {VERSION}")
@@ -380,7 +381,7 @@ def block_table(kind, parameter, table):
 
 
 def read_hashes(data, secret=None):
-    """Reads a list of hashes: the code of their function, the seed or the check of the secret key, and the list."""
+    """Reads a list of hashes: returns their function's code, the seed or key check, and the list."""
     require(len(data) >= 40 and data[:8] == b"TrmlHash", "not a list of hashes")
     require(bits(data, 64, 16) == VERSION, f"version {bits(data, 64, 16)} of the list; this reader reads {VERSION}")
     require(len(data) == 40 + 8 * u64(data, 24), f"{len(data)} bytes for {u64(data, 24)} hashes")

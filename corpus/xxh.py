@@ -82,7 +82,7 @@ def xxh3_64(data, seed=0):
 
 
 def xxh3_64_medium(data, seed):
-    """From 17 to 240 bytes."""
+    """The hash of 17 to 240 bytes."""
 
     def mix(at, key):
         low, high = u64(SECRET, key) + seed & MASK, u64(SECRET, key + 8) - seed & MASK
@@ -106,7 +106,7 @@ def seeded_secret(seed):
 
 
 def xxh3_64_long(data, seed):
-    """More than 240 bytes."""
+    """The hash of more than 240 bytes."""
     secret = seeded_secret(seed)
     n, keys = len(data), [unpack_from("<8Q", secret, 8 * i) for i in range(STRIPES_PER_BLOCK)]
     lanes = [P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1]

@@ -101,7 +101,7 @@ pub struct Line {
 }
 
 /// Compares `counts` with the committed counts, `limits`. The result has a line for each bench that was counted, and
-/// for each bench that is committed for one of the instruction sets `isas` and was not counted.
+/// for each bench that was not counted although a count for one of the instruction sets `isas` is committed.
 #[must_use]
 pub fn compare(limits: &Limits, counts: &[Count], isas: &[&str]) -> Vec<Line> {
     let mut lines: Vec<Line> = counts
@@ -174,8 +174,8 @@ pub fn table(lines: &[Line]) -> String {
 /// The header line of a history, which names its columns.
 pub const HISTORY_HEADER: &str = "time,commit,bench,isa,instructions,d1_misses,ll_misses";
 
-/// The rows of a history for the counts of a commit at a time. The cells of misses are blank if caches were not
-/// simulated.
+/// The rows that the counts of a commit add to a history. `time` is the time at which the counts were made. The cells
+/// of misses are blank if caches were not simulated.
 #[must_use]
 pub fn history(time: &str, commit: &str, counts: &[Count]) -> String {
     let mut text = String::new();

@@ -244,7 +244,8 @@ fn filled(mut filter: impl Subject + 'static, keys: &[KeyHash]) -> Box<dyn Subje
     Box::new(filter)
 }
 
-/// One of our filters with the keys. If `batches` is true, the filter gets the keys of an operation in one call.
+/// Inserts `keys` into one of our filters, and returns it as a subject. If `batches` is true, the subject gets the keys
+/// of an operation in one call.
 fn ours<F>(filter: F, keys: &[KeyHash], batches: bool) -> Box<dyn Subject>
 where
     F: Filter + Insert + Subject + 'static,

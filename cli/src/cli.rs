@@ -73,7 +73,7 @@ Number of keys:
 const QUERY_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input. `trommel build --help` describes such lines.
 The keys that may be in the filter (with --absent, the keys that are certainly absent) are printed in input order, one
-per line. The answers for the keys read so far do not wait for more keys, so another program can send keys one by one.";
+per line. The keys read so far are answered without waiting for more, so another program can send keys one by one.";
 
 const FOLD_HELP: &str = "\
 A Bloom filter without counters can be halved as long as its number of units (words, blocks or cache lines) is even and

@@ -31,7 +31,7 @@ pub(crate) enum Failure {
     Parquet { name: String, error: ParquetFailure },
     /// The output could not be written.
     Write { name: String, error: io::Error },
-    /// Hashes could not be written to a temporary file, or not be read back from it.
+    /// Hashes could not be written to a temporary file or read back from it.
     Spool { error: io::Error },
     /// A key on the command line is not a number of the key type.
     Argument { key: String, error: NotNumber },

@@ -109,7 +109,7 @@ impl Fill {
     /// The fill of a quotient table of `slots` slots. The fingerprints that the filter holds are numbers below
     /// `fingerprints`. Each fingerprint counts in the region of its home slot, even if it was shifted out of that
     /// region. There is one exception: if the exact border between two regions is inside a slot, some fingerprints with
-    /// this home slot count in the region before the border.
+    /// that slot as home slot count in the region before the border.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();

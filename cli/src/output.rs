@@ -1,4 +1,4 @@
-//! Output files, which are written whole or not at all.
+//! Writes output files whole or not at all.
 
 use crate::failure::Failure;
 use std::fs::{self, File};
@@ -14,9 +14,9 @@ const RANDOM_CHARACTERS: usize = 6;
 /// The destination of a verb's output.
 ///
 /// If the destination is a regular file or does not exist, the output is written to a temporary file in the same
-/// folder, and this file is then renamed. So a reader finds either the old file or the new one. The temporary file is
-/// removed after an error and, on Unix, after SIGINT, SIGTERM or SIGHUP. SIGKILL and a loss of power leave it behind;
-/// on Unix, the next command that writes a filter to the folder removes it.
+/// folder, and this file is then renamed to the destination. So a reader finds either the old file or the new one. The
+/// temporary file is removed after an error and, on Unix, after SIGINT, SIGTERM or SIGHUP. SIGKILL and a loss of power
+/// leave it behind; on Unix, the next command that writes a filter to the folder removes it.
 #[derive(Debug)]
 pub(crate) struct Output {
     name: String,

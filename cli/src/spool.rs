@@ -91,7 +91,7 @@ impl Spool {
 #[derive(Debug)]
 pub(crate) struct SpoolError(pub(crate) std::io::Error);
 
-/// The error of a source of keys or of spooled hashes.
+/// An error of the source of keys, or of reading spooled hashes back.
 #[derive(Debug)]
 pub(crate) enum BatchError {
     Source(SourceError),

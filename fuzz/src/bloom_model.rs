@@ -1,5 +1,6 @@
-//! The exact contents of a Bloom filter. All positions and bytes are computed as docs/FORMAT.md states them, without
-//! the library's code.
+//! A model of a Bloom filter, which the filters of the library must equal. A *position* is the index of a bit in the
+//! table; in a filter with counters, each position also has a counter. All positions and bytes are computed as
+//! docs/FORMAT.md states them, without the library's code.
 
 use trommel::{FilterKind, KeyHash};
 
@@ -40,13 +41,13 @@ fn scaled(x: u64, n: u64) -> u64 {
 #[derive(Clone, PartialEq)]
 pub struct Model {
     kind: FilterKind,
-    /// The number of positions of a key, which can coincide.
+    /// The number of positions that a key sets. Some of them can coincide.
     hashes: u32,
     /// The highest count of a position: [`BITS`], [`FOUR_BITS`] or [`TWO_BITS`].
     limit: u64,
     /// The count of each position. In a filter without counters, 1 stands for a set bit.
     counts: Vec<u64>,
-    /// The number of keys that the filter must report.
+    /// The number of keys that the filter's `len` must return.
     pub len: u64,
 }
 

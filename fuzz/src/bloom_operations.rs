@@ -1,9 +1,9 @@
-//! Builds a Bloom filter from a spec, with or without counters, runs operations on it, and compares all answers and
-//! bytes with those of a [`Model`], which counts how often each bit was set.
+//! Builds a Bloom filter, with or without counters, runs operations on it, and compares all answers and bytes with
+//! those of a [`Model`], which counts how often each bit was set.
 //!
-//! Short inputs must reach the hard cases. So filters have from one to some hundred units, and get more keys than they
-//! are made for. Many hashes differ in only a few bits, so that they share units, and batches have many copies of a
-//! key, so that counters stick or overflow.
+//! Short inputs must reach the hard cases. So filters have from one to some hundred units ([`unit_bits`]), and get more
+//! keys than they are made for. Many hashes differ in only a few bits, so that they share units, and batches have many
+//! copies of a key, so that counters stick or overflow.
 
 use super::bloom_model::{BITS, FOUR_BITS, Model, TWO_BITS, unit_bits};
 use super::input::{Input, isa};
@@ -20,7 +20,7 @@ const MOST_BITS: usize = 1 << 14;
 /// An input ends when more keys than this were inserted.
 const MOST_KEYS: usize = 5000;
 
-/// The kinds, each with the highest count of a position.
+/// The kinds, each with the highest count that a position of the [`Model`] can have.
 const KINDS: [(FilterKind, u64); 6] = [
     (FilterKind::Bloom, BITS),
     (FilterKind::RegisterBloom, BITS),
@@ -248,7 +248,7 @@ impl Run {
     /// filter. If this filter was folded, the two differ in size, and the merge must be refused.
     fn change_isa(&mut self, input: &mut Input<'_>) {
         let isa = isa(input.byte());
-        let mut other = self.spec.isa(isa).build().expect("built before, as `filter`");
+        let mut other = self.spec.isa(isa).build().expect("the spec was built before");
         let is_same_size = other.memory_bytes() / unit_bytes(&other) == self.model.units();
         let bytes = self.filter.to_bytes();
         let view = FilterView::parse(&bytes).expect("our own bytes are refused");
@@ -320,13 +320,13 @@ impl Run {
         let Ok(policy) = policy else { return };
         let block = policy.build(&hashes);
         let (parameter, table) = parameter_and_table(kind, &block);
-        // The table of a standard filter has any number of bytes.
+        // The table of a standard filter can have any number of bytes.
         let step = if kind == FilterKind::Bloom { 1 } else { unit_bits(kind) / 8 };
         let bytes = (hashes.len() * bits_per_key).div_ceil(8).max(1).next_multiple_of(step);
         assert_eq!(table.len(), bytes, "the length of the table of a block");
         let mut model = Model::new(kind, BITS, parameter.into(), 8 * bytes);
         model.insert_all(&hashes);
-        assert!(model.payload() == table, "the table of a block has other bits than its keys");
+        assert!(model.payload() == table, "the table of a block has other bits than the model");
         let asked: Vec<KeyHash> = self.hashes(input).into_iter().chain(hashes).collect();
         let probes: Vec<(&[u8], KeyHash)> = asked.iter().map(|hash| (&block[..], *hash)).collect();
         let mut found = Bitmap::new(0);
@@ -397,7 +397,7 @@ fn assert_same(filter: &AnyFilter, model: &Model) {
     let (bytes, payload) = (filter.to_bytes(), model.payload());
     assert!(
         bytes[HEADER_BYTES..] == payload,
-        "{filter:?} has other bits or counters than its keys"
+        "{filter:?} has other bits or counters than the model"
     );
     assert_eq!((filter.encoded_len(), filter.memory_bytes()), (bytes.len(), payload.len()));
     assert!(is_close(filter.estimate_len(), model.estimate_len()), "the estimate of the keys");

@@ -1,5 +1,5 @@
-//! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with counts of its keys and
-//! fingerprints. For a multiset, the counts are exact; for a set, they are bounds.
+//! Builds a cuckoo filter from a spec, runs operations on it, and compares the answers with counts of keys and
+//! fingerprints that this module keeps. For a multiset, these counts are exact; for a set, they are bounds.
 //!
 //! Short inputs must reach the hard cases. So a hash is often one of only a few hundred hashes. In this way, copies of
 //! keys are inserted and removed, buckets become full, and fingerprints go to the overflow area.
@@ -287,7 +287,7 @@ impl Run {
             Err(error) => {
                 assert!(
                     matches!(error, MergeError::Full(_)),
-                    "a merge was refused for another reason than room: {error}"
+                    "a merge was refused, but not for lack of room: {error}"
                 );
                 assert!(self.filter.to_bytes() == before);
             }

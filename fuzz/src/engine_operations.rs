@@ -2,8 +2,9 @@
 //! engine. The two filters must give the same results, and all keys must be found. Also fills filters that two threads
 //! change at once.
 //!
-//! The engines have one or two threads, and strategies and memory budgets with which even small batches are grouped and
-//! split. The timing of threads differs from run to run, so an input that failed once need not fail again.
+//! The engines have one or two threads, and strategies and memory budgets with which even small batches are grouped by
+//! pieces of the table and split among threads. The timing of threads differs from run to run, so an input that failed
+//! once can succeed when it is repeated.
 
 use super::bloom_model::FOUR_BITS;
 use super::input::{Input, isa};
@@ -264,7 +265,7 @@ impl Run {
         }
     }
 
-    /// Returns some hashes, followed by the keys that were inserted last.
+    /// Returns some hashes, followed by the keys that were inserted last, and the number of these keys.
     fn probes(&self, input: &mut Input<'_>) -> (Vec<KeyHash>, usize) {
         let mut probes = self.hashes(input);
         let held = self.keys.len().min(1000);
@@ -272,15 +273,15 @@ impl Run {
         (probes, held)
     }
 
-    /// Compares the answers of an engine with those of the filter's own batch.
+    /// Compares batched lookups in `filter` through an engine with those in `plain` without one.
     fn ask(&mut self, input: &mut Input<'_>) {
         let (probes, held) = self.probes(input);
         let engine = self.engine(input);
         self.ask_through(engine, &self.filter, &probes, held);
     }
 
-    /// Looks up a batch through an engine in `copy`, the filter or a view of it, and compares the answers with those of
-    /// `plain`. The last `held` keys of the batch must be found.
+    /// Looks up a batch through an engine in `copy`, which is `filter` or a view of it. Compares the answers with those
+    /// of `plain`. The last `held` keys of the batch must be found.
     fn ask_through<F: Filter + Sync>(
         &self,
         engine: &Engine,
@@ -538,7 +539,7 @@ fn insert_and_ask<F: InsertShared + Filter>(
             inserted.extend_from_slice(batch);
         }
         filter.contains_batch(&inserted[first..], &mut found);
-        assert_eq!(found.count_ones(), inserted.len() - first, "a key is not found at once");
+        assert_eq!(found.count_ones(), inserted.len() - first, "an inserted key is lost");
         assert!(inserted.last().is_none_or(|key| filter.contains_hash(*key)));
     }
     inserted

@@ -1,8 +1,8 @@
 //! Builds a quotient filter from a spec, runs operations on it, and compares the answers with those of a sorted
 //! multiset of fingerprints.
 //!
-//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of a few. In this way, runs become
-//! long, and clusters reach the end of the table.
+//! Short inputs must reach the hard cases. So the fingerprint of a key is often one of only a few fingerprints. In this
+//! way, runs (the remainders of one home slot) become long, and clusters of runs reach the end of the table.
 
 use super::input::{Input, isa};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub fn run(data: &[u8]) -> u64 {
 
 struct Run<L: Layout> {
     filter: Quotient<L>,
-    /// The number of copies of each fingerprint.
+    /// The number of copies that the filter must have of each fingerprint.
     held: BTreeMap<u64, u64>,
     /// Many fingerprints are this number plus a byte shifted left by 0 to 15 bits, modulo the number of possible
     /// fingerprints.
@@ -257,8 +257,8 @@ impl<L: Layout> Run<L> {
         assert!(batch.to_bytes() == self.filter.to_bytes());
     }
 
-    /// Calls `resize` if the table has at most [`MOST_SLOTS`] slots. `resize` returns whether it succeeded. If it
-    /// failed or was not called, the filter must be unchanged.
+    /// Calls the closure `resize` if the table has at most [`MOST_SLOTS`] slots. The closure returns whether it
+    /// succeeded. If it failed or was not called, the filter must be unchanged.
     fn resize(&mut self, resize: impl FnOnce(&mut Quotient<L>) -> bool) {
         let before = self.filter.to_bytes();
         if self.filter.geometry().slots > MOST_SLOTS || !resize(&mut self.filter) {
@@ -267,7 +267,7 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// Merges a filter of the same size or of twice the size, which can have fingerprints that this filter has too. A
+    /// Merges into this filter another one, of the same size or of twice the size. Some fingerprints can be in both. A
     /// merge that fails must change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();
@@ -293,7 +293,7 @@ impl<L: Layout> Run<L> {
             Err(error) => {
                 assert!(
                     matches!(error, MergeError::Full(_)),
-                    "a merge was refused for another reason than room: {error}"
+                    "a merge was refused, but not for lack of room: {error}"
                 );
                 assert!(self.filter.to_bytes() == before);
             }

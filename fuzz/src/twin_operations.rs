@@ -164,7 +164,7 @@ impl Run {
             Ok(_) => self.note(&[hash]),
             Err(full) => {
                 assert_eq!(full.inserted, 0);
-                // A filter that grows by itself can have doubled, and then still found no room.
+                // A filter that grows by itself can have doubled, and still have found no room.
                 assert!(
                     self.grows || self.twins.portable.to_bytes() == before,
                     "a refused insert changed the filter: {full}"
@@ -211,7 +211,7 @@ impl Run {
     /// Merges a third filter with some keys into both filters. If the merge fails, both filters must be as before.
     fn merge(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
-        let mut others = self.spec.isa(Isa::Portable).build().expect("built before, as `portable`");
+        let mut others = self.spec.isa(Isa::Portable).build().expect("the spec was built before");
         let outcome = others.insert_batch(&hashes);
         let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
         let before = self.twins.portable.to_bytes();
@@ -329,8 +329,8 @@ impl Run {
     }
 }
 
-/// Doubles a filter with slots if `how` is 0. Otherwise gives a quotient filter room for `keys` keys, or shrinks it.
-/// Does nothing with other filters.
+/// If `how` is 0, doubles a filter with slots. If `how` is 1, gives a quotient filter room for `keys` keys; if it is 2,
+/// shrinks a quotient filter. Does nothing with other filters.
 fn change_size(filter: &mut AnyFilter, how: u8, keys: usize) -> Result<(), String> {
     match filter {
         AnyFilter::Quotient(filter) => change_slots(filter, how, keys),

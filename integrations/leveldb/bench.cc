@@ -1,11 +1,11 @@
-// Measures the policy and LevelDB's own Bloom filter in one run, at 10 bits per key. Prints tables in Markdown.
+// Measures Trommel's policies and LevelDB's own Bloom policy in one run, at 10 bits per key. Prints tables in Markdown.
 //
 //     bench [REPETITIONS [BUILD_REPETITIONS]]
 //
 // Databases are built BUILD_REPETITIONS times (5 by default); everything else is measured REPETITIONS times (51 by
 // default). Times and numbers of gets are medians, with the best value in brackets. Each repetition measures all
-// policies and starts with a different policy. The program exits with 1 if a present key is not found or a database
-// returns an absent key.
+// policies; the policy that comes first changes with each repetition. The program exits with 1 if a present key is not
+// found or a database returns an absent key.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -86,7 +86,7 @@ struct Samples {
     double Lowest() const { return *std::min_element(values.begin(), values.end()); }
 };
 
-// Calls `measure(i)` for every `i` below `n`, `repetitions` times. Each repetition starts with a different `i`.
+// Calls `measure(i)` for every `i` below `n`, `repetitions` times. Repetition `r` starts with `i` = `r` % `n`.
 void Interleave(int repetitions, std::size_t n, const std::function<void(std::size_t)> &measure) {
     for (int repetition = 0; repetition < repetitions; repetition++) {
         for (std::size_t i = 0; i < n; i++) {

@@ -139,7 +139,7 @@ void a_policy_of_another_name_ignores_filters(const TemporaryDirectory &scratch)
             RequireAllFound(*db, n);
             RequireNoneFound(*db, n, n);
             Require((policy.Asked() > 0) == (reader == writer),
-                    "policy " + std::to_string(reader) + " reads only its own filters, here written by policy " +
+                    "policy " + std::to_string(reader) + " uses only filters that it wrote; these are by policy " +
                         std::to_string(writer));
         }
         const Database without = Open(OptionsWith(nullptr), path);
@@ -260,8 +260,8 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     Require(!FilterOf(*other, keys).empty(), "keys fit under a seed for which they were not chosen");
 }
 
-// An empty filter, a block of another kind and bytes with a reserved code exclude no key. A lookup never reads past the
-// ends of the bytes that it is given; a build with -fsanitize=address detects such reads.
+// An empty filter, a block of another kind and bytes whose last byte is not the code of a kind exclude no key. A lookup
+// never reads past the ends of the bytes that it is given; a build with -fsanitize=address detects such reads.
 void foreign_bytes_exclude_nothing() {
     const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
     std::mt19937_64 random(1);

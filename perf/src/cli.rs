@@ -27,9 +27,9 @@ pub(crate) enum Verb {
     /// Run every kind of case briefly on few keys, only to verify the answers. Exit with 1 if an answer is wrong.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
-    /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower or its false-positive
-    /// rate or bits per key changed; else with 4 if a case of ours is unsettled, has too few repetitions, or was
-    /// measured with the old program but not in every run.
+    /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower, or if its
+    /// false-positive rate or bits per key changed; else with 4 if a case of ours is unsettled, has too few
+    /// repetitions, or was measured with the old program but not in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, splice its tables into a document, or show the runs of several
@@ -80,9 +80,9 @@ pub(crate) struct MeasureArgs {
     /// The directory for the results.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
-    /// End after about N seconds: groups get less time, down to three repetitions per case, and then groups are left
-    /// out. A full run, a run with --load, and a run of selected cases without --quick leave out no group, so such a
-    /// run can take longer.
+    /// End after about N seconds: groups get less time, down to three repetitions per case; if that takes too long,
+    /// groups are left out. A full run, a run with --load, and a run of selected cases without --quick leave out no
+    /// group, so such a run can take longer.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub(crate) seconds: Option<Duration>,
     /// Continue the run in the output directory: keep its results, and measure only the groups that are missing. A run

@@ -8,9 +8,9 @@
 //! |---|---|
 //! | [`base`] | files, formats, statistics, errors, the terminal |
 //! | [`model`] | a case, its name, and its row, as types |
-//! | [`measure`] | the cases that are measured, their keys, subjects and rivals; timing, counting, and the machine |
+//! | [`measure`] | the cases, their keys and subjects (our filters, and rivals); timing, counting, and the machine |
 //! | [`store`] | the files that a run writes, and the lock on their directory |
-//! | [`run`] | a run: groups of cases, each verified, timed, and saved as soon as it ends |
+//! | [`run`] | a run: groups of cases; each group is verified, timed, and saved as soon as it ends |
 //! | [`analyse`] | the rival's row with which each row of ours is compared, and the changes between two runs |
 //! | [`show`] | tables, plots, the report page, documents |
 //! | [`advise`], [`textbook`] | two layers: advice on filters, and experiments of papers |

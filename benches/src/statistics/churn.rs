@@ -1,10 +1,11 @@
-//! Filters at 95 % load in which a sixteenth of the keys is replaced in each of many rounds.
+//! Tests filters at 95 % load, and measures their false-positive rates, after many rounds of replacing keys. Each round
+//! replaces a sixteenth of the keys.
 //!
 //! In a set, an insert returns false for a key that a lookup finds already. Such a key does not count as held, and is
 //! not removed later. So every held key has a stored fingerprint of its own. In a cuckoo filter, two held keys can have
-//! equal fingerprints in the same two buckets, even in a set. This happens if an overflow flag, without which a lookup
-//! skips the key's second bucket, is clear when the second key is inserted: the skipped bucket can be the one with the
-//! first key's fingerprint. A removal of one of these keys then removes either fingerprint.
+//! equal fingerprints in the same two buckets, even in a set: a lookup skips one of the two buckets if an overflow flag
+//! is clear, so the lookup before the insert of the later key can skip the bucket with the earlier key's fingerprint.
+//! If one of the two keys is removed, the removal can take either of the two fingerprints.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{
@@ -140,10 +141,10 @@ impl Held {
 ///
 /// For a multiset, the rate is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
 /// same equation. A set does not store the fingerprint of a key that a lookup finds already. So once all overflow flags
-/// are set, and all keys that were inserted before are replaced, at most one of the fingerprints in the two buckets of
-/// a lookup equals the fingerprint that is looked up. The two buckets have 8 slots, so they hold on average 8 times the
-/// load, in fingerprints. The rate of a set is this number times the probability that the fingerprint of an absent key
-/// equals a given stored fingerprint.
+/// are set, and all keys that were inserted before that are replaced, at most one of the fingerprints in the two
+/// buckets of a lookup equals the fingerprint that is looked up. The two buckets have 8 slots together, so the average
+/// number of fingerprints in them is 8 times the load. The rate of a set is this number times the probability that the
+/// fingerprint of an absent key equals a given stored fingerprint.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {
         Some(bits) if !multiset => {

@@ -36,7 +36,7 @@ impl Effort {
     }
 }
 
-/// A kind of filter, with the bits that it stores for a key if the kind lets the caller choose.
+/// A kind of filter, with the number of bits that it stores per key if the caller can choose this number.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
     /// The kind.
@@ -95,7 +95,7 @@ impl Subject {
 /// Every filter with more than 4096 slots accepts distinct keys at least up to this load.
 const FULL: f64 = 0.95;
 
-/// The results of a run.
+/// The results of a run. A *claim* is a statement that the run checks.
 #[derive(Debug)]
 pub struct Outcome {
     /// Lines of CSV. The first has the names of the columns.
@@ -143,7 +143,7 @@ pub fn false_positives(filters: &[AnyFilter], probes: u64) -> Vec<u64> {
     hits
 }
 
-/// A count of false positives beside its expectation.
+/// A count of false positives, and what is needed to compare it with its expectation.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
     /// The false positives.

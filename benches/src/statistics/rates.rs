@@ -1,4 +1,4 @@
-//! The false-positive rate of every kind at several loads, on every instruction set.
+//! Measures the false-positive rate of every kind at several loads, on every instruction set.
 
 use super::{Counted, Effort, Outcome, Subject, false_positives, relative_spread};
 use trommel::{AnyFilter, Filter, Insert};

@@ -15,8 +15,8 @@ const BLOCK_BYTES: usize = 1 << 18;
 /// limit, input without a line feed, such as `/dev/zero`, would take all memory.
 const MOST_LINE_BYTES: usize = 1 << 28;
 
-/// The lines of all inputs, in blocks. A block is returned after the first read that ends a line, so that keys that
-/// arrive slowly are answered at once.
+/// The lines of all inputs, in blocks. A block is returned as soon as a read has delivered the end of a line, so that
+/// keys that arrive slowly are answered at once.
 pub(crate) struct LineBlocks {
     inputs: Inputs,
     progress: Arc<Progress>,

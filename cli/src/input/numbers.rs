@@ -1,4 +1,4 @@
-//! Keys that are decimal numbers.
+//! Parses keys as decimal numbers.
 
 use super::keys::{Words, number};
 use super::{Keys, Line, Progress, Source, SourceError};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// or has an error.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_KEYS: usize = 1 << 15;
-/// The size of the read buffer. Bytes are added to the progress when a buffer has been read.
+/// The size of the read buffer. Bytes count as progress once they are in the buffer, before they are parsed.
 const READ_BYTES: usize = 1 << 18;
 
 /// The syntax of records.

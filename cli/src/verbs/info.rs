@@ -79,7 +79,7 @@ impl Info {
         let hasher = view.hasher();
         let removes = view.count_hash(KeyHash::default()).is_ok();
         // Tables of bits without counters can be intersected by AND, and folded by OR of adjacent units (of adjacent
-        // bits in the standard filter).
+        // bits in the standard Bloom filter).
         let folds = view.hash_count().is_some() && !removes;
         Self {
             file,

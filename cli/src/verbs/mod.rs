@@ -1,4 +1,5 @@
-//! The verbs, each in a file or a folder of its own, except `completions` and `man`, which share one.
+//! The verbs (subcommands) of `trommel`, each in a file or a folder of its own, except `completions` and `man`, which
+//! share one.
 
 mod build;
 mod fold;
@@ -35,8 +36,8 @@ pub(crate) fn run(verb: Verb) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Reads the bytes of a filter. The file is not mapped: if another process truncated it, access to the map would end
-/// this process.
+/// Reads the bytes of a filter. The file is not mapped into memory: if another process truncated a mapped file, reading
+/// from the mapping would end this process.
 fn read_filter(path: &Path) -> Result<Vec<u8>, Failure> {
     bytes_of(path).map_err(|error| {
         let why = match error.kind() {

@@ -1,4 +1,4 @@
-//! `trommel build` writes the same bytes as the library.
+//! Tests that `trommel build` writes the same bytes as the library.
 
 use crate::support::{Folder, hashes_of_lines, library, lines};
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Hasher, Insert as _};

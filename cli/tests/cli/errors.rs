@@ -1,4 +1,4 @@
-//! Error messages name the file. If the error is in a line, they name the line too. A command that fails changes no
+//! Tests of errors: a message names the file and, if the error is in a line, the line. A command that fails changes no
 //! files.
 
 use crate::support::{Folder, lines};
@@ -302,8 +302,8 @@ fn devices_and_pipes_are_written_and_not_replaced() {
     assert!(fs::symlink_metadata(folder.path("pipe")).unwrap().file_type().is_fifo());
 }
 
-/// The file of a filter whose keys were hashed with a secret key does not contain the secret key, and no option of the
-/// program takes a secret key.
+/// The program cannot look up keys in a filter whose keys were hashed with a secret key: the filter's file does not
+/// contain the secret key, and no option of the program takes one.
 #[test]
 fn a_filter_of_a_secret_key_is_refused_with_the_reason() {
     let folder = Folder::new();

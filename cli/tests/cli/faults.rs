@@ -6,9 +6,9 @@ use crate::support::{Folder, Run, feed, lines, signal, wait_until};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-/// A command that can write files of at most 4 blocks, the unit of the shell's `ulimit -f`. If a file gets longer, the
-/// system sends the signal XFSZ, which ends the program. If `ignores` is true, the program ignores the signal, and gets
-/// an error instead, as on a full disk.
+/// A command that runs the program with a limit on the length of files: 4 blocks, the unit of the shell's `ulimit -f`.
+/// If a file gets longer, the system sends the signal XFSZ, which ends the program. If `ignores` is true, the program
+/// ignores the signal, and gets an error instead, as on a full disk.
 fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
     let ignore = if ignores { "trap '' XFSZ;" } else { "" };
     let script = format!(
@@ -23,8 +23,8 @@ fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
 
 const TOO_LARGE: &str = "File too large (os error 27)";
 
-/// A folder with the file `words`, two filters of these words, and a file `old`. The filters have about 130 KB each,
-/// and can be folded by 8.
+/// A folder with a file `words` of keys, two filters of these keys, `one` and `other`, and a file `old` that the
+/// tests try to replace. The filters have about 130 KB each, and can be folded by 8.
 fn with_filters() -> Folder {
     let folder = Folder::new();
     folder.write("words", lines(100_000));
@@ -110,8 +110,8 @@ fn interrupted_merges_and_folds_leave_only_the_old_file() {
         for (name, number) in [("INT", 2), ("TERM", 15)] {
             let before = folder.names();
             let mut child = folder.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
-            // `wait` closes a pipe that is still in `child.stdin`. The program could then find the end of its input
-            // before it handles the signal.
+            // If the pipe stayed in `child.stdin`, `wait` would close it, and the program could find the end of its
+            // input before it handles the signal.
             let _pipe = child.stdin.take();
             wait_until(|| folder.names().len() > before.len());
             signal(&child, name);
@@ -131,7 +131,7 @@ fn a_pipe_with_fewer_or_more_bytes_than_a_filter_is_refused() {
     let info = |input: &[u8]| feed(folder.command(["info", "/dev/stdin"]), input);
     info(&filter).silent();
     let (len, one_more) = (filter.len(), filter.len() + 1);
-    // The zeros after the filter are more than a pipe's buffer holds. The command must read only one zero.
+    // 64 MiB of zeros follow the filter, more than a pipe's buffer holds. The command must read one zero and fail.
     let longer = [&filter[..], &vec![0; 64 << 20]].concat();
     let message = format!("the container ends after {len} bytes, got {one_more}");
     info(&longer).fails_with(&format!("/dev/stdin: trailing bytes: {message}"));
@@ -155,7 +155,7 @@ fn an_endless_device_is_no_filter() {
     assert_eq!(folder.names(), ["filter", "words"]);
 }
 
-/// A thread would need more stack than there are addresses, so the system refuses to start it.
+/// The environment asks for thread stacks larger than the address space, so the system refuses to start any thread.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_refused_thread_is_an_error_and_leaves_the_older_file() {
@@ -169,8 +169,8 @@ fn a_refused_thread_is_an_error_and_leaves_the_older_file() {
         command.args(["--threads", threads]).env("RUST_MIN_STACK", (1u64 << 62).to_string());
         Run::of(command.output().unwrap())
     };
-    // The caller's thread is one of the engine's threads. So an engine of one thread starts none, and the two threads
-    // of the stream are refused. An engine of two threads starts one thread, which is refused.
+    // The caller's thread is one of the engine's threads. So an engine of one thread starts none, and the first threads
+    // to be refused are the two that read and hash the keys. An engine of two threads starts one, which is refused.
     for (threads, refused) in [("1", "2 threads"), ("2", "a thread")] {
         let why = "Resource temporarily unavailable (os error 11)";
         let message = format!("the system refused to start {refused}: {why}");

@@ -71,7 +71,7 @@ impl CFilter {
     }
 }
 
-/// Opens a view of these bytes in C, and returns the keys that it reports as present.
+/// Opens a view of `bytes` through the C interface, and returns those of `keys` that the view reports as present.
 fn found_by_view_of_c<'k>(bytes: &[u8], keys: &[&'k [u8]]) -> Vec<&'k [u8]> {
     let mut view = null_mut();
     let opened = unsafe { trommel_view_open(bytes.as_ptr().cast(), bytes.len(), &mut view) };
@@ -114,19 +114,20 @@ fn rust_c_and_the_command_line_read_each_others_files() {
         folder.run(options.iter().chain(&["-o", "line.filter", "held"])).silent();
         let line = folder.read("line.filter");
         assert!(rust == c, "{kind}: Rust and C write different bytes");
-        // The bytes of a cuckoo filter depend on the order of its keys and on their division into batches.
+        // The bytes of a cuckoo filter depend on the order of its keys and on their division into batches. Rust and C
+        // insert key by key here, but the command line inserts batches.
         assert!(
             rust == line || *kind == FilterKind::Cuckoo,
             "{kind}: Rust and the command line write different bytes"
         );
 
-        for (writer, bytes) in [("rust", rust), ("c", c), ("line", line)] {
+        for (writer, bytes) in [("Rust", rust), ("C", c), ("the command line", line)] {
             let case = format!("{kind} written by {writer}");
             let view = FilterView::parse(&bytes).unwrap();
             let expected: Vec<&[u8]> =
                 all.iter().filter(|key| view.contains(**key)).copied().collect();
             assert!(held.iter().all(|key| view.contains(*key)), "{case}: a key is not in the view");
-            assert!(expected.len() < all.len(), "{case}: no absent key is reported as absent");
+            assert!(expected.len() < all.len(), "{case}: every absent key is found");
             assert!(
                 AnyFilter::from_bytes(&bytes).unwrap().to_bytes() == bytes,
                 "{case}: Rust writes other bytes than it read"
@@ -134,20 +135,20 @@ fn rust_c_and_the_command_line_read_each_others_files() {
 
             assert!(
                 found_by_view_of_c(&bytes, &all) == expected,
-                "{case}: a view of C gives other answers than a view of Rust"
+                "{case}: a view opened in C gives other answers than one opened in Rust"
             );
             let thawed = CFilter::thaw(&bytes);
             assert!(thawed.freeze() == bytes, "{case}: C writes other bytes than it read");
             assert!(
                 all.iter().all(|key| thawed.contains(key) == view.contains(*key)),
-                "{case}: a filter of C gives other answers than a view of Rust"
+                "{case}: a filter read by C gives other answers than a view opened in Rust"
             );
 
             folder.write("filter", &bytes);
             let asked = folder.feed(&text, ["query", "filter"]);
             assert!(
                 asked.silent().stdout == printed(&expected),
-                "{case}: the command line gives other answers than a view of Rust"
+                "{case}: the command line gives other answers than a view opened in Rust"
             );
             // The command line has no verb that copies a filter, but a merge with an empty filter makes a copy.
             let empty = FilterSpec::new(*kind).keys(held.len()).fpr(FPR).seed(SEED);
@@ -160,7 +161,7 @@ fn rust_c_and_the_command_line_read_each_others_files() {
             );
             assert!(
                 found_by_view_of_c(&copy, &all) == expected,
-                "{case}: the copy by the command line gives other answers than a view of Rust"
+                "{case}: the command line's copy gives other answers than the original"
             );
         }
     }

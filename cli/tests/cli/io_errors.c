@@ -1,12 +1,12 @@
-// A library for LD_PRELOAD that makes calls on files fail.
+// A library for LD_PRELOAD that makes calls on files fail. It counts calls of the functions at the end of this file.
 //
-// FAIL_AT=N        the N-th counted call of the process fails, counted from 1
+// FAIL_AT=N        the N-th counted call of the process fails; the first call has the number 1
 // FAIL_ALSO_LATER  if set, all counted calls after the N-th fail too
 // FAIL_WITH=E      the value of errno that failing calls set
 // FAIL_ONLY_INTERRUPTIBLE  if set, only calls that a signal can interrupt are counted
 // FAIL_LOG=PATH    the name of the first function that fails is written to this file
 //
-// Calls on standard error are not counted, so that messages can be checked.
+// Calls on standard error are not counted and never fail, so that a test can check the program's error messages.
 //
 // This file includes neither fcntl.h nor sys/file.h, which includes fcntl.h: fcntl.h declares `open` with a variable
 // number of arguments, but this file defines `open` with three. Callers that pass variable arguments can still call

@@ -46,7 +46,7 @@ fn compile(library: &Path) -> bool {
     }
 }
 
-/// Whether nobody but the owner can read or write the file.
+/// Whether the permissions of the file are 0600: only its owner can read and write it.
 fn is_private(file: &Path) -> bool {
     fs::metadata(file).unwrap().permissions().mode() & 0o777 == 0o600
 }
@@ -54,8 +54,8 @@ fn is_private(file: &Path) -> bool {
 /// A verb whose calls fail.
 struct Verb {
     arguments: &'static [&'static str],
-    /// The file that the verb writes; `None` if it writes no file. The verb gets the symbolic link `link` to this file.
-    /// Before each run, the content and the permissions of the file `keep` are copied to this file.
+    /// The file that the verb writes; `None` if it writes no file. Before each run, the content and the permissions of
+    /// the file `keep` are copied to this file. The arguments name it by the symbolic link `link`.
     output: Option<&'static str>,
     keep: &'static str,
 }

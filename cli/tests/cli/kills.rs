@@ -4,7 +4,7 @@
 use crate::support::{Folder, lines, signal};
 use std::time::{Duration, Instant};
 
-/// The number of builds to kill: TROMMEL_KILLS, or 20.
+/// The number of builds to kill: the value of the environment variable TROMMEL_KILLS, or 20 if it is not set.
 fn kills() -> u64 {
     std::env::var("TROMMEL_KILLS")
         .map_or(20, |text| text.parse().expect("TROMMEL_KILLS must be a number"))

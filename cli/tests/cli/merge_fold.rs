@@ -69,7 +69,7 @@ fn a_failed_merge_names_both_filters_and_writes_nothing() {
         assert!(run.stderr.starts_with(&expected), "{}", run.stderr);
         assert_eq!(folder.read("out"), b"old");
     }
-    // The keys of two full filters do not fit into one.
+    // The keys of two full filters do not fit into one filter of the same size.
     folder.write("others", lines(3_000));
     folder.run(["build", "--kind", "cuckoo", "--keys", "3000", "-o", "many", "others"]).silent();
     folder.write("words", lines(6_000).split_off(50_000));

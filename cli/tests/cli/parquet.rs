@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use trommel::{AnyFilter, Filter as _};
 
-/// The number of row groups of a file.
+/// The number of row groups in each file.
 const GROUPS: i64 = 3;
 /// The number of distinct values of a column in each row group.
 const DISTINCT: i64 = 40;
@@ -272,7 +272,7 @@ fn a_filter_in_the_footer_is_refused() {
     assert_eq!(stored.len(), forged.len());
     let places: Vec<usize> =
         (footer..bytes.len() - 8).filter(|at| bytes[*at..].starts_with(&stored)).collect();
-    assert_eq!(places.len(), 1, "the offset must be in the footer once");
+    assert_eq!(places.len(), 1, "the offset must be in the footer exactly once");
     bytes[places[0]..][..forged.len()].copy_from_slice(&forged);
     folder.write("forged", bytes);
     let between = format!("begins at byte {footer}, but must lie between byte 4 and byte {footer}");

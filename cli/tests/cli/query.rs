@@ -23,10 +23,13 @@ fn query_gives_the_same_answers_as_the_library() {
         }
         assert!(
             folder.feed(&asked, ["query", "filter"]).silent().stdout == present,
-            "{kind}: the library reports other keys as present"
+            "{kind}: the program and the library report different keys as present"
         );
         let run = folder.feed(&asked, ["query", "--absent", "--threads", "1", "filter"]);
-        assert!(run.silent().stdout == absent, "{kind}: the library reports other keys as absent");
+        assert!(
+            run.silent().stdout == absent,
+            "{kind}: the program and the library report different keys as absent"
+        );
     }
 }
 

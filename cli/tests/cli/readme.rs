@@ -1,4 +1,4 @@
-//! The console examples of README.md print the output shown there.
+//! The console examples of cli/README.md print the output that the page shows.
 
 #![cfg(all(unix, feature = "parquet"))]
 

@@ -1,4 +1,4 @@
-//! Keys from columns of CSV and TSV files.
+//! Tests of commands that read keys from a column of CSV and TSV files.
 
 use crate::support::Folder;
 use trommel::AnyFilter;

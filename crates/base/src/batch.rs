@@ -6,9 +6,9 @@
 //! prefetches these cache lines. After a further distance, *probe* reads or writes them.
 //!
 //! *Locate* stores the offsets in a [`Ring`], from which *fetch* and *probe* load them. A load that follows a store of
-//! another width to the same address may have to wait until the store has left the store buffer. So a group is fetched
-//! only [`LEAD_KEYS`] keys after it is located. Rejected: reading each offset right after storing it, which halved the
-//! speed.
+//! another width to the same address may have to wait until the store has left the store buffer. So *fetch* loads the
+//! offsets of a group [`LEAD_KEYS`] keys after *locate* has stored them. Rejected: reading each offset right after
+//! storing it, which halved the speed.
 
 pub use trommel_simd::Hint;
 use trommel_simd::{l2_bytes, prefetch};
@@ -89,10 +89,10 @@ impl Window {
     /// T1 is this share of its time with T0: 0.95 in a cache-line quotient filter, 0.92 in a quotient filter, and in a
     /// standard filter 0.9 for present keys and 1.04 for absent keys.
     ///
-    /// Rejected: no prefetch up to 1.5 MB. In a loop that looks keys up in only one filter, lookups without prefetch
-    /// took 0.95 of their time with T1 in a cache-line quotient filter, and 0.8 of it in a quotient filter. But the
-    /// harness (`perf`) measures several filters in alternation. In the harness, a cache-line quotient filter with
-    /// AVX-512 and without prefetch was slower than the same filter with AVX2 and T1.
+    /// Rejected, on the same core: prefetching only in tables larger than 1.5 MB. In a loop that looks keys up in only
+    /// one filter, lookups without prefetch took 0.95 of their time with T1 in a cache-line quotient filter, and 0.8 of
+    /// it in a quotient filter. But the harness (`perf`) measures several filters in alternation. In the harness, a
+    /// cache-line quotient filter with AVX-512 and without prefetch was slower than the same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }
@@ -136,8 +136,8 @@ pub trait Fetch {
     /// | cache line | 6.5 | 2.8 | 9.3 | 3.2 |
     ///
     /// Rejected: the same prefetch while a batch is partitioned. Partitioning with this prefetch took 0.9 to 1.2 times
-    /// as long as without it (1.2 to 1.5 times for batches of 64 K keys). Rejected too: the same prefetch in lookups in
-    /// passes over lists of 256 keys (1.01 to 1.06 times as long).
+    /// as long as without it (1.2 to 1.5 times for batches of 64 K keys). Rejected too: the same prefetch in lookups
+    /// that make passes over lists of 256 keys (1.01 to 1.06 times as long).
     #[inline(always)]
     fn keys_behind(keys: &[u64]) {
         for line in keys.chunks(LINE_KEYS) {
@@ -188,7 +188,7 @@ impl Fetch for FetchNta {
     }
 }
 
-/// Evaluates an expression with `$fetch` naming the [`Fetch`] type of a [`Window`]'s hint.
+/// Evaluates `$body`, in which the name `$fetch` stands for the [`Fetch`] type of the hint of `$window`.
 #[macro_export]
 macro_rules! with_fetch {
     ($window:expr, $fetch:ident => $body:expr) => {
@@ -302,7 +302,7 @@ pub fn run_stages<const GROUP: usize, S>(
 /// The stages of a pipeline, for code that is compiled for several instruction sets.
 ///
 /// A closure in such code is compiled for the baseline instruction set unless it is inlined, and inlining a closure
-/// cannot be forced. A method can be `#[inline(always)]`.
+/// cannot be forced. Inlining a method can: by `#[inline(always)]`. So the stages are methods.
 pub trait BatchPipeline {
     /// Computes where the group's cache lines are in the table.
     fn locate(&mut self, group: usize);

@@ -18,7 +18,7 @@ pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 ///
 /// Bits at and beyond the length are always zero, so counting and iterating need no mask.
 ///
-/// Like a vector, a bitmap that gets longer ends the program if the system refuses the memory.
+/// Like a `Vec`, a bitmap that gets longer ends the program if the system refuses the memory.
 /// [`Bitmap::try_reserve`] asks for the memory beforehand, and returns an error instead.
 ///
 /// ```

@@ -19,9 +19,10 @@ use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError, WhyFull};
 use core::fmt;
 use trommel_simd::Isa;
 
-/// The last byte of a block that holds no filter. The data of such a block may have any key.
+/// The last byte of a filter block that holds no filter: any key may be in the engine's data.
 pub const NO_FILTER: u8 = 0;
-/// This bit of the last byte is set if the byte is a tag, and clear if it is the parameter of a standard filter.
+/// This bit of the last byte is set if the byte is a *tag* (`1hhkkkkk` above), and clear if it is the parameter of a
+/// standard filter.
 const TAG: u8 = 0x80;
 const HASH_SHIFT: u32 = 5;
 
@@ -133,8 +134,8 @@ pub trait BlockTable {
     /// If the machine lacks the instruction set of `spec`, and the kind uses it.
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
-    /// Returns whether a key may be in a table. Returns true if the bytes cannot be a table with this parameter. No
-    /// bytes make the function panic, and its time is bounded by the number of bytes.
+    /// Returns whether a key may be in a table. Returns true if the bytes cannot be a table with this parameter.
+    /// Whatever the bytes are, they cannot make the function panic, and their number bounds its time.
     ///
     /// # Panics
     /// If the machine lacks the instruction set, and the kind uses it.
@@ -147,12 +148,12 @@ pub trait BlockTable {
     /// Checks length, parameter and structure. There is no checksum.
     ///
     /// # Errors
-    /// [`FormatError`] if no build makes a table with this length, this parameter or this structure.
+    /// [`FormatError`] if the length, the parameter or the structure is one that a build never makes.
     fn check(parameter: u8, table: &[u8]) -> Result<(), FormatError>;
 }
 
-/// Why a filter block was not built. The bytes that were to hold the block can have been overwritten, unless the
-/// variant says otherwise.
+/// Why a filter block was not built. The buffer for the block can have been overwritten, unless the variant says
+/// otherwise.
 ///
 /// ```
 /// use trommel::{FilterKind, FilterPolicy, PolicyError};

@@ -4,7 +4,7 @@ use crate::spec::FromSpec;
 use crate::{Spec, SpecError};
 use core::marker::PhantomData;
 
-/// Builds a filter of type `F`. The defaults are: no keys, XXH3 with seed 0, the instruction set
+/// Builds a filter of type `F`. The defaults are: 0 expected keys, XXH3 with seed 0, the instruction set
 /// [`Isa::active`](trommel_simd::Isa::active), and huge pages for large tables. The false-positive rate is at most 1 %,
 /// unless the builder sets another rate, a size, or the bits of a remainder or of a fingerprint.
 ///
@@ -113,9 +113,9 @@ impl<F: FingerprintOptions> Builder<F> {
 #[macro_export]
 macro_rules! spec_setters {
     () => {
-        /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if bytes
-        /// are given but no false-positive rate, the filter takes these bytes. A quotient filter with
-        /// `fingerprint_bits` has the smallest size even then.
+        /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if
+        /// `memory_bytes` is given and no false-positive rate, the filter takes these bytes. (A quotient filter with
+        /// `fingerprint_bits` has the smallest size even then.)
         ///
         /// ```
         /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -162,11 +162,11 @@ macro_rules! spec_setters {
         /// The bits of the table per expected key: `ceil(keys · bits / 8)` bytes, in a Bloom filter rounded up to whole
         /// blocks or words.
         ///
-        /// If no false-positive rate is given, a Bloom filter takes all of these bytes, counters included. For a
-        /// quotient or cuckoo filter the bytes are a limit, and the build is refused if the keys need more. If a rate
-        /// is given as well, these bytes are a limit for every kind. With no keys, the filter is the smallest one.
+        /// If no false-positive rate is given, a Bloom filter takes all of these bytes, which include any counters. For
+        /// a quotient or cuckoo filter the bytes are a limit, and the build is refused if the keys need more. If a rate
+        /// is given as well, these bytes are a limit for every kind. For 0 keys, the filter is the smallest one.
         ///
-        /// The number must be above 0 and at most 1024. A builder with both bits per key and bytes is refused.
+        /// The number must be above 0 and at most 1024. A build with both `bits_per_key` and `memory_bytes` is refused.
         ///
         /// ```
         /// use trommel::{Filter, SplitBlockBloom};
@@ -287,8 +287,8 @@ macro_rules! slot_setters {
     () => {
         /// The largest share of slots that the expected keys fill: by default 0.95, and less in small cuckoo filters
         /// and in cache-line quotient filters whose false-positive rate requires more slots. If bytes are given
-        /// without a false-positive rate, the filter can have more slots. Only quotient and cuckoo filters have this
-        /// option.
+        /// without a false-positive rate, the filter can have more slots than this share requires. Only quotient and
+        /// cuckoo filters have this option.
         ///
         /// ```
         /// use trommel::{QuotientFilter, SpecError};
@@ -322,7 +322,7 @@ macro_rules! slot_setters {
         /// The filter doubles by itself when this share of its slots is taken. Only quotient and cuckoo filters have
         /// this option. Each doubling uses up one bit of every stored remainder or fingerprint. A share is refused if
         /// it is so low that the bits run out, or the filter has its largest size, before all expected keys are
-        /// inserted (before one key if none are expected).
+        /// inserted (before the first key, if 0 keys are expected).
         ///
         /// ```
         /// use trommel::{Filter, Insert, QuotientFilter};

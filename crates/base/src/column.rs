@@ -5,7 +5,7 @@ use crate::{Hasher, KeyHash};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// An offset into a column's bytes: `i32` and `i64`, as in Arrow.
+/// An offset into a column's bytes: `i32` or `i64`, as in Arrow.
 pub trait Offset: sealed::Sealed + Copy + Ord {
     /// The offset as an `i64`.
     #[doc(hidden)]
@@ -229,7 +229,7 @@ mod tests {
                 assert_eq!(hashes, before);
             }
         }
-        // A descent is found at every index, though the offsets are checked in vectors.
+        // A descent is found at every index, though SIMD code compares several offsets at a time.
         for at in (1..200).step_by(if cfg!(miri) { 23 } else { 1 }) {
             let mut offsets: Vec<i32> = (0..200).map(|i| i * 2).collect();
             offsets[at] = offsets[at - 1] - 1;

@@ -263,7 +263,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
 /// a storage engine with its own checksums, has verified already.
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
-/// answer, even a false negative. But it never reads outside of the bytes or panics, and every lookup ends. Making an
+/// answer, even a false negative. But it never panics or reads outside of the bytes, and every lookup ends. Making an
 /// owned copy, or merging the filter into another one, first checks the filter's structure, but never the checksum.
 ///
 /// Cost: one checksum of the header. Allocates nothing.
@@ -370,7 +370,7 @@ fn parse_hashed<B: FrozenBytes>(
 ///
 /// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
 /// forged. So a cache can find parsed filters by their identity, and need not parse bytes whose identity is already in
-/// the cache. The identity does not reveal damage in the payload of these bytes. The cached filter is free of damage if
+/// the cache. Damage in the payload of bytes that are not parsed goes unnoticed, but the cached filter is undamaged if
 /// it was parsed with [`Trust::Verify`] and its own bytes have not changed since.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.

@@ -88,7 +88,7 @@ pub enum SpecError {
         /// The largest value allowed.
         max: u64,
     },
-    /// A parameter has none of its few allowed values.
+    /// The value of a parameter is not one of the few values allowed.
     Choice {
         /// Its name.
         name: &'static str,
@@ -298,7 +298,7 @@ pub struct Incompatible {
 }
 
 impl Incompatible {
-    /// The error of two filters that differ in `what`.
+    /// The error for two filters that differ in the property `what`.
     #[must_use]
     pub const fn new(what: &'static str, left: u64, right: u64) -> Self {
         Self { what, left, right }
@@ -453,7 +453,7 @@ pub enum FoldError {
         /// The kind of the filter.
         kind: FilterKind,
     },
-    /// The system refused the memory of the smaller filter.
+    /// The system refused the memory for the smaller filter.
     OutOfMemory {
         /// Bytes asked for.
         bytes: u64,

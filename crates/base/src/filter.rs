@@ -237,8 +237,8 @@ pub trait Filter {
     fn expected_fpr(&self) -> f64;
 }
 
-/// While filter `i` of a list is looked up, the cache lines of filter `i + LINES_AHEAD` are prefetched. The distance is
-/// 16, since a core tracks some sixteen lines on their way to L1.
+/// While a key is looked up in filter `i` of a list, the cache lines for the lookup in filter `i + LINES_AHEAD` are
+/// prefetched. The distance is 16, since a core can have some sixteen lines on their way to L1.
 const LINES_AHEAD: usize = 16;
 /// While the cache lines of filter `i` are prefetched, the struct of filter `i + FILTERS_AHEAD` is prefetched too.
 const FILTERS_AHEAD: usize = 16;
@@ -315,7 +315,7 @@ filter_behind!(&F, Box<F>);
 #[cfg(target_has_atomic = "ptr")]
 filter_behind!(alloc::sync::Arc<F>);
 
-/// A filter that takes keys.
+/// A filter into which keys can be inserted.
 pub trait Insert: Filter {
     /// Inserts the key of this hash; true if that changed a bit, a counter or the stored fingerprints.
     ///
@@ -375,7 +375,7 @@ pub trait Insert: Filter {
     }
 }
 
-/// A filter that takes keys from several threads at once, through `&self`.
+/// A filter into which several threads can insert keys at once, through `&self`.
 ///
 /// No filter implements both this trait and [`Insert`]: the methods of the two traits have the same names, so a call
 /// would be ambiguous. A lookup that runs concurrently with an insert can miss the inserted key. A lookup finds the key

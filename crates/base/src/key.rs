@@ -12,7 +12,7 @@ use core::hash::{BuildHasher, Hash};
 /// 64 uniform bits that stand for a key. A filter sees nothing else of the key.
 ///
 /// Hash once, probe many filters: two filters with equal hashers take the same `KeyHash`.
-/// The type is `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere is used in place.
+/// The type is `#[repr(transparent)]` over `u64`, so a column of hashes computed elsewhere can be used in place.
 ///
 /// ```
 /// use trommel::KeyHash;

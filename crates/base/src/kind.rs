@@ -61,7 +61,7 @@ macro_rules! filter_kinds {
 filter_kinds! {
     /// The standard Bloom filter: a key sets `k` bits anywhere in the table.
     Bloom = 1, "bloom";
-    /// A standard Bloom filter with a counter beside every bit, so that keys can be removed.
+    /// A standard Bloom filter with a counter for every bit, so that keys can be removed.
     CountingBloom = 2, "counting-bloom";
     /// A Bloom filter in which all bits of a key are in one 64-bit word.
     RegisterBloom = 3, "register-bloom";

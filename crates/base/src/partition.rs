@@ -26,7 +26,7 @@
 //! stored by instructions that bypass the caches (`kernel/stream.rs`).
 //!
 //! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
-//! and for regions without a histogram (theirs are virtual memory as large as the input); Polychroniou and
+//! and for regions without a histogram (their regions are virtual memory as large as the input); Polychroniou and
 //! Ross, "A comprehensive study of main-memory partitioning", SIGMOD 2014, for histograms and runs of one
 //! cache line, which are slower in the table below.
 //!
@@ -49,8 +49,8 @@
 //! | slack, runs of 128 bytes, streamed | 1.9, 2.4 | 2.1, 2.5 | 2.3, 2.6 | 2.5, 2.9 | **2.7, 3.2** | **3.5, 4.1** |
 //! | slack, runs of 256 bytes, streamed | **1.8, 2.1** | **1.9, 2.2** | **2.3, 2.5** | **2.6, 2.8** | 3.1, 3.6 | 3.7, 4.2 |
 //!
-//! Bold figures mark the method that this module uses for the number of parts. All figures include the time for reading
-//! and splitting the hashes, which takes 1.0 ns in one pass.
+//! In each column, bold figures mark the method that this module uses for that number of parts. All figures include the
+//! time for reading and splitting the hashes, which takes 1.0 ns in one pass.
 //!
 //! For a batch of 64 K hashes in 256 parts, the times in ns per key are:
 //!
@@ -236,7 +236,7 @@ impl<R: Record> Partitioner<R> {
     /// [`Partitioner::scratch_bytes`] after a new partitioner has grouped that batch.
     ///
     /// # Panics
-    /// If there are no parts.
+    /// If `parts` is 0.
     #[must_use]
     pub const fn scratch_bytes_for(records: usize, parts: usize) -> usize {
         let regions = parts.saturating_mul(2 * size_of::<u32>()).saturating_add(size_of::<u32>());
@@ -248,7 +248,7 @@ impl<R: Record> Partitioner<R> {
     /// records in `parts` parts.
     ///
     /// # Panics
-    /// If there are no parts.
+    /// If `parts` is 0.
     #[must_use]
     pub const fn piece_bytes_for(records: usize, parts: usize) -> usize {
         assert!(parts > 0, "a partition into 0 parts");

@@ -1,10 +1,10 @@
 //! Equations of false-positive rates, and their inverses.
 //!
 //! `λ` is the expected number of keys per block, and `Pois(λ, i)` the Poisson probability that a block has `i` keys.
-//! The usual textbook approximation of a blocked filter's rate (the standard formula, applied to each block) is too
-//! low: at 12 bits per key and with eight hashes, by 2 % in blocks of 512 bits, and by 12 % in blocks of 64 bits. The
-//! equations here agree with measurements to within 0.1 % of the rate. All mathematical functions are `libm`'s, so that
-//! a filter has the same size on every machine.
+//! The usual textbook approximation of a blocked filter's rate (the standard formula for the keys of a block, averaged
+//! over blocks) is too low: at 12 bits per key and with eight hashes, by 2 % in blocks of 512 bits, and by 12 % in
+//! blocks of 64 bits. The equations here agree with measurements to within 0.1 % of the rate. All mathematical
+//! functions are `libm`'s, so that a filter has the same size on every machine.
 //!
 //! | layout | equation |
 //! |---|---|

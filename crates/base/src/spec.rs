@@ -19,9 +19,9 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// The number of expected keys. For 0 keys, the filter has the smallest size. But if bytes and no false-positive
-    /// rate are given, a filter for 0 keys takes these bytes. (A quotient filter with [`Spec::fingerprint_bits`] has
-    /// the smallest size for 0 keys even if bytes are given.)
+    /// The number of expected keys. For 0 keys, the filter has the smallest size, unless bytes are given without a
+    /// false-positive rate: then the filter takes these bytes. (A quotient filter with [`Spec::fingerprint_bits`] has
+    /// the smallest size for 0 keys even then.)
     pub keys: usize,
     /// The target false-positive rate. If neither a rate, nor a size, nor the bits of a remainder or fingerprint are
     /// given, the target is [`Spec::DEFAULT_FPR`].
@@ -42,7 +42,7 @@ pub struct Spec {
     /// Whether to build the compact variant: a counting filter with 2-bit counters. For any kind except the
     /// counting filter, true is an error.
     pub compact: bool,
-    /// The largest share of slots that the expected keys fill, in a filter that has slots.
+    /// In a filter that has slots, the largest share of them that the expected keys are allowed to fill.
     pub load: Option<f64>,
     /// Bits of a remainder in a quotient filter, instead of as many as the false-positive rate needs.
     pub remainder_bits: Option<u32>,
@@ -85,8 +85,8 @@ impl Spec {
     /// Returns the spec with [`Spec::bits_per_key`] converted to [`Spec::memory_bytes`]: `ceil(keys · bits / 8)`,
     /// rounded up to a multiple of `unit_bytes`, at least one unit. A kind whose table consists of units calls this
     /// before [`Spec::size`]. A kind whose table can have any number of bytes passes 0 as `unit_bytes`. If `unit_bytes`
-    /// is 0 and no keys are expected, the returned spec has neither bits per key nor bytes, so the kind makes its
-    /// smallest filter.
+    /// and `keys` are both 0, the returned spec has neither bits per key nor bytes, so the kind makes its smallest
+    /// filter.
     ///
     /// # Errors
     /// [`SpecError::BitsPerKeyOutOfRange`] unless the bits per key are above 0 and at most [`Spec::MOST_BITS_PER_KEY`],
@@ -144,8 +144,8 @@ impl Spec {
         }
     }
 
-    /// Refuses a `grow_at` load that is too low for the expected keys, or for one key if no keys are expected: even the
-    /// largest filter that doublings can make, with `most_slots` slots, would have no room for the keys at this load.
+    /// Refuses a `grow_at` load that is too low for the expected keys (for one key if 0 are expected): even the largest
+    /// filter that doublings can make, with `most_slots` slots, would have no room for the keys at this load.
     ///
     /// # Errors
     /// [`SpecError::LoadOutOfRange`] if `grow_at` is not strictly between 0 and 1, [`SpecError::GrowAt`] if it is too

@@ -31,12 +31,12 @@ pub trait Workers: Sync {
     /// If a task panics. The panic reaches the caller only when no other task is running.
     fn run<'t>(&self, tasks: &mut Tasks<'_, 't>);
 
-    /// Returns pieces of scratch memory that were kept from earlier calls, so their pages are resident already. Returns
-    /// at most [`ScratchRequest::pieces`] pieces, each of at least [`ScratchRequest::piece_bytes`] bytes. Their
+    /// Returns pieces of scratch memory that [`Workers::give_memory`] kept, so their pages are resident already.
+    /// Returns at most [`ScratchRequest::pieces`] pieces, each of at least [`ScratchRequest::piece_bytes`] bytes. Their
     /// contents are arbitrary. By default, no memory is kept.
     ///
     /// Frees kept memory until the returned pieces, the pieces that the caller still has to allocate, and the memory
-    /// that stays kept take at most [`ScratchRequest::most_bytes`] together. If this limit cannot be reached, keeps no
+    /// that stays kept take at most [`ScratchRequest::most_bytes`] together. If this limit cannot be met, keeps no
     /// memory, and returns only pieces that take no more memory than newly allocated pieces would.
     fn take_memory(&self, request: ScratchRequest) -> Vec<Storage> {
         let _ = request;
@@ -131,17 +131,18 @@ impl Bulk<'static> {
     pub const CALLER: Self = Self { workers: &CallerThread, scratch_bytes: usize::MAX };
 }
 
-/// A filter that takes large batches in pieces that several threads can work on.
+/// A filter that can insert a large batch in pieces, which several threads can work on.
 pub trait InsertBulk: Insert {
     /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if
-    /// [`Insert::insert_batch`] groups large batches itself. In this case, callers always call
-    /// [`InsertBulk::insert_bulk`].
+    /// [`Insert::insert_batch`] itself groups the keys of a large batch by their part of the table. In this case,
+    /// callers need not choose between the two methods, and always call [`InsertBulk::insert_bulk`].
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }
 
     /// The number of slices into which [`InsertBulk::insert_slices`] would cut a batch. This is the number of threads,
-    /// or 1 if the kind of filter does not support slices or there is too little memory for the tables of the slices.
+    /// or 1 if the kind of filter does not support slices, or if the tables of the slices need more memory than `bulk`
+    /// allows.
     fn slices(&self, bulk: Bulk<'_>) -> usize {
         let _ = bulk;
         1
@@ -149,8 +150,8 @@ pub trait InsertBulk: Insert {
 
     /// Inserts a batch in slices: one slice is inserted into the filter's table, and each other slice into a table of
     /// its own; then the tables are united. The filter has the same bytes as after [`Insert::insert_batch`]. If there
-    /// is only one [slice](InsertBulk::slices), this method calls [`Insert::insert_batch`]. Every slice but one takes
-    /// as much memory as the table; if this memory is refused, one thread inserts all keys.
+    /// is only one [slice](InsertBulk::slices), this method calls [`Insert::insert_batch`]. Every slice but one needs
+    /// as much memory as the filter's table; if this memory is refused, one thread inserts all keys.
     ///
     /// # Errors
     /// As [`Insert::insert_batch`].
@@ -160,8 +161,8 @@ pub trait InsertBulk: Insert {
     }
 
     /// Inserts a batch. The filter then has the same bytes as after [`Insert::insert_batch`], whatever workers are
-    /// used. If there is too little memory, or memory is refused, the inserts take longer. If the kind of filter is one
-    /// whose bytes depend on the order of inserts, the bytes can then also differ from those after
+    /// used. If there is too little memory, or memory is refused, the inserts take longer. In a kind of filter whose
+    /// bytes depend on the order of inserts, a lack of memory can also make the bytes differ from those after
     /// [`Insert::insert_batch`]; such a kind documents this.
     ///
     /// # Errors

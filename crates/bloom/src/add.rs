@@ -14,7 +14,7 @@ use trommel_base::{Filter, Key, KeyHash};
 /// The most hashes in a batch of [`Extend`]: enough to keep many cache lines in flight.
 const EXTEND_KEYS: usize = 1024;
 
-/// Calls `add` with batches of at most [`EXTEND_KEYS`] hashes.
+/// Calls the closure `add` with one batch of at most [`EXTEND_KEYS`] hashes after another.
 fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[KeyHash])) {
     let mut batch = [KeyHash::default(); EXTEND_KEYS];
     let mut len = 0;
@@ -29,7 +29,8 @@ fn in_batches(hashes: impl IntoIterator<Item = KeyHash>, mut add: impl FnMut(&[K
     add(&batch[..len]);
 }
 
-/// Implements `add` and [`Extend`] for a filter whose `add` takes `&mut self` or `&self`.
+/// Implements the method `add` and [`Extend`] for a filter. The last argument is `&mut` if `add` takes `&mut self`, and
+/// `&` if it takes `&self`.
 macro_rules! infallible_inserts {
     ([$($generics:tt)*] $filter:ty, $example:literal, &$($mutable:ident)?) => {
         impl<$($generics)*> $filter {

@@ -55,7 +55,7 @@ impl<L: Layout> BlockTable for Bloom<L> {
     }
 }
 
-/// Whether the layout allows keys that set `hashes` bits, and a table of this length. The bytes of the table do not
+/// Whether the layout allows keys that set `hashes` bits, and a table of this length. The content of the table does not
 /// matter.
 #[inline(always)]
 fn is_table<L: Layout>(hashes: u8, table: &[u8]) -> bool {

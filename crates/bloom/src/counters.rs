@@ -131,8 +131,8 @@ impl<S: AsRef<[u8]>> Counters<S> {
     }
 }
 
-/// Whether `difference` is zero for every word of counters and the bits that belong to them. The loop has no early
-/// exit, so that the compiler vectorises it.
+/// Whether `difference` returns zero for each word of counters, given with the bits that belong to these counters. The
+/// loop has no early exit, so that the compiler vectorises it.
 #[inline(always)]
 fn agree<const BITS_BYTES: usize>(
     bits: &[[u8; BITS_BYTES]],

@@ -471,7 +471,8 @@ impl<S: AsRef<[u8]>> Filter for CountingBloomFilter<S> {
     ///
     /// A removal is refused if a lookup does not find the key. All other removals are counted, even the removals of
     /// false positives, and of keys whose four-bit counters are all stuck. However often a key with stuck counters is
-    /// removed, lookups find the key. So after such removals, `len` can be less than the number of copies held.
+    /// removed, lookups still find the key. So after removals of either sort, `len` can be less than the number of
+    /// copies held.
     fn len(&self) -> usize {
         self.bits.len()
     }

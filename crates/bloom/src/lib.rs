@@ -10,8 +10,9 @@
 //! | [`RegisterBloom`] | up to 8 in one 64-bit word | 1 | 12.1 / 24.0 |
 //! | [`CountingBloomFilter`] | a standard filter, with a counter per bit | up to `k` | 5 times the standard's; with compact counters 3 times, and 16 bytes for each counter above 2 |
 //!
-//! If a view's bytes are not aligned to 64 bytes, a word, a block or a cache line of its table can span two cache lines
-//! of the processor. A lookup then reads more cache lines than the table above says.
+//! A view reads a frozen filter in place. If the frozen bytes are not aligned to 64 bytes, the word, block or 512-bit
+//! line that has a key's bits can span two cache lines of the processor. A lookup then reads more cache lines than the
+//! table above says.
 //!
 //! The first four filters are one type, [`Bloom`], generic over a [`Layout`] and over owned or borrowed bytes. The
 //! fifth adds counters to the standard filter. [`Bloom::into_shared`] turns a filter of the first four kinds into a

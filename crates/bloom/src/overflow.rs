@@ -1,5 +1,5 @@
-//! The overflow table: the counts that a counter of two bits cannot hold. A *container* is a filter as frozen
-//! bytes: a header, then the payload.
+//! The overflow table of two-bit counters: all counts above 2. A counter at its highest value, 3, says only that its
+//! count is in this table. A *container* is a filter as frozen bytes: a header, then the payload.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,9 +14,9 @@ pub(crate) const ENTRY_BYTES: usize = 16;
 pub(crate) enum Overflow<S> {
     /// The counts as a map, which can be changed.
     Map(BTreeMap<u64, u64>),
-    /// The entries as a container stores them, in ascending order of position. [`Overflow::parse`] has checked these
-    /// entries. Rejected: copying the entries when a view is opened (on an AMD EPYC, opening a filter of 1e6 keys then
-    /// took 3.1 ms, of which the copy took 2 ms).
+    /// The entries as a container stores them, in ascending order of position. They come from [`Overflow::parse`],
+    /// which has checked them, or from a map. Rejected: copying the entries when a view is opened (on an AMD EPYC,
+    /// opening a filter of 1e6 keys then took 3.1 ms, of which the copy took 2 ms).
     Frozen(S),
 }
 

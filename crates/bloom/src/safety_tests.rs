@@ -1,8 +1,8 @@
 //! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
 //! a time, and a test must then fail.
 //!
-//! A call that should be refused gets only hashes that are 0, so its keys have their bits in the first unit. So even
-//! without the check, the call accesses no unit that the table lacks.
+//! A call that should be refused gets only hashes that are 0, whose bits are all in the first unit. So if the check is
+//! missing, the call still accesses no unit that the table lacks.
 
 use crate::geometry::Geometry;
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
@@ -17,8 +17,8 @@ fn panics<T>(call: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// Checks the layouts whose block form (the bare table, without a header) is read by unsafe code. These are all layouts
-/// but the standard one, whose block form can have any number of bytes and is read by safe code.
+/// Calls `check` with each layout whose block form (the bare table, without a header) is read by unsafe code. These are
+/// all layouts but the standard one, whose block form can have any number of bytes and is read by safe code.
 fn of_every_blocked_layout(check: impl Fn(&dyn Checked)) {
     check(&Of::<Register>::default());
     check(&Of::<SplitBlock>::default());
@@ -30,7 +30,7 @@ fn of_every_layout(check: impl Fn(&dyn Checked)) {
     of_every_blocked_layout(check);
 }
 
-/// The operations of a layout, on tables of any length.
+/// The operations of a layout that the tests call, on tables of right and wrong lengths.
 trait Checked {
     fn unit_bytes(&self) -> usize;
     fn is_standard(&self) -> bool;
@@ -50,7 +50,7 @@ impl<L> Default for Of<L> {
     }
 }
 
-/// Each method that makes a call returns whether the call panicked.
+/// A method that runs an operation of the layout returns whether the operation panicked.
 impl<L: Layout> Checked for Of<L> {
     fn unit_bytes(&self) -> usize {
         L::UNIT_BYTES
@@ -201,9 +201,8 @@ fn spread_hashes() -> vec::Vec<KeyHash> {
     (1..1_000).map(hash).chain([u64::MAX, 0]).map(KeyHash::from_raw).collect()
 }
 
-/// Inserts keys into a table of `units` units, and returns the table and the memory after it. The memory after the
-/// table is 64 bytes larger than the table. So a kernel that wrongly doubles the index of a block still writes to this
-/// memory.
+/// Inserts keys into a table of `units` units, and returns the table with the memory that follows it. That memory is 64
+/// bytes longer than the table, so a kernel that wrongly doubles the index of a block still writes into it.
 fn inserted<L: Layout>(isa: Isa, units: usize, in_a_batch: bool) -> vec::Vec<u8> {
     let len = units * L::UNIT_BYTES;
     let mut memory = vec![0; 2 * len + 64];
@@ -250,7 +249,7 @@ fn inserts_of_every_set_write_to_the_table_alone() {
     inserts_write_to_the_table_alone::<CacheLine>();
 }
 
-/// Kernels keep the index of a word of a blocked table in 32 bits.
+/// Kernels keep the index of a word of a blocked table in 32 bits, so tables with more words must be refused.
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",

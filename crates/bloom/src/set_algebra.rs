@@ -52,8 +52,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
     /// Keeps the bits that are set in both filters, by a bitwise and. Every key that is in both filters is still found.
     /// The resulting false-positive rate is at least the rate of a filter that is built from the keys that are in both
     /// filters, and at most the rate of each of the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the
-    /// smaller of its values in both filters. If each value is at least the number of keys in its filter, the smaller
-    /// value is an upper bound for the number of keys that are in both filters.
+    /// smaller of the two filters' values. This is an upper bound for the number of keys that are in both filters,
+    /// provided that neither value is below the number of keys in its filter.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter};
@@ -156,8 +156,8 @@ impl<L: Layout> Bloom<L> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> CountingBloomFilter<S> {
-    /// Adds the counters of another filter, owned or viewed. The result holds all copies of the keys of both filters;
-    /// counters of four bits stick at 15, as after inserts.
+    /// Adds the counters of another filter, owned or viewed. The result holds all copies of the keys of both filters.
+    /// Counters of four bits that reach 15 stick there, as they do in inserts.
     ///
     /// ```
     /// use trommel::{Count, CountingBloomFilter};

@@ -17,10 +17,10 @@ use trommel_simd::Isa;
 /// turns the shared filter back into a [`Bloom`]; both calls cost nothing. The returned [`Bloom`] is byte for byte the
 /// filter that [`Insert`](trommel_base::Insert) makes from the same keys, in whatever order the keys were inserted.
 ///
-/// Lookups are allowed during inserts, but they read the table word by word. Only an ordinary filter can read its
-/// table in vectors, so turn the shared filter back after the last insert. A lookup that runs during an insert can find
-/// the key or miss it. A lookup that is ordered after the insert, by a join, a lock, a channel or anything else, finds
-/// the key.
+/// Lookups are allowed during inserts, but they read the table word by word. Only lookups in a [`Bloom`] can load
+/// several words with one SIMD instruction, so turn the shared filter back after the last insert. A lookup that runs
+/// during an insert can find the key or miss it. A lookup that is ordered after the insert, by a join, a lock, a
+/// channel or anything else, finds the key.
 ///
 /// ```
 /// use trommel::{Filter, InsertShared, SplitBlockBloom};
@@ -178,9 +178,9 @@ impl<L: Layout> SharedBloom<L> {
     }
 
     /// Inserts the keys into a new filter of the same shape, and returns the new filter. `None` if there are fewer keys
-    /// than the table has words, or if memory is refused. With at least as many keys as words, setting bits in a second
-    /// table without atomic operations and then uniting the two tables word by word is mostly faster than direct
-    /// inserts, and the second table takes no more memory than the caller's hashes.
+    /// than the table has words, or if memory is refused. With at least as many keys as words, it is usually faster to
+    /// set the bits in a second table without atomic operations, and then to unite the two tables word by word, than to
+    /// insert directly. The second table takes no more memory than the caller's hashes.
     ///
     /// Times in ns per key for inserts into a filter for a million keys at a false-positive rate of 1 %, on two cores
     /// of Zen 4. In each cell, the first figure is for inserts made directly, the second for inserts made through a new

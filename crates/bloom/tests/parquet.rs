@@ -163,8 +163,8 @@ fn a_filter_from_a_parquet_file_finds_all_values_of_the_column() {
 
 #[test]
 fn our_bitset_equals_parquets_bit_for_bit() {
-    // Parquet's writer folds a filter that was planned for too many keys. Our filter is built at the size of the filter
-    // in the file.
+    // Parquet's writer folds a filter that was planned for too many keys, so the filter in the file can be smaller than
+    // planned. Our filter is built at the size of the filter in the file.
     for keys_planned in [ROWS as u64, 50 * ROWS as u64, 100] {
         let path = path(&format!("bit-for-bit-{keys_planned}"));
         write_file(&path, keys_planned);

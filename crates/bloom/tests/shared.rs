@@ -34,8 +34,8 @@ macro_rules! for_all {
 #[test]
 fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
     fn check<L: Layout>(isa: Isa) {
-        // Tables below and above the size from which batches prefetch, and batches that are not a whole number of
-        // groups.
+        // Tables smaller and larger than the size from which batches prefetch, and batches whose length is no multiple
+        // of the number of keys that the kernels handle together.
         for (keys, fpr) in [(0, 0.01), (1, 0.5), (100, 0.01), (5003, 0.001), (2_000_003, 0.02)] {
             let hashes = hashes(0..keys);
             let mut spec = spec(keys as usize, isa);
@@ -224,7 +224,7 @@ fn counts_continue_from_the_filters_len_and_saturate() {
     let filter: Bloom<SplitBlock> = shared.into();
     assert!(filter.len() == 2 && filter.contains("before") && filter.contains("after"));
 
-    // Doubles the count until it saturates. Frozen bytes can also state a saturated count.
+    // Doubles the count until it saturates. A filter can also get a saturated count from its frozen bytes.
     let mut saturated = filter.clone();
     for _ in 0..64 {
         let copy = saturated.clone();

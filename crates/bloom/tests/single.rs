@@ -51,7 +51,7 @@ fn check_against_portable<F: Filter + Insert + FromSpec + PartialEq>(
         );
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             let answers = inserted_one_by_one(filter::<F>(isa, bits_per_key), &keys, &known);
-            // Filters are equal if their bytes are equal.
+            // This compares the filters too, which are equal only if their bytes are equal.
             assert!(
                 answers == expected,
                 "{isa} differs from portable code at {bits_per_key} bits per key"

@@ -14,7 +14,8 @@ fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
     keys.map(|key| KeyHash::from_raw(trommel_testkit::streams::mix(key))).collect()
 }
 
-/// Threads that keep scratch memory. The kept memory can contain any bytes.
+/// Runs tasks on threads, and keeps scratch memory that is given back, for later requests. This memory can contain any
+/// bytes.
 struct Keeper {
     threads: ScopedThreads,
     memory: Mutex<Vec<Storage>>,

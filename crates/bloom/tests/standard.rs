@@ -160,9 +160,10 @@ fn published_sizes_are_reproduced() {
     }
 }
 
-/// Batches of lookups in the standard filter, except short ones, run in chunks and passes. The answers of batches equal
-/// the answers of single lookups: for lengths at the edges of chunks, for several orders of present and absent keys, in
-/// tables that fit into a cache and in larger ones, and for several numbers of hashes.
+/// A batch of lookups in the standard filter, unless it is short, is split into chunks. A chunk is looked up key by
+/// key, or in passes, each of which tests some bits of the keys that can still be present. The answers of batches must
+/// equal the answers of single lookups: for lengths at the edges of chunks, for several orders of present and absent
+/// keys, in tables that fit into a cache and in larger ones, and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     const SIZES: [(u64, f64); 8] = [

@@ -1,4 +1,4 @@
-//! How a program is run under Callgrind.
+//! Makes the command that runs a program under Callgrind, and asks Valgrind for its version.
 
 use crate::cache::Caches;
 use crate::mark::{END, SECTION};
@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What is counted.
+/// What Callgrind counts in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Simulated {
     /// Only instructions. Such a run takes about a third of the time of a run that simulates caches.

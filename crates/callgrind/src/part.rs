@@ -1,4 +1,4 @@
-//! Reads the files that Callgrind writes: parts, each with the totals of its events.
+//! Reads the files that Callgrind writes. A file consists of parts, each with the totals of its events.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// All parts of a file with this text.
+    /// All parts of the file that has this text.
     #[must_use]
     pub fn all(text: &str) -> Vec<Self> {
         let (mut parts, mut names, mut is_section) = (Vec::new(), Vec::new(), false);
@@ -35,8 +35,8 @@ impl Part {
         parts
     }
 
-    /// The parts that count sections, from a file with this text. A section is the code that a program runs by one call
-    /// of [`counted`](crate::counted). The parts are in the order in which the sections ran.
+    /// Like [`Part::all`], but only the parts that count sections. A section is the code that a program runs by one
+    /// call of [`counted`](crate::counted). The parts are in the order in which the sections ran.
     #[must_use]
     pub fn sections(text: &str) -> Vec<Self> {
         Self::all(text).into_iter().filter(|part| part.is_section).collect()

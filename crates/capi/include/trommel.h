@@ -1,14 +1,14 @@
 /* Trommel: approximate-membership filters, for C.
 
    Three layers, each usable without the others:
-   - trommel_policy: filter blocks, for storage engines that keep one filter per block or file of data as bytes only;
+   - trommel_policy: filter blocks, for storage engines that keep one filter per block or file of data as plain bytes;
    - trommel_filter: filters that keys are inserted into, and that can be frozen to bytes;
    - trommel_view: frozen filters that are read in place.
 
    Rules for all functions. A call refuses misaligned pointers, NULL pointers unless the function's comment allows them,
-   and lengths that no memory can have. The caller must guarantee the rest, which no library can check: the memory holds
-   the number of items that is passed; handles are not freed yet; nobody changes an argument during a call; a result's
-   address is outside of the memory that the call reads.
+   and ranges of more than PTRDIFF_MAX bytes or past the end of the address space. The caller must guarantee the rest,
+   which no library can check: the memory holds the number of items that is passed; handles are not freed yet; nobody
+   changes an argument during a call; a result's address is outside of the memory that the call reads.
    The library prints only to the standard error output: a line if the environment variable TROMMEL_ISA names an
    instruction set that cannot be used, a message for a defect of the library, and a message before it aborts the
    process because the system refused memory; README.md lists the allocations that can abort. No Rust panic leaves a
@@ -74,8 +74,8 @@ typedef enum {
 // a function that takes it without `const` runs, no other thread may use the filter.
 typedef struct trommel_filter trommel_filter;
 
-// Builds and probes filter blocks. A filter block is the filter of one block or file of data. A storage engine stores
-// the filter block as bytes only. A policy is immutable, so any number of threads can share it.
+// Builds and probes filter blocks. A filter block is the filter of one block or file of data, as plain bytes that a
+// storage engine stores. A policy is immutable, so any number of threads can share it.
 typedef struct trommel_policy trommel_policy;
 
 // A view of a frozen filter. It reads the filter's table in place, without a copy. A view is immutable, so any number
@@ -117,8 +117,8 @@ const char *trommel_last_error(void);
 // Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 // "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
 // 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, but too low for
-// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. If an adversary does not know the seed, it is harder
-// to choose keys that are false positives.
+// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. For an adversary who does not know the seed, it is
+// harder to choose keys that are false positives.
 //
 // Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 //
@@ -141,8 +141,8 @@ void trommel_policy_free(trommel_policy *policy);
 // Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
 // A policy can read the blocks of every policy with the same name. The name states format version, kind, hash function
 // and seed. It does not state the bits per key, since a policy can also read blocks with other bits per key than its
-// own. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
-// `policy` is NULL or misaligned.
+// own. Store the name with the blocks, and probe them only with a policy of the same name. Returns NULL if `policy` is
+// NULL or misaligned.
 //
 // Ownership: the policy owns the text, which is valid until the policy is freed. Thread safety: any number of threads
 // at once.
@@ -155,9 +155,9 @@ const char *trommel_policy_name(const trommel_policy *policy);
 size_t trommel_policy_size(const trommel_policy *policy,
                            size_t keys);
 
-// Writes the filter block of `n` keys to `dst`, which has room for `capacity` bytes; at most
-// `trommel_policy_size(policy, n)` bytes are written. `keys` may be NULL if `n` is 0. A key may occur more than once,
-// but each occurrence makes the block larger, so pass each key once.
+// Writes the filter block of `n` keys to `dst`, which has room for `capacity` bytes. The block has
+// `trommel_policy_size(policy, n)` bytes, and no more bytes are written. `keys` may be NULL if `n` is 0. A key may
+// occur more than once, but each occurrence makes the block larger, so pass each key once.
 //
 // `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs;
 // after any other failure it is 0. `written` may be NULL.
@@ -197,7 +197,8 @@ trommel_status trommel_policy_build_hashes(const trommel_policy *policy,
 
 // Returns the hash of a key. It depends only on the key and the seed: policies, and filters that `trommel_new` made,
 // return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL or
-// misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length `len`.
+// misaligned, if `key` is NULL and `len` is not 0, or if the key is longer than PTRDIFF_MAX bytes or reaches past the
+// end of the address space.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_policy_hash(const trommel_policy *policy,
@@ -206,13 +207,13 @@ uint64_t trommel_policy_hash(const trommel_policy *policy,
 
 // Returns false if a key is certainly not among the keys of a filter block, and true if the key may be among them.
 // Also returns true if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length
-// is not 0, or no memory can have one of the lengths. Also returns true if the last bytes or the length of the block
-// show that it is not a block of this policy, for example if it is empty or of another kind. A block with other
-// damage, or a block that was built with another seed, can give a false negative: keep a checksum over the block, and
-// compare the policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends
-// on the length of the key. For "quotient" and "cache-line-quotient" the time also depends on how many keys of the
-// block have nearly the same hash; if the block is damaged, a lookup can take as long as reading the whole block.
-// Allocates nothing.
+// is not 0, or one of them is longer than PTRDIFF_MAX bytes or reaches past the end of the address space. It also
+// returns true if the last bytes or the length of the block show that it is not a block of this policy, for example if
+// it is empty or of another kind. A block with other damage, or a block that was built with another seed, can give a
+// false negative: keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0.
+// The block may have any alignment. The time depends on the length of the key. For "quotient" and
+// "cache-line-quotient" the time also depends on how many keys of the block have nearly the same hash; if the block is
+// damaged, a lookup can take as long as reading the whole block. Allocates nothing.
 //
 // Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 bool trommel_policy_may_match(const trommel_policy *policy,
@@ -245,7 +246,7 @@ trommel_status trommel_policy_verify(const trommel_policy *policy,
 // and below 1. `kind` is a NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom",
 // "cache-line-bloom", "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The
 // filter has room for `keys` keys, unless an adversary has chosen them. If `keys` is 0, the filter has the smallest
-// size.
+// size of its kind.
 //
 // Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 //
@@ -280,7 +281,8 @@ void trommel_free(trommel_filter *filter);
 
 // Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
 // `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if `filter` is NULL or misaligned, if `key` is
-// NULL and `len` is not 0, or if no memory can have the length `len`.
+// NULL and `len` is not 0, or if the key is longer than PTRDIFF_MAX bytes or reaches past the end of the address
+// space.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_hash_bytes(const trommel_filter *filter,
@@ -412,7 +414,8 @@ trommel_status trommel_freeze(const trommel_filter *filter,
 // Thread safety: any thread, any time.
 //
 // Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY. For a
-// cuckoo filter, the call allocates a copy of at most 512 bytes, so it can also return TROMMEL_MEMORY.
+// cuckoo filter, the call copies the overflow area (fingerprints that found no room in the table, at most 512 bytes)
+// into memory that it allocates, so it can also return TROMMEL_MEMORY.
 trommel_status trommel_view_open(const void *frozen,
                                  size_t len,
                                  trommel_view **view);
@@ -445,8 +448,8 @@ trommel_status trommel_view_contains_hashes(const trommel_view *view,
                                             uint64_t *bitmap_words);
 
 // Returns the hash of a key, by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0.
-// Returns 0 if `view` is NULL or misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length
-// `len`.
+// Returns 0 if `view` is NULL or misaligned, if `key` is NULL and `len` is not 0, or if the key is longer than
+// PTRDIFF_MAX bytes or reaches past the end of the address space.
 //
 // Thread safety: any number of threads at once. Allocates nothing.
 uint64_t trommel_view_hash_bytes(const trommel_view *view,

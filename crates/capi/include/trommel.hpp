@@ -4,9 +4,11 @@
 // Objects are move-only, like std::unique_ptr; a moved-from object may only be destroyed or assigned to. A failed call
 // throws trommel::error, with the status and the message of the C function; std::bad_alloc is thrown where the standard
 // library throws it. Functions that are noexcept return what the C function returns. So lookups in filter blocks return
-// true ("may match") if an argument is refused, or if the bytes are recognised as no block of the policy.
+// true ("may match") if an argument is refused, or if the last bytes or the length of the block show that it is not a
+// block of the policy.
 //
-// Thread safety is that of the standard library's containers: const member functions of one object may run at once.
+// Thread safety is that of the standard library's containers: const member functions of one object may run at the same
+// time.
 #ifndef TROMMEL_HPP
 #define TROMMEL_HPP
 
@@ -122,7 +124,7 @@ public:
         return trommel_policy_may_match_hash(handle_.get(), hash, block, len);
     }
 
-    // Throws error if no policy of this name can have built the block, and if it is empty.
+    // Throws error if the block is empty, or if no policy of this name can have built it.
     void verify(const void *block, std::size_t len) const {
         detail::check(trommel_policy_verify(handle_.get(), block, len));
     }

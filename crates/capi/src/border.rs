@@ -37,8 +37,8 @@ fn addresses<T>(
 /// Returns an array that the call reads.
 ///
 /// # Safety
-/// The caller must ensure that, if the checks pass, `first` points to `items` values of the type, and none of them
-/// changes during `'a`.
+/// The caller must ensure that, if `first` and `items` pass the checks of [`addresses`], `first` points to `items`
+/// values of the type, and none of them changes during `'a`.
 #[inline]
 pub(crate) unsafe fn array<'a, T>(
     name: &'static str,
@@ -70,8 +70,8 @@ pub(crate) unsafe fn bytes<'a, T>(
 /// Returns a buffer to write to, after checking that it does not overlap `read`.
 ///
 /// # Safety
-/// The caller must ensure that, if the checks pass, `first` points to memory for `items` values, and nobody else uses
-/// this memory during `'a`.
+/// The caller must ensure that, if `first` and `items` pass the checks of [`addresses`], `first` points to memory for
+/// `items` values, and nobody else uses this memory during `'a`.
 #[inline]
 pub(crate) unsafe fn buffer<'a, T, I>(
     name: &'static str,
@@ -96,8 +96,8 @@ pub(crate) unsafe fn buffer<'a, T, I>(
 /// Returns a policy, filter or view that the call reads.
 ///
 /// # Safety
-/// The caller must ensure that, if the checks pass, the pointer came from the function that makes such a handle, the
-/// handle is not freed yet, and it does not change during `'a`.
+/// The caller must ensure that, if the pointer passes the checks of [`addresses`], it came from the function that makes
+/// such a handle, the handle is not freed yet, and it does not change during `'a`.
 #[inline]
 pub(crate) unsafe fn handle<'a, T>(name: &'static str, handle: *const T) -> Result<&'a T, Failure> {
     addresses(name, handle, 1)?;
@@ -168,8 +168,9 @@ impl<T> Out<'_, T> {
     /// Makes an `Out` from the address of a result. NULL is refused.
     ///
     /// # Safety
-    /// The caller must ensure that, if the checks pass, `at` points to memory for a value, and nobody else uses that
-    /// memory while this `Out` lives, except through references that are no longer used when [`Out::put`] writes.
+    /// The caller must ensure that, if `at` passes the checks of [`addresses`], it points to memory for a value, and
+    /// nobody else uses that memory while this `Out` lives, except through references that are no longer used when
+    /// [`Out::put`] writes.
     pub(crate) unsafe fn required(name: &'static str, at: *mut T) -> Result<Self, Failure> {
         addresses(name, at, 1)?;
         Ok(Self { at, lifetime: PhantomData })

@@ -17,7 +17,7 @@ pub struct Owned {
 /// and below 1. `kind` is a NUL-terminated text: "bloom", "counting-bloom", "register-bloom", "split-block-bloom",
 /// "cache-line-bloom", "quotient", "cache-line-quotient" or "cuckoo". Keys are hashed by XXH3-64 with `seed`. The
 /// filter has room for `keys` keys, unless an adversary has chosen them. If `keys` is 0, the filter has the smallest
-/// size.
+/// size of its kind.
 ///
 /// Ownership: `*filter` is the caller's, to be freed with `trommel_free`. It is NULL on failure.
 ///
@@ -97,7 +97,8 @@ pub unsafe extern "C" fn trommel_free(filter: *mut Owned) {
 
 /// Returns the hash of a key, by the filter's hash function and seed, for `trommel_insert_hashes` and
 /// `trommel_contains_hashes`. `key` may be NULL if `len` is 0. Returns 0 if `filter` is NULL or misaligned, if `key` is
-/// NULL and `len` is not 0, or if no memory can have the length `len`.
+/// NULL and `len` is not 0, or if the key is longer than PTRDIFF_MAX bytes or reaches past the end of the address
+/// space.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -185,8 +186,9 @@ pub unsafe extern "C" fn trommel_contains_hashes(
 /// Looks up `n` keys by their hashes, in a filter or a view.
 ///
 /// # Safety
-/// The caller must ensure that, if the checks pass, `hashes` points to `n` hashes that nobody changes during the call,
-/// and `bitmap_words` to `n.div_ceil(64)` words that nobody else uses during the call.
+/// The caller must ensure that, if the pointers and their lengths pass the checks of [`border::array`] and
+/// [`border::buffer`], `hashes` points to `n` hashes that nobody changes during the call, and `bitmap_words` to
+/// `n.div_ceil(64)` words that nobody else uses during the call.
 pub(crate) unsafe fn contains_hashes(
     filter: &impl Filter,
     hashes: *const u64,

@@ -33,8 +33,8 @@ pub(crate) fn value<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, S
     }
 }
 
-/// Runs a lookup, and returns true if it fails or panics. Keeps no message, so a lookup does not access thread-local
-/// memory.
+/// Runs a lookup and returns its answer, or true if it fails or panics. Keeps no message, so a lookup does not access
+/// thread-local memory.
 #[inline]
 pub(crate) fn maybe(lookup: impl FnOnce() -> Result<bool, Failure>) -> bool {
     match catch(lookup) {

@@ -16,8 +16,8 @@ pub struct Slice {
     pub len: usize,
 }
 
-/// Builds and probes filter blocks. A filter block is the filter of one block or file of data. A storage engine stores
-/// the filter block as bytes only. A policy is immutable, so any number of threads can share it.
+/// Builds and probes filter blocks. A filter block is the filter of one block or file of data, as plain bytes that a
+/// storage engine stores. A policy is immutable, so any number of threads can share it.
 #[derive(Debug)]
 pub struct Policy {
     policy: FilterPolicy,
@@ -27,8 +27,8 @@ pub struct Policy {
 /// Makes a policy. `kind` is a NUL-terminated text: "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom",
 /// "quotient", "cache-line-quotient" or "cuckoo". `bits_per_key` is at most 64, and at least 1 for the Bloom kinds,
 /// 3.29 for "quotient", 10.78 for "cache-line-quotient" and 8.43 for "cuckoo"; 10 is usual, but too low for
-/// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. If an adversary does not know the seed, it is harder
-/// to choose keys that are false positives.
+/// "cache-line-quotient". Keys are hashed by XXH3-64 with `seed`. For an adversary who does not know the seed, it is
+/// harder to choose keys that are false positives.
 ///
 /// Ownership: `*policy` is the caller's, to be freed with `trommel_policy_free`. It is NULL on failure.
 ///
@@ -74,8 +74,8 @@ pub unsafe extern "C" fn trommel_policy_free(policy: *mut Policy) {
 /// Returns the policy's name: at most 64 bytes of ASCII and a NUL, for example "trommel.1.bloom.xxh3.0000000000000000".
 /// A policy can read the blocks of every policy with the same name. The name states format version, kind, hash function
 /// and seed. It does not state the bits per key, since a policy can also read blocks with other bits per key than its
-/// own. An engine stores the name with its blocks, and probes them only with a policy of the same name. Returns NULL if
-/// `policy` is NULL or misaligned.
+/// own. Store the name with the blocks, and probe them only with a policy of the same name. Returns NULL if `policy` is
+/// NULL or misaligned.
 ///
 /// Ownership: the policy owns the text, which is valid until the policy is freed. Thread safety: any number of threads
 /// at once.
@@ -97,9 +97,9 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
         .unwrap_or(usize::MAX)
 }
 
-/// Writes the filter block of `n` keys to `dst`, which has room for `capacity` bytes; at most
-/// `trommel_policy_size(policy, n)` bytes are written. `keys` may be NULL if `n` is 0. A key may occur more than once,
-/// but each occurrence makes the block larger, so pass each key once.
+/// Writes the filter block of `n` keys to `dst`, which has room for `capacity` bytes. The block has
+/// `trommel_policy_size(policy, n)` bytes, and no more bytes are written. `keys` may be NULL if `n` is 0. A key may
+/// occur more than once, but each occurrence makes the block larger, so pass each key once.
 ///
 /// `*written` becomes the length of the block. After TROMMEL_BUFFER_TOO_SMALL it is the length that the buffer needs;
 /// after any other failure it is 0. `written` may be NULL.
@@ -178,7 +178,8 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
 
 /// Returns the hash of a key. It depends only on the key and the seed: policies, and filters that `trommel_new` made,
 /// return the same hash if they have the same seed. `key` may be NULL if `len` is 0. Returns 0 if `policy` is NULL or
-/// misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length `len`.
+/// misaligned, if `key` is NULL and `len` is not 0, or if the key is longer than PTRDIFF_MAX bytes or reaches past the
+/// end of the address space.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]
@@ -198,13 +199,13 @@ pub unsafe extern "C" fn trommel_policy_hash(
 
 /// Returns false if a key is certainly not among the keys of a filter block, and true if the key may be among them.
 /// Also returns true if an argument is refused: `policy` is NULL or misaligned, `key` or `block` is NULL and its length
-/// is not 0, or no memory can have one of the lengths. Also returns true if the last bytes or the length of the block
-/// show that it is not a block of this policy, for example if it is empty or of another kind. A block with other
-/// damage, or a block that was built with another seed, can give a false negative: keep a checksum over the block, and
-/// compare the policy's name. `key` may be NULL if `key_len` is 0. The block may have any alignment. The time depends
-/// on the length of the key. For "quotient" and "cache-line-quotient" the time also depends on how many keys of the
-/// block have nearly the same hash; if the block is damaged, a lookup can take as long as reading the whole block.
-/// Allocates nothing.
+/// is not 0, or one of them is longer than PTRDIFF_MAX bytes or reaches past the end of the address space. It also
+/// returns true if the last bytes or the length of the block show that it is not a block of this policy, for example if
+/// it is empty or of another kind. A block with other damage, or a block that was built with another seed, can give a
+/// false negative: keep a checksum over the block, and compare the policy's name. `key` may be NULL if `key_len` is 0.
+/// The block may have any alignment. The time depends on the length of the key. For "quotient" and
+/// "cache-line-quotient" the time also depends on how many keys of the block have nearly the same hash; if the block is
+/// damaged, a lookup can take as long as reading the whole block. Allocates nothing.
 ///
 /// Thread safety: any number of threads at once. Does not change `trommel_last_error`.
 #[unsafe(no_mangle)]

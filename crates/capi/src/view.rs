@@ -24,7 +24,8 @@ pub struct View {
 /// Thread safety: any thread, any time.
 ///
 /// Errors: TROMMEL_NULL_ARGUMENT, TROMMEL_MISALIGNED, TROMMEL_TOO_LONG, TROMMEL_FORMAT, TROMMEL_SECRET_KEY. For a
-/// cuckoo filter, the call allocates a copy of at most 512 bytes, so it can also return TROMMEL_MEMORY.
+/// cuckoo filter, the call copies the overflow area (fingerprints that found no room in the table, at most 512 bytes)
+/// into memory that it allocates, so it can also return TROMMEL_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trommel_view_open(
     frozen: *const c_void,
@@ -102,8 +103,8 @@ pub unsafe extern "C" fn trommel_view_contains_hashes(
 }
 
 /// Returns the hash of a key, by the hash function and seed of the frozen filter. `key` may be NULL if `len` is 0.
-/// Returns 0 if `view` is NULL or misaligned, if `key` is NULL and `len` is not 0, or if no memory can have the length
-/// `len`.
+/// Returns 0 if `view` is NULL or misaligned, if `key` is NULL and `len` is not 0, or if the key is longer than
+/// PTRDIFF_MAX bytes or reaches past the end of the address space.
 ///
 /// Thread safety: any number of threads at once. Allocates nothing.
 #[unsafe(no_mangle)]

@@ -18,9 +18,9 @@ fn message() -> String {
     unsafe { CStr::from_ptr(trommel_last_error()) }.to_str().unwrap().to_string()
 }
 
-/// Numbers of bytes that no memory has: the least number that is too large for an `isize`, and the largest `usize`.
+/// Lengths in bytes that exceed `isize::MAX`, and are refused: the least one, and the largest `usize`.
 const HUGE: [usize; 2] = [isize::MAX as usize + 1, usize::MAX];
-/// Numbers of 64-bit words that no memory has. The second number, converted to bytes, wraps to 8.
+/// Numbers of 64-bit words that take more than `isize::MAX` bytes. Multiplied by eight, the second number wraps to 8.
 const HUGE_WORDS: [usize; 3] = [isize::MAX as usize / 8 + 1, (1 << 61) + 1, usize::MAX];
 
 const KEY: &[u8] = b"anvil";

@@ -15,8 +15,8 @@ use trommel_capi::*;
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Freezing this filter allocates memory once, for the bytes of its overflow table. Freezing a filter without an
-/// overflow table allocates no memory.
+/// Freezing this filter allocates memory once: for the bytes of its overflow table, which has the counts that its
+/// two-bit counters cannot hold. Freezing a filter without an overflow table allocates no memory.
 #[test]
 fn freezing_reports_refused_memory() {
     let mut filter =

@@ -44,7 +44,8 @@ impl BlockTable for CuckooFilter {
         filter.insert_batch(hashes)?;
         if filter.overflowing() > 0 || filter.empty != EmptyPair::Clear {
             let inserted = filter.len() - filter.overflowing();
-            // If there was no memory for a search, a key can be in the overflow area although the table has room.
+            // If there was no memory for a search, a key can be in the overflow area although the table has room. The
+            // error then names the memory, not the slots.
             let why = if filter.scratch.is_none() { filter.why_no_room() } else { WhyFull::Slots };
             return Err(filter.full(inserted, why).into());
         }
@@ -87,7 +88,7 @@ impl BlockTable for CuckooFilter {
 /// the four widths.
 #[inline(always)]
 fn geometry_of(fingerprint_bits: u8, table: &[u8]) -> Option<Geometry> {
-    // Only the four widths pass, so the division below is never by zero.
+    // `bits` is one of the four widths, so the division below is never by zero.
     let bits = WIDTHS.into_iter().find(|width| *width == u32::from(fingerprint_bits))?;
     let buckets = table.len() as u64 / (SLOTS * u64::from(bits) / 8);
     let geometry = shape(buckets, bits);

@@ -8,10 +8,11 @@
 //! instruction sets batches in small tables, read both buckets, and disregard the alternate if the flag is clear.
 //! Reading both buckets takes less time than a branch on the flag.
 //!
-//! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean something: slots 0
-//! and 1 are the pair of class 0, and slots 2 and 3 are the pair of class 1. A free slot counts as 0. A pair in
-//! strictly ascending order encodes *clear*, and any other order encodes *set*, unless both slots are free. A pair can
-//! hold any fingerprints, not only those of its class.
+//! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean something: the
+//! order of slots 0 and 1, the pair of class 0 (even fingerprints), encodes the flag of class 0, and the order of slots
+//! 2 and 3 the flag of class 1. A free slot counts as 0. A pair in strictly ascending order encodes *clear*, and any
+//! other order encodes *set*, unless both slots are free. A pair can hold any fingerprints, not only those of its
+//! class.
 //!
 //! | pair | flag |
 //! |---|---|
@@ -171,8 +172,8 @@ pub(crate) fn remove_and_arrange(
 }
 
 /// Distributes the fingerprints over the pairs so that the pairs encode the wanted flags. Returns the bucket, and
-/// whether every flag that is wanted set is set in the bucket. If not, all of these flags are set once empty pairs are
-/// [`EmptyPair::Unknown`].
+/// whether each flag that is true in `wanted` is set in the bucket. If not, all of these flags are set as soon as empty
+/// pairs are [`EmptyPair::Unknown`].
 #[inline(always)]
 pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;

@@ -49,7 +49,7 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) len: u64,
     pub(crate) multiset: bool,
     pub(crate) empty: EmptyPair,
-    /// The load factor at which an insert doubles the filter; `None` if inserts never double it.
+    /// An insert that would exceed this load factor doubles the filter first. `None` if inserts never double it.
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     pub(crate) isa: Isa,
@@ -63,8 +63,8 @@ pub struct CuckooFilter<S = Storage> {
 
 impl CuckooFilter {
     /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys, the filter is about 95 %
-    /// full, or less full if it has at most 1026 buckets. Its fingerprints have the least width of 8, 12, 16 and 32
-    /// bits that reaches `fpr` at this load.
+    /// full, or less full if it has at most 1026 buckets. Its fingerprints have 8, 12, 16 or 32 bits: the fewest that
+    /// reach `fpr` at this load.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter};
@@ -143,8 +143,8 @@ impl CuckooFilter {
         self.scratch.as_ref().map_or(0, |scratch| size_of::<InsertScratch>() + scratch.full.bytes())
     }
 
-    /// Frees the scratch memory of [`CuckooFilter::scratch_bytes`]. An insert that needs it makes it again, in
-    /// one pass over the table.
+    /// Frees the scratch memory of [`CuckooFilter::scratch_bytes`]. An insert that needs scratch memory allocates it
+    /// again, and fills it in one pass over the table.
     ///
     /// ```
     /// use trommel::{CuckooFilter, Filter, Insert};
@@ -185,7 +185,7 @@ impl CuckooFilter {
         WhyFull::Slots
     }
 
-    /// The error of a batch of which only `inserted` keys were inserted.
+    /// The error of a batch of which only the first `inserted` keys were inserted, for the reason `why`.
     pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
         let capacity = self.geometry.slots() + overflow::capacity(&self.geometry) as u64;
         Full::new(inserted, self.len(), usize::try_from(capacity).unwrap_or(usize::MAX))
@@ -267,7 +267,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.len as f64 / self.geometry.slots() as f64
     }
 
-    /// Whether every copy of a key is kept.
+    /// Whether the filter is a multiset, which keeps every copy of a key.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -328,14 +328,14 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 
     /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
     /// buckets. If no key was removed, this rate is an upper bound on the filter's own false-positive rate. Filters are
-    /// sized by this bound. A bucket has *overflow flags*, which exclude the second bucket of some lookups. So the
-    /// filter's own rate at 95 % load is about a sixth lower than the bound if keys were inserted in batches, and a
-    /// fifth lower if they were inserted one by one.
+    /// sized by this bound. Buckets have *overflow flags*, which spare some lookups the second bucket. So the filter's
+    /// own rate at 95 % load is about a sixth lower than the bound if keys were inserted in batches, and a fifth lower
+    /// if they were inserted one by one.
     ///
-    /// A removal clears no overflow flag. So if keys are removed and others inserted again and again, the
-    /// false-positive rate rises to this bound. `keys` counts all keys that the filter holds, even keys for which a set
-    /// stored no fingerprint because it found them already. Once all flags are set, a filter that is a set never stores
-    /// a fingerprint twice in the two buckets that a lookup of the fingerprint searches. So at most one of the eight
+    /// A removal clears no overflow flag. So if keys are replaced by other keys again and again, the false-positive
+    /// rate rises to this bound. `keys` counts all keys that the filter holds, even keys for which a set stored no
+    /// fingerprint because it found them already. Once all flags are set, a filter that is a set never stores a
+    /// fingerprint twice in the two buckets that a lookup of the fingerprint searches. So at most one of the eight
     /// slots matches, the probabilities of a match in each slot add up, and the false-positive rate of such a filter
     /// rises to `8 α q`: `α` is the number of stored fingerprints divided by the number of slots, and `q` is the
     /// probability that two fingerprints of a bucket are equal (see [`cuckoo_fpr`](trommel_base::sizing::cuckoo_fpr)).
@@ -360,7 +360,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Buckets { geometry: &self.geometry, table: self.table.as_ref(), empty: self.empty }
     }
 
-    /// Looks up in the overflow area the keys that a batch did not find in the table.
+    /// Searches the overflow area for the keys that a batch did not find in the table.
     #[cold]
     fn look_in_overflow(&self, hashes: &[KeyHash], words: &mut [u64]) {
         for (hashes, word) in hashes.chunks(64).zip(words) {
@@ -425,9 +425,9 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
     }
 
     /// The probability that a lookup with a random primary bucket and a random fingerprint finds the fingerprint,
-    /// counted from the table. Exact up to 2^20 slots. In a larger table only every n-th bucket is counted. From half
-    /// load on, the relative standard deviation is then at most about 0.2 %; at lower loads it is higher. Fingerprints
-    /// in the overflow area are not counted.
+    /// counted from the table. Exact in tables of up to 2^20 slots. In a larger table, only every n-th bucket is
+    /// counted. The result then has a relative standard deviation of at most about 0.2 % at half load or more, and a
+    /// higher one at lower loads. Fingerprints in the overflow area are not counted.
     ///
     /// Cost: one pass over the buckets that are counted, and a read of the other bucket of each fingerprint.
     fn expected_fpr(&self) -> f64 {
@@ -475,7 +475,7 @@ impl Insert for CuckooFilter {
     }
 
     /// Inserts a batch. The filter then holds the same keys as after single inserts, but perhaps in other slots. A set
-    /// can then also have another number of fingerprints: single inserts and a batch can set different overflow flags,
+    /// can differ even in its number of fingerprints: single inserts and a batch can set different overflow flags,
     /// which decide whether two keys that the filter cannot tell apart have one fingerprint or two.
     ///
     /// # Errors
@@ -521,7 +521,7 @@ impl CuckooFilter {
     fn count_removal(&mut self) {
         self.len -= 1;
         if self.len == 0 {
-            // All slots are free, and no key is in its alternate bucket.
+            // No key is left in its alternate bucket, so empty pairs of slots encode clear flags again.
             self.empty = EmptyPair::Clear;
         }
     }
@@ -555,7 +555,7 @@ impl Remove for CuckooFilter {
 }
 
 impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
-    /// Copies of the key's fingerprint in the buckets that a lookup searches, and in the overflow area.
+    /// The number of copies of the key's fingerprint in the buckets that a lookup searches, and in the overflow area.
     fn count_hash(&self, hash: KeyHash) -> u64 {
         let key = Entry::of_hash(&self.geometry, hash.raw());
         let in_table = with_width!(self.geometry, W => self.table_of::<W>().count(key));

@@ -103,7 +103,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         HEADER_BYTES + self.table.as_ref().len() + self.overflow.len() * ENTRY_BYTES
     }
 
-    /// Writes the frozen filter, without a copy of the table.
+    /// Writes the frozen filter to a writer. The table is not copied first.
     ///
     /// ```
     /// use trommel::CuckooFilter;
@@ -147,7 +147,7 @@ impl<'a> CuckooFilter<&'a [u8]> {
 
     /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the table
     /// nor checks the fingerprints of the table. The hash of the key and the header determine the two buckets that a
-    /// lookup can read, so a lookup relies only on the length of the table, which is checked. See
+    /// lookup can read. So a lookup stays within the table, whose length is checked, whatever the table contains. See
     /// [`container::parse_trusted`].
     ///
     /// ```

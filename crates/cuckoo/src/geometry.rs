@@ -1,4 +1,5 @@
-//! The geometry of a table, which may have any even number of buckets, and how a hash is split.
+//! The geometry of a table, which may have any even number of buckets, and the split of a hash into a bucket and a
+//! fingerprint.
 
 use crate::width::Width;
 use trommel_base::storage::MAX_BYTES;
@@ -11,7 +12,7 @@ pub(crate) const SLOTS: u64 = 4;
 /// A filter that was doubled `d` times consists of `2^d` tables, and chance fills them unequally: the load of a table
 /// of a few thousand slots is some per cent above or below the load of the filter. If one of the tables is full, and
 /// the overflow area is full too, an insert into that table fails, even below the load at which the filter would grow.
-/// So let filters that began small grow at 85 to 90 %.
+/// So for a filter that begins small, choose a load of 85 to 90 % to grow at.
 pub const GUARANTEED_LOAD: f64 = 0.95;
 /// In tables of up to this number of buckets, chance fills the buckets so unevenly that only a lower load is
 /// guaranteed.
@@ -58,8 +59,8 @@ pub struct Geometry {
     pub buckets: u64,
     /// The number of bits of a stored fingerprint: 8, 12, 16 or 32.
     pub fingerprint_bits: u32,
-    /// How often the filter was doubled. The first `doublings` bits of a fingerprint are the same for all keys of a
-    /// bucket.
+    /// The number of times that the filter was doubled. The first `doublings` bits of a fingerprint are the same for
+    /// all keys of a bucket.
     pub doublings: u32,
 }
 
@@ -115,7 +116,7 @@ impl Geometry {
         Self { buckets: 2 * self.buckets, doublings: self.doublings + 1, ..*self }
     }
 
-    /// The same geometry, with a width that the compiler knows.
+    /// The same geometry, with the fingerprint width as a constant that the compiler knows.
     #[inline(always)]
     pub(crate) fn with_width<W: Width>(&self) -> Self {
         debug_assert_eq!(self.fingerprint_bits, W::BITS);
@@ -163,14 +164,15 @@ impl Geometry {
         32 - self.fingerprint_bits + self.doublings
     }
 
-    /// Half of the upper bound on the offset between the two buckets of a fingerprint, before doublings. At most 2^15.
+    /// Half of the upper bound on the offset that the two buckets of a fingerprint had before any doubling of the
+    /// filter. At most 2^15.
     #[inline(always)]
     pub(crate) const fn half_span(&self) -> u16 {
         let half = self.buckets >> self.doublings >> 1;
         (if half < SPAN_BUCKETS / 2 { half } else { SPAN_BUCKETS / 2 }) as u16
     }
 
-    /// Half of the offset between the two buckets of a fingerprint, rounded down, before doublings.
+    /// Half of the offset that the two buckets of a fingerprint had before any doubling of the filter, rounded down.
     #[inline(always)]
     pub(crate) fn half_offset(&self, fingerprint: u32) -> u16 {
         ((u32::from(mix(fingerprint)) * u32::from(self.half_span())) >> 16) as u16
@@ -182,7 +184,7 @@ impl Geometry {
         self.apart(bucket, self.half_offset(fingerprint))
     }
 
-    /// The other bucket of a fingerprint that can be in `bucket`, from half of the fingerprint's offset.
+    /// The other bucket of a fingerprint that can be in `bucket`, computed from the result of [`Self::half_offset`].
     #[inline(always)]
     pub(crate) fn apart(&self, bucket: u32, half_offset: u16) -> u32 {
         let buckets = self.buckets as u32;
@@ -195,7 +197,8 @@ impl Geometry {
         there.min(there.wrapping_sub(buckets))
     }
 
-    /// Whether a fingerprint can be in a bucket: its first `doublings` bits must be the number of the bucket's table.
+    /// Whether a fingerprint can be in a bucket: the first `doublings` bits of the fingerprint must be the number of
+    /// the interleaved table that has the bucket.
     #[inline]
     pub(crate) fn belongs(&self, bucket: u32, fingerprint: u32) -> bool {
         let table = u64::from(bucket) & ((1 << self.doublings) - 1);
@@ -310,8 +313,8 @@ mod tests {
         assert_eq!(mixed, [35_505, 39_016, 3614, 28_158, 35_505, 699, 0]);
     }
 
-    /// Before doublings, offsets are odd. Their bound is the number of buckets of a small table, and 2^16 in a larger
-    /// table. The largest offset is one less than the bound.
+    /// Before any doubling, offsets are odd. Their bound is the number of buckets of a table, but at most 2^16. The
+    /// largest offset is one less than the bound.
     #[test]
     fn offsets_reach_to_half_of_a_table_or_to_the_span() {
         for (buckets, doublings, bound) in [

@@ -1,10 +1,10 @@
 //! Doubling a filter without the keys.
 //!
 //! In the product of hash and number of buckets (see [`Geometry`]), the bits of a fingerprint follow those of its
-//! primary bucket. Each doubling appends the next bit of the fingerprint to the numbers of both its buckets, so
-//! bucket `i` is split into buckets `2i` and `2i + 1`. The bit is still stored, but it is the same in all
-//! fingerprints of a bucket and no longer tells keys apart: with twice the keys, the false-positive rate is about
-//! twice as high.
+//! primary bucket. Each doubling appends the next bit of the fingerprint to the numbers of the fingerprint's two
+//! buckets, so bucket `i` is split into buckets `2i` and `2i + 1`. The bit is still stored, but it is the same in all
+//! fingerprints of a bucket and no longer tells keys apart: with twice the keys, the false-positive rate is about twice
+//! as high.
 
 use crate::bucket::{self, EmptyPair};
 use crate::filter::CuckooFilter;
@@ -31,7 +31,7 @@ pub enum GrowError {
     Fingerprint {
         /// The number of bits of a stored fingerprint.
         fingerprint_bits: u32,
-        /// How often the filter was doubled so far.
+        /// The number of times that the filter was doubled so far.
         doublings: u32,
     },
     /// The doubled table would be larger than a table can be.
@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    /// Batches are cut into groups by the number of keys before the filter grows, so this number must be neither too
-    /// high (the filter would exceed its load) nor too low (the groups would be short).
+    /// A batch is inserted in groups, each of as many keys as the filter takes before it grows. This number must be
+    /// neither too high (the filter would exceed its load) nor too low (the groups would be short).
     #[test]
     fn a_filter_knows_how_many_keys_it_takes_before_it_grows() {
         for percent in [50, 75, 90] {

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | only lookups and inserts | a blocked Bloom filter: one cache line per insert, and never full |
 //! | to remove keys, or count a few copies of them | a cuckoo filter: one or two buckets per lookup; at 95 % load, 8.4 bits per key for a false-positive rate below 3 %, and 12.6 for a rate below 0.2 % |
-//! | a false-positive rate between the rates of fingerprints of 8, 12, 16 and 32 bits, or the fewest bits for a given rate | a `QuotientFilter`: with remainders of `r` bits, any number from 1 to 32, it takes `(r + 2.125) / 0.95` bits per key, and has a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter with fingerprints of `f` bits takes `f / 0.95` bits per key, and has a false-positive rate of at most `8 · 2^−f` until it grows |
+//! | a false-positive rate between the rates of fingerprints of 8, 12, 16 and 32 bits, or the fewest bits for a given rate | a `QuotientFilter`: with remainders of `r` bits (`r` is any number from 1 to 32) it takes `(r + 2.125) / 0.95` bits per key, and has a false-positive rate of at most `0.95 · 2^−r`; a cuckoo filter with fingerprints of `f` bits takes `f / 0.95` bits per key, and has a false-positive rate of at most `8 · 2^−f` until it grows |
 //! | to count many copies of a key | a quotient filter: up to 255 copies of each key; the two buckets of a key in a cuckoo filter have room for eight |
 //! | fingerprints in order, or growth to other sizes than twice the present size | a quotient filter |
 //!

@@ -1,13 +1,13 @@
 //! The union of two filters.
 //!
-//! A stored fingerprint does not tell which of its two buckets is the primary one, and the union of a filter with
-//! another filter need not know which. If the other filter stores a fingerprint in its alternate bucket, that filter
-//! has set the overflow flag of the primary bucket (see `bucket`). The union takes over all flags, so lookups find a
-//! fingerprint that stays in its bucket. If the union stores a fingerprint in the other of its two buckets, it sets the
-//! flag of the bucket that the other filter used, so that lookups from that bucket read both buckets. Lookups search
-//! the overflow area whatever the flags encode, so the other filter may have set no flag for a fingerprint in its
-//! overflow area. The union can put such a fingerprint into the table, so it sets a flag in both of the fingerprint's
-//! buckets.
+//! A union adds the fingerprints of another filter, `other`. A stored fingerprint does not tell which of its two
+//! buckets is the primary one, and the union need not know which. If `other` stores a fingerprint in the fingerprint's
+//! alternate bucket, `other` has set the overflow flag of the primary bucket (see `bucket`). The union takes over all
+//! flags of `other`, so lookups find every fingerprint that the union stores in the same bucket as `other`. If the
+//! union stores a fingerprint in the one of its two buckets that `other` did not use, the union sets the flag of the
+//! bucket that `other` used, so that lookups from that bucket read both buckets. For a fingerprint in the overflow area
+//! of `other`, `other` may have set no flag, since lookups search that area whatever the flags encode. The union can
+//! put such a fingerprint into the table, so it sets a flag in both of the fingerprint's buckets.
 
 use crate::bucket;
 use crate::evict::parts::{Parts, Placed};
@@ -57,10 +57,9 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if the filters differ in buckets, fingerprints, doublings, hash or handling of copies, if there
-    /// is no room for all keys, if the system refuses the memory for the copy or for the inserts, or if the other
-    /// filter is a trusted view whose [`check_structure`](Self::check_structure) fails. This filter is then
-    /// unchanged.
+    /// [`MergeError`] if the filters differ in their geometry, hash function or seed, or if only one is a multiset, if
+    /// there is no room for all keys, if the system refuses the memory for the copy or for the inserts, or if the other
+    /// filter is a trusted view whose [`check_structure`](Self::check_structure) fails. This filter is then unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &CuckooFilter<T>) -> Result<(), MergeError> {
         for ((what, left), (_, right)) in
             shared_numbers(self).into_iter().zip(shared_numbers(other))
@@ -103,7 +102,8 @@ impl CuckooFilter {
                 self.parts().set_flags::<W>(bucket, theirs);
             }
         }
-        // No flag leads to the other filter's overflow area, and either bucket of an entry can be the primary one.
+        // The other filter may have set no flag for an entry of its overflow area, and either bucket of the entry can
+        // be the primary one.
         for entry in other.overflow.iter() {
             self.parts().set_both_flags::<W>(entry);
         }

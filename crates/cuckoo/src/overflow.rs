@@ -1,9 +1,9 @@
 //! The overflow area: the few fingerprints for which the table has no room.
 //!
 //! In a table beyond 97 % load, a bounded search finds no room for some keys; at 90 %, this happens to one key in many
-//! millions. Such a key could cause a rebuild or an error. Instead, its fingerprint goes to the overflow area, a short
-//! list outside the table. The list is nearly always empty, and then costs next to nothing. While it is not empty, a
-//! lookup that finds nothing in the table also searches the list.
+//! millions. A filter could be rebuilt for such a key, or refuse it. Instead, the key's fingerprint goes to the
+//! overflow area, a short list outside the table. The list is nearly always empty, and then costs next to nothing.
+//! While it is not empty, a lookup that finds nothing in the table also searches the list.
 //!
 //! Source: Kirsch, Mitzenmacher and Wieder, SIAM J. Computing 39 (2009), for a stash of constant size.
 
@@ -150,8 +150,8 @@ impl Overflow {
         Ok(Self { entries: collected(self.len(), self.entries.iter().copied())? })
     }
 
-    /// Reads the entries of a frozen filter. `None` unless they are sorted, fit into the overflow area, and each have a
-    /// possible fingerprint and the lower of that fingerprint's buckets. Allocates at most 64 entries.
+    /// Reads the entries of a frozen filter. `None` unless they are sorted and fit into the overflow area, and each
+    /// entry has a possible fingerprint and the lower of that fingerprint's buckets. Allocates at most 64 entries.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the system refuses the memory.

@@ -4,8 +4,8 @@
 //! bucket. It is also found if the fingerprint is in the alternate bucket, and the flag of the fingerprint's class is
 //! set in the primary bucket (see `bucket`). Flags and fingerprints are not independent: a flag is set when a
 //! fingerprint of its class is put into the alternate bucket, and lookups from the primary bucket then find this
-//! fingerprint there. So a formula that only knows the load and the share of set flags gives too low a rate, by 13 % at
-//! 95 % load. This module instead counts which fingerprints are found, and from which buckets.
+//! fingerprint there. So a formula that knows only the load and the share of flags that are set gives too low a rate,
+//! by 13 % at 95 % load. This module instead counts which fingerprints are found, and from which buckets.
 
 use crate::bucket::{class, flag};
 use crate::table::{Entry, Table};
@@ -17,7 +17,7 @@ const MOST_BUCKETS: u64 = 1 << 18;
 /// The probability that a random fingerprint is found from a random primary bucket.
 pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
     let geometry = table.geometry;
-    // A doubling splits bucket `b` into the buckets `2b` and `2b + 1`. An even step would visit only the even ones, so
+    // A doubling splits bucket `b` into the buckets `2b` and `2b + 1`. An even step would visit only even buckets, so
     // the step is odd.
     let step = geometry.buckets.div_ceil(MOST_BUCKETS) | 1;
     let (mut weight, mut counted) = (0, 0u64);
@@ -30,8 +30,8 @@ pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
             }
             let other = Entry { bucket, fingerprint }.alternate(&geometry).bucket;
             let others = table.slots(other);
-            // Whether a lookup whose primary bucket is `other` finds the fingerprint here. If `other` has an equal
-            // fingerprint, that lookup is counted when `other` is visited, and not here.
+            // Whether a lookup whose primary bucket is `other` finds the fingerprint in `bucket`. If `other` has an
+            // equal fingerprint, that lookup is counted when `other` is visited, and not now.
             let from_other =
                 flag(&others, class(fingerprint), table.empty) && !others.contains(&fingerprint);
             // A stored 1 stands for two fingerprints of hashes, 0 and 1.

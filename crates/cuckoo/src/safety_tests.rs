@@ -285,8 +285,8 @@ fn vectors_are_only_for_tables_whose_indices_fit() {
             insert_within(&Kernels::of(made, isa), of, 100, (8, 1))
         };
         assert_eq!(inserted(&most, &most), None, "{isa}");
-        // The kernels for a table of more than 2^29 buckets have no vectors. The vector kernels for a small table
-        // refuse such a table.
+        // The kernels for a table of more than 2^29 buckets use no vectors. The vector kernels for a small table refuse
+        // such a table.
         assert_eq!(inserted(&more, &more), None, "{isa}");
         let expected = "assertion failed: geometry.buckets <= MAX_VECTOR_BUCKETS";
         assert_eq!(inserted(&small, &more).as_deref(), Some(expected), "{isa}");

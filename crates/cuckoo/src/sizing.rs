@@ -12,7 +12,7 @@ use trommel_base::{FilterKind, Spec, SpecError};
 /// number of buckets. In a table of few buckets, chance fills a key's two buckets and the overflow area long before the
 /// last slot is taken.
 ///
-/// How many filters failed to take all keys up to a load, as sums over fingerprints of 8, 12 and 16 bits:
+/// The numbers of filters that failed to take all keys up to a load, added up over fingerprints of 8, 12 and 16 bits:
 ///
 /// | buckets | filters | failed |
 /// |---|---|---|
@@ -170,7 +170,7 @@ pub(crate) const fn shape(buckets: u64, fingerprint_bits: u32) -> Geometry {
     Geometry { buckets, fingerprint_bits, doublings: 0 }
 }
 
-/// The number of bytes of a table, even if it has too many buckets.
+/// The number of bytes of a table, which may have more than [`MAX_BUCKETS`] buckets.
 fn table_bytes(buckets: u64, fingerprint_bits: u32) -> u128 {
     let bucket_bytes = u128::from(SLOTS * u64::from(fingerprint_bits) / 8);
     u128::from(buckets) * bucket_bytes

@@ -134,8 +134,8 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         !W::has_room(word)
     }
 
-    /// Sets the flag of a fingerprint's class in the bucket of `key`. Changes `empty` if the bucket cannot encode its
-    /// flags.
+    /// Sets the flag of a fingerprint's class in the bucket of `key`. If the bucket cannot encode its flags, changes
+    /// `empty` to [`EmptyPair::Unknown`].
     #[inline(always)]
     pub(crate) fn set_flag(&mut self, key: Entry) {
         let (slots, is_encoded) =

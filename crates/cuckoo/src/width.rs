@@ -27,10 +27,11 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn with_pair(word: Self::Word, pair: u32, slots: [u32; 2]) -> Self::Word;
     /// Whether any slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
-    /// The number of the pair that has the first slot with this value; 0 or 1 if no slot has the value.
+    /// The number of the pair that has the first slot with this value; an arbitrary one of 0 and 1 if no slot has the
+    /// value.
     fn pair_with(word: Self::Word, value: u32) -> u32;
 
-    /// Moves the content of every slot up by one slot, and puts `value` into the first slot. The caller must ensure
+    /// Moves the content of every slot to the next slot, and puts `value` into the first slot. The caller must ensure
     /// that the last slot is free.
     fn shifted_in(word: Self::Word, value: u32) -> Self::Word;
     /// Whether the last slot is taken.

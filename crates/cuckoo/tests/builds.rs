@@ -113,8 +113,9 @@ fn skewed_batches_are_inserted() {
             assert!(filter.to_bytes() == expected);
         }
         let mut filter = words::filter_of_buckets(buckets, bits, true);
-        // Pairs of copies are as hard to place as single keys in buckets of two slots, which reach 89.7 % load. So the
-        // batch of pairs fills the filter only to 80 %, which is 8/9 of the 90 % that the sorted batch fills.
+        // Pairs of copies are as hard to place as single keys in a table with buckets of two slots, which takes keys up
+        // to 89.7 % load. So the batch of pairs fills the filter only to 80 %, which is 8/9 of the 90 % that the sorted
+        // batch fills.
         for hashes in [&sorted[..], &twice[..keys * 8 / 9]] {
             filter.clear();
             filter.insert_batch(hashes).unwrap();
@@ -152,7 +153,7 @@ fn a_batch_with_too_many_keys_inserts_its_first_ones() {
     }
 }
 
-/// A batch is inserted even if there is no memory for a build, or if its keys are too few for a build.
+/// A batch is inserted even if there is too little memory for a build, and even if its keys are too few for a build.
 #[test]
 fn batches_that_cannot_be_built_are_inserted() {
     for multiset in [true, false] {
@@ -213,7 +214,8 @@ fn tables_of_many_sizes_are_built_to_95_percent() {
     }
 }
 
-/// After a build into an empty filter that was doubled, all keys are found, and absent keys at the expected rate.
+/// After a build into an empty filter that was doubled, all keys are found, and absent keys are found at the expected
+/// rate.
 #[test]
 fn a_doubled_filter_can_be_built() {
     for (bits, doublings) in [(8, 2), (12, 3), (16, 5), (32, 1)] {

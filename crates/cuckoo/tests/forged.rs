@@ -1,6 +1,6 @@
-//! Forged tables, with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All other tables, even
-//! those that no writer writes, are accepted. The accepted filters answer lookups, take inserts and removals, and can
-//! be doubled and merged, like unforged ones.
+//! Tests of forged tables with right checksums. Tables that break a rule of docs/FORMAT.md are refused. All other
+//! tables, even those that no writer writes, are accepted. The accepted filters answer lookups, take inserts and
+//! removals, and can be doubled and merged, like unforged ones.
 
 mod words;
 
@@ -104,8 +104,8 @@ fn sample(random: &mut Splitmix) -> CuckooFilter {
     filter
 }
 
-/// Slots are allowed to have any content, as long as the header has the right count, and each fingerprint of a doubled
-/// filter is in a bucket where it belongs.
+/// Slots are allowed to have any content, as long as the header has the right number of fingerprints, and each
+/// fingerprint of a doubled filter is in a bucket where it belongs.
 #[test]
 fn any_table_with_the_right_count_is_accepted() {
     let mut random = Splitmix::new(1);
@@ -180,8 +180,8 @@ fn noise_with_the_right_count_is_accepted() {
     }
 }
 
-/// These are refused: entries out of order; an entry with the higher of its two buckets, with fingerprint 0, with a
-/// fingerprint that is too wide, with a bucket beyond the table, or, in a doubled filter, with a bucket and a
+/// These are refused: overflow entries out of order; an entry with the higher of its two buckets, with fingerprint 0,
+/// with a fingerprint that is too wide, with a bucket beyond the table, or, in a doubled filter, with a bucket and a
 /// fingerprint of different tables; too many entries; half an entry; and padding that is not zero.
 #[test]
 fn overflow_and_padding_that_no_writer_writes_are_refused() {
@@ -244,7 +244,7 @@ fn overflow_and_padding_that_no_writer_writes_are_refused() {
                     wrong.push((bucket ^ 1) << 32 | fingerprint);
                 }
                 for forged in wrong {
-                    // The entries are sorted again, so that the forged entry is wrong, and not their order.
+                    // The entries are sorted again, so that only the forged entry is wrong, and their order is right.
                     let forged = changed(&|entries| {
                         entries[at] = forged;
                         entries.sort_unstable();
@@ -310,7 +310,7 @@ fn lookups_follow_forged_flags() {
 }
 
 /// A flag in the header says that lookups must treat the overflow flags of empty pairs of slots as set. No writer sets
-/// this flag for an empty filter. A bulk build into an empty filter whose header has this flag succeeds.
+/// this flag for an empty filter. If a forged header has it, a bulk build into the filter still succeeds.
 #[test]
 fn an_empty_filter_with_a_forged_flag_can_be_built() {
     for bits in WIDTHS {

@@ -1,10 +1,10 @@
-//! Inserts make the same bytes on every instruction set, and lose no key until the table is full.
+//! Inserts make the same bytes on every instruction set, and lose no key even when the table gets full.
 
 use trommel_base::{Count, Filter, Insert, KeyHash, Remove};
 use trommel_cuckoo::CuckooFilter;
 use trommel_simd::Isa;
 
-/// Hashes that are as good as random.
+/// Hash `i` of a sequence that is as good as random.
 fn hash(seed: u64, i: u64) -> KeyHash {
     let mut z = (seed << 40).wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -119,7 +119,7 @@ impl Model {
         outcome
     }
 
-    /// Whether a key can be removed without also removing another key. In a set, this requires that every key of the
+    /// Whether a key can be removed without also removing another key. In a set, this requires that every key of its
     /// pair has a fingerprint of its own.
     fn is_apart(&self, hash: KeyHash) -> bool {
         let place = self.place(hash);
@@ -128,9 +128,9 @@ impl Model {
             || (keys == copies && keys <= 2 && get(&self.at_place, &place) == 1)
     }
 
-    /// Removes the key at an index of `held`. If a set cannot remove the key without also removing another key, only
-    /// the oracle forgets the key. But if the filter has as many fingerprints of the key's pair as the oracle has keys
-    /// of that pair, the key stays.
+    /// Removes the key at an index of `held`. If a set cannot remove the key without also removing another key, the
+    /// filter is unchanged. The oracle then forgets the key, unless it has only as many keys of the key's pair as the
+    /// filter has fingerprints of that pair: then the key stays.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);

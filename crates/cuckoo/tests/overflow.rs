@@ -1,5 +1,5 @@
-//! Copies of a key, hot keys (with many copies, among other keys), and the overflow area, which takes the fingerprints
-//! that find no room in the table.
+//! Tests of copies of a key, of hot keys (with many copies, among other keys), and of the overflow area, which takes
+//! the fingerprints that find no room in the table.
 
 mod words;
 

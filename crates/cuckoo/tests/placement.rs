@@ -1,8 +1,7 @@
 //! Tests which slot of a nearly full table each key gets. Other tests show that the slots are the same with all
-//! instruction sets and numbers of threads. The tests of this file notice if a change of the code changes the slots
-//! with every instruction set and number of threads. Such a change breaks no reader of frozen filters. But if it is not
-//! intended, a part of the eviction probably no longer works: filters stay correct without that part, and only need
-//! more time.
+//! instruction sets and numbers of threads. The tests of this file notice a change of the code that changes the slots
+//! with all of them alike. Such a change breaks no reader of frozen filters. But if it is not intended, a part of the
+//! eviction probably no longer works: filters stay correct without that part, but inserts take more time.
 
 mod words;
 

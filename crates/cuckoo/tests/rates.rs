@@ -1,5 +1,5 @@
-//! False-positive rates, and the uniform buckets and fingerprints that they depend on. The *counted rate* is the one
-//! that `expected_fpr` counts from the table.
+//! Tests of false-positive rates, and of the uniform buckets and fingerprints that the rates depend on. The *counted
+//! rate* is the one that `expected_fpr` counts from the table.
 
 mod words;
 
@@ -74,8 +74,8 @@ fn a_doubled_and_refilled_filter_has_twice_the_fpr() {
 }
 
 /// After removals, some overflow flags that no key needs are still set, and the flags of empty pairs of slots can count
-/// as set. The counted rate includes both. Absent keys are found at the counted rate, and not significantly more often
-/// than lookups that always search two buckets would find them.
+/// as set. The counted rate takes both into account. Absent keys are found at the counted rate, and not significantly
+/// more often than lookups that always search two buckets would find them.
 #[test]
 fn the_counted_rate_holds_after_removals() {
     for (bits, keep) in [(8, 0.5), (8, 0.1), (12, 0.3)] {
@@ -89,7 +89,7 @@ fn the_counted_rate_holds_after_removals() {
     }
 }
 
-/// In tables of more than 2^20 slots only a part of the buckets is counted, and the rate is right to 2 %.
+/// In tables of more than 2^20 slots only a part of the buckets is counted. The rate is still right to within 2 %.
 #[test]
 fn counting_a_part_of_a_large_table_is_enough() {
     for (keys, multiset) in [(3_000_000, false), (2_500_000, true)] {

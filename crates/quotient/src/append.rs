@@ -1,8 +1,8 @@
 //! Fills a table from fingerprints in ascending order: each is stored at its home (the slot whose number is the
-//! quotient) or, if that slot is taken, in the slot after the last fingerprint. No stored remainder is ever moved. A
-//! *run* is the remainders of one quotient, in adjacent slots.
+//! quotient) or, if that slot is taken, in the slot after the fingerprint that was stored before it. No stored
+//! remainder is ever moved. A *run* is the remainders of one quotient, in adjacent slots.
 //!
-//! Which fingerprint begins a run, and which one finds its home taken, cannot be predicted, so the appender takes no
+//! Whether a fingerprint begins a run, and whether its home is taken, cannot be predicted, so the appender takes no
 //! branch on either. It collects the metadata bits in windows of 32 blocks, with a byte for each bit, and converts a
 //! window to words when the next fingerprint lies beyond the window. Rejected: setting the bits of the words one by one
 //! (a build took 18.5 ns per key instead of 9).
@@ -19,8 +19,8 @@ use trommel_simd::bits_of;
 /// The number of blocks in a window.
 const WINDOW_BLOCKS: usize = 32;
 
-/// Fills an empty table in order. Merges and resizes use an appender, and so do bulk builds that give up placing
-/// fingerprints by region of the table.
+/// Fills an empty table in order. Merges and resizes use an appender. So do bulk builds that first try to fill the
+/// regions of the table independently, and fail.
 pub(crate) struct Appender<'t, L> {
     table: Table<L, &'t mut [u8]>,
     slots: SlotWindow,
@@ -67,7 +67,7 @@ struct HomeWindow {
 impl<'t, L: Layout> Appender<'t, L> {
     const WINDOW_SLOTS: usize = WINDOW_BLOCKS * L::SLOTS as usize;
 
-    /// Begins a table. The caller must ensure that all `bytes` are zero.
+    /// Begins to fill a table. The caller must ensure that all `bytes` are zero.
     pub(crate) fn new(geometry: &Geometry, bytes: &'t mut [u8]) -> Result<Self, OutOfMemory> {
         let end = Self::WINDOW_SLOTS as u64;
         let slots = SlotWindow {
@@ -103,8 +103,8 @@ impl<'t, L: Layout> Appender<'t, L> {
         let Last { mut quotient, mut stored, mut equal, mut len } = self.last;
         let mut next = self.slots.next;
         for fingerprint in fingerprints {
-            // No `&&` here and no `if` for `slot`: compilers turn these into branches, which cannot be predicted.
-            // Merging took 16 ns per key with the branches, and takes 11 without.
+            // No `&&` here and no `if` for `slot`: compilers turn these into branches, which would mispredict. Merging
+            // took 16 ns per key with the branches, and takes 11 without.
             let differs = (fingerprint.0 ^ quotient) | u64::from(fingerprint.1 ^ stored);
             let begins = u64::from(fingerprint.0 != quotient);
             if differs == 0 {

@@ -1,5 +1,5 @@
-//! Finds the slots of a block at which no run is open: as many runs have ended there as were begun. (`layout/mod.rs`
-//! defines runs, occupieds and runends. `table.rs` defines homes and clusters.)
+//! Finds the slots of a block at which no run is open: up to such a slot, as many runs have ended as have begun.
+//! (`layout/mod.rs` defines runs, occupieds and runends. `table.rs` defines homes and clusters.)
 //!
 //! Every occupied quotient begins a run at its home, and every runend ends one. Keep a sum from slot to slot: add 1 for
 //! a run that begins, and subtract 1 for a run that ends. Where the sum is zero, no run is open. If the 1 is subtracted
@@ -13,7 +13,8 @@
 /// A bit for each slot: whether `open`, plus the number of ones in `begun` up to and including the slot, equals the
 /// number of ones in `ended` up to and including the slot. `begun` has the homes of the runs that begin in the block,
 /// `ended` has the slots where runs stop being open, and `open` is the number of runs that are open before the block.
-/// In a forged table, more runs can end than were begun; then only the bits before the first such end are right.
+/// In a forged table, `ended` can have a bit where no run is open; then only the bits below the first such bit are
+/// right.
 #[inline(always)]
 pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     let mut open = u64::from(open);

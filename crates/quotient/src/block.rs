@@ -1,5 +1,5 @@
-//! Quotient filters as filter blocks ([`BlockTable`]): the table of a set without a header. The number of slots follows
-//! from the table's length and the width of the remainders, which is the parameter of the block.
+//! Quotient filters as filter blocks ([`BlockTable`]): the table of a set, stored without a header. The number of slots
+//! follows from the table's length and the width of the remainders, which is the parameter of the block.
 
 use crate::check::Extent;
 use crate::filter::{Quotient, prefetch_home};
@@ -15,8 +15,8 @@ use trommel_base::{FormatError, Hasher, Insert, KeyHash, SpecError, Storage};
 use trommel_simd::Isa;
 
 impl<L: Layout> BlockTable for Quotient<L> {
-    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`, without padding and without
-    /// the overhang (the slots after the last quotient's slot).
+    /// The most remainder bits for which a table at 95 % load takes at most `bits_per_key`. Padding and the overhang
+    /// (the slots after the last quotient's slot) are not counted.
     fn parameter(bits_per_key: f64) -> Result<u8, SpecError> {
         let narrowest =
             if L::RESERVES_ZERO { *L::REMAINDER_BITS.end() } else { *L::REMAINDER_BITS.start() };
@@ -142,13 +142,14 @@ mod tests {
     }
 
     /// The number of slots of a table is not stored, but computed from the table's length. Compares the computed
-    /// numbers with the tables of fewer than 4,000 slots.
+    /// numbers with those of all tables of fewer than 4,000 slots.
     fn lengths_give_the_most_slots<L: Layout>(bits: u32) {
         let mut most_slots = HashMap::new();
         for slots in (1..4_000).filter(|slots| slots % L::SLOTS_STEP == 0) {
             most_slots.insert(table_bytes::<L>(slots, bits), slots);
         }
-        // Stops at the length of 3,500 slots, since longer tables can have 4,000 slots or more, which the map lacks.
+        // Stops at the length of a table of 3,500 slots: a longer table can have 4,000 slots or more, which the map
+        // lacks.
         for bytes in 0..table_bytes::<L>(3_500, bits) {
             let slots = geometry_of::<L>(bits as u8, bytes).map(|geometry| geometry.slots);
             assert_eq!(slots, most_slots.get(&bytes).copied(), "{bytes} bytes, {bits} bits");

@@ -18,7 +18,7 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, ScratchRequest, Stor
 
 /// Up to this load, inserts hardly ever fail for lack of slots.
 const SURE_LOAD: f64 = 0.97;
-/// A chunk of fewer keys than this number is inserted in its own order, not grouped.
+/// Keys are inserted chunk by chunk. A chunk of fewer keys than this number is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
 /// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then some time
@@ -34,9 +34,9 @@ const FEWEST_KEYS: usize = 256;
 /// 1/16 is 1.1 with portable kernels, and 1.2 with AVX-512 in 2^24 slots.
 const SLOTS_PER_BUILT_KEY: u64 = 8;
 const FEWEST_BUILT_KEYS: usize = 1024;
-/// The most keys in a chunk. The keys of a chunk are grouped together, and take 10 to 20 bytes of scratch memory each.
-/// Tables beyond `LARGE_BYTES` have many regions, so their chunks have up to `GROUPED_KEYS_OF_LARGE` keys, to have
-/// enough for each region.
+/// The most keys in a chunk. The keys of a chunk are grouped by region of the table before they are inserted, and take
+/// 10 to 20 bytes of scratch memory each. Tables beyond `LARGE_BYTES` have many regions, so their chunks have up to
+/// `GROUPED_KEYS_OF_LARGE` keys, to have enough for each region.
 const GROUPED_KEYS: usize = 1 << 16;
 const GROUPED_KEYS_OF_LARGE: usize = 1 << 20;
 const LARGE_BYTES: usize = 64 << 20;
@@ -142,9 +142,9 @@ impl<L: Layout> Quotient<L> {
         Ok(())
     }
 
-    /// Inserts keys in `groups` groups. Returns false if a key is refused or if there is no memory to group the keys
-    /// in. The filter then holds the same keys as before. The caller must ensure that `groups` is a power of two, at
-    /// least 2.
+    /// Partitions keys into `groups` groups, and inserts them group by group. If a key is refused, or if there is no
+    /// memory for the groups, returns false, and the filter holds the same keys as before. The caller must ensure that
+    /// `groups` is a power of two, at least 2.
     fn insert_grouped(
         &mut self,
         hashes: &[KeyHash],

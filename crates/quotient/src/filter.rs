@@ -364,7 +364,7 @@ pub(crate) fn prefetch_home<L: Layout>(geometry: &Geometry, table: &[u8], hash: 
 impl<L: Layout> Insert for Quotient<L> {
     /// Inserts a key's fingerprint; returns false if a set holds it already.
     ///
-    /// Cost at 95 % load: moves of some 190 stored remainders, which take about four cache lines in a
+    /// Cost at 95 % load: moves of some 190 stored remainders, which are spread over about four cache lines in a
     /// [`CacheLineQuotient`].
     ///
     /// # Errors

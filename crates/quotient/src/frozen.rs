@@ -97,10 +97,10 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
 impl<'a, L: Layout> Quotient<L, &'a [u8]> {
     /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
     ///
-    /// Cost: one pass over the bytes for the checksum, and a second to check that inserts of the table's fingerprints
-    /// make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4 core with AVX2.
-    /// In most filters that were resized or built with `fingerprint_bits`, each fingerprint is also checked separately,
-    /// which takes some 10 ns more per key.
+    /// Cost: one pass over the bytes for the checksum, and another pass to check that inserts of the table's
+    /// fingerprints make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4 core
+    /// with AVX2. In most filters that were resized or built with `fingerprint_bits`, each fingerprint is also checked
+    /// separately, which takes some 10 ns more per key.
     ///
     /// ```
     /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
@@ -243,8 +243,8 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
         && remainder_bits_for(slots, fingerprints) == Some(bits)
         && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
-    // A filter that reserves remainder 0 was made with remainders of the largest width, and has its original number of
-    // slots or at least twice that number.
+    // If the layout reserves remainder 0, a filter was made with remainders of the largest width, and has its original
+    // number of slots or at least twice that number.
     let first = fingerprints >> L::REMAINDER_BITS.end();
     let resized = !L::RESERVES_ZERO
         || first << L::REMAINDER_BITS.end() == fingerprints

@@ -20,18 +20,18 @@
 //! Lookups are faster in a [`CacheLineQuotient`] than in a [`QuotientFilter`]. A [`CacheLineQuotient`] has the metadata
 //! and remainders of 50 slots in one cache line, and at 95 % load a lookup reads 1.2 cache lines on average. A
 //! [`QuotientFilter`] has metadata and remainders in different cache lines. A new [`CacheLineQuotient`] always has
-//! remainders of 8 bits. So its false-positive rate is 0.37 % at 95 % load, and a lower rate takes more slots at a
-//! lower load. A [`QuotientFilter`] is built for any false-positive rate that its remainders can reach. Remainders have
-//! at most 32 bits, and fewer if the table has more than 2^30 slots. So at 95 % load, rates below 2.2 · 10^−10 are
-//! refused.
+//! remainders of 8 bits. So its false-positive rate is 0.37 % at 95 % load, and a lower rate needs more slots per key,
+//! that is, a lower load. A [`QuotientFilter`] is built for any false-positive rate that its remainders can reach.
+//! Remainders have at most 32 bits, and fewer if the table has more than 2^30 slots. So at 95 % load, rates below
+//! 2.2 · 10^−10 are refused.
 //!
 //! On the Zen 4 core, batches of lookups at 95 % load took at most 1.8 times as long as at 75 % load. The cost of an
 //! insert grows faster with the load: on average, an insert moves 6 stored remainders at 75 % load, 45 at 90 %, and 190
 //! at 95 %. A build from all keys at once moves no stored remainder to make room. Such a build is an
 //! [`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter that does not grow by itself. The batch
-//! must have at least 1024 keys, and at least one key for every eight slots. If the keys do not fit, a key has too many
-//! copies, or there is too little scratch memory, the keys are inserted without a build. For a filter that changes all
-//! the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
+//! must have at least 1024 keys, and at least one key for every eight slots. The keys are inserted without a build if
+//! they do not fit, if a key has too many copies, or if there is too little scratch memory. For a filter that changes
+//! all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
 //!
 //! # The modules
 //!

@@ -25,8 +25,8 @@ use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResizeError {
-    /// With this number of slots, remainders would have no bit left or more bits than the layout stores, or quotient
-    /// and remainder would have more than 62 bits together.
+    /// With this number of slots, a remainder would have no bit left, or more bits than the layout can store, or
+    /// quotient and remainder together would have more than 62 bits.
     Fingerprint {
         /// The number of slots asked for.
         slots: u64,
@@ -87,9 +87,9 @@ impl From<OutOfMemory> for ResizeError {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// Doubles the number of slots, without the keys: the highest bit of every remainder becomes the lowest bit of its
-    /// quotient. Doubling does not change the false-positive rate, which depends on the number of keys and on
-    /// [`Geometry::fingerprints`]. The rate rises with every further key.
+    /// Doubles the number of slots. This does not need the keys: the highest bit of every remainder becomes the lowest
+    /// bit of its quotient. Doubling does not change the false-positive rate, which depends on the number of keys and
+    /// on [`Geometry::fingerprints`]. The rate rises with every further key.
     ///
     /// Cost: one pass over the old table and one over the new table; both tables are in memory meanwhile.
     ///
@@ -120,8 +120,8 @@ impl<L: Layout> Quotient<L> {
     /// costs two multiplications more: the filter keeps fingerprints and not hashes, so it first rounds a key's hash to
     /// its fingerprint. A filter that was built with `fingerprint_bits` rounds hashes at nearly every size. In a
     /// [`CacheLineQuotient`](crate::CacheLineQuotient), the fingerprints whose lowest eight bits are zero are reserved.
-    /// If the slots of such a filter were only doubled, each insert, lookup, count and removal tests whether the key's
-    /// fingerprint is reserved, which costs one multiplication.
+    /// So if the filter's number of slots is the original one times 2, 4, 8 or a higher power of two, each insert,
+    /// lookup, count and removal tests whether the key's fingerprint is reserved, which costs one multiplication.
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -150,16 +150,16 @@ impl<L: Layout> Quotient<L> {
         if !L::RESERVES_ZERO {
             return slots;
         }
-        // Remainder 0 of eight bits is reserved, since its stored form is the stored form of remainder 1. At the
-        // original number of slots, no fingerprint has remainder 0. At any other number of slots, a fingerprint could
-        // have it. So with another number of slots, remainders must have at most seven bits, which needs at least twice
-        // the original number of slots.
+        // If remainders have eight bits, remainder 0 is reserved, since it would be stored in the same form as
+        // remainder 1. At the original number of slots, no fingerprint has remainder 0. At any other number of slots, a
+        // fingerprint could have remainder 0. So with another number of slots, remainders must have at most seven bits,
+        // which needs at least twice the original number of slots.
         let first = self.geometry.fingerprints >> L::REMAINDER_BITS.end();
         if slots <= first { first } else { slots.max(first.saturating_mul(2)) }
     }
 
-    /// Shrinks the table to the fewest slots that hold the keys at 95 % load. If a table with this number of slots is
-    /// not smaller, or not possible, the filter stays as it is. See [`Quotient::resize`].
+    /// Shrinks the table to the fewest slots that hold the keys at 95 % load. If a table with this number of slots
+    /// would not take fewer bytes than now, or is not possible, the filter stays as it is. See [`Quotient::resize`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -300,8 +300,8 @@ fn entry_in<L: Layout>(geometry: &Geometry) -> impl Fn(u64) -> (u64, u32) {
 }
 
 /// Merges two ascending sequences, some numbers at a time. The processor cannot predict which sequence has the next
-/// number, so a step has no branch: it reads the next number of each of two buffers, and advances in the buffer with
-/// the smaller number.
+/// number, so a step has no branch: it reads the next number of each of two buffers, takes the smaller number, and
+/// advances in the buffer that had it.
 struct Merged<I> {
     left: Buffered<I>,
     right: Buffered<I>,
@@ -386,14 +386,14 @@ impl<L: Layout> Quotient<L> {
     /// ```
     ///
     /// The filter keeps its size, unless it grows by itself. Cost: one pass over both tables and one over the new
-    /// table; all three tables are in memory meanwhile. If `other` was parsed without a check, its bytes are checked
-    /// first, in one more pass.
+    /// table; all three tables are in memory meanwhile. If `other` is a view that
+    /// [`parse_trusted`](Quotient::parse_trusted) made, its bytes are checked first, in one more pass.
     ///
     /// # Errors
     /// [`MergeError`] if the filters differ in hash function, seed, number of possible fingerprints or maximum of
     /// copies, if there are too few free slots or too many copies of a key, if the system refuses the memory, or if
-    /// `other` was parsed without a check, by [`parse_trusted`](Quotient::parse_trusted), and its bytes are damaged. On
-    /// an error, this filter is unchanged.
+    /// `other` is a view that [`parse_trusted`](Quotient::parse_trusted) made of damaged bytes. On an error, this
+    /// filter is unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &Quotient<L, T>) -> Result<(), MergeError> {
         let (mine, theirs) = (self.hasher, other.hasher);
         Incompatible::check("hash function", mine.id() as u64, theirs.id() as u64)?;

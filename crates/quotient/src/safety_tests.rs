@@ -1,10 +1,11 @@
 //! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
 //! a time; after each removal, a test must fail.
 //!
-//! The *home* of a hash is the slot whose number is the hash's quotient; `table.rs` also defines runs. The tests that
-//! pass kernels arguments of a wrong length use hash 0, whose home is the first slot. So even after a check was
-//! removed, the accesses stay within the table. The tests about the memory after a table allocate this memory
-//! themselves.
+//! (`table.rs` defines runs. The *home* of a hash is the slot whose number is the hash's quotient.)
+//!
+//! Some tests call kernels with a table or a slice of answers that has the wrong length. They use hash 0, whose home is
+//! the first slot, so even if a check is removed, the accesses stay within the table. Other tests are about the memory
+//! after a table. They allocate this memory themselves.
 
 use crate::filter::Quotient;
 use crate::geometry::Geometry;
@@ -175,9 +176,9 @@ fn hashes(count: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23))
 }
 
-/// Asserts that no kernel's answers about `hashes` depend on the memory after the table, which is the first bytes of
-/// `memory`. Each of 255 iterations fills `after`, a part of the memory after the table, with another remainder. One of
-/// these remainders is the key's. A kernel may panic, but must then always panic.
+/// The table is the first bytes of `memory`. Asserts that no kernel's answers about `hashes` depend on the memory after
+/// the table. Each of 255 iterations fills `after`, a part of the memory after the table, with another remainder, and
+/// one iteration fills it with the key's own. A kernel may panic, but only if it panics in every iteration.
 fn answers_do_not_depend_on<L: Layout>(
     geometry: &Geometry,
     memory: &mut [u8],
@@ -269,8 +270,8 @@ fn inserts_find_no_free_slot_beyond_the_table() {
     }
 }
 
-/// Quotient 0 has a run of six slots, quotient 1 has none, and the runs of quotients 2 to 63 never end. The runs
-/// without an end take all slots from slot 6 on, and a remainder of quotient 1 finds no free slot.
+/// Quotient 0 has a run of six slots, quotient 1 has no run, and the runs of quotients 2 to 63 never end. The runs
+/// without an end take all slots from slot 6 on, so a remainder of quotient 1 finds no free slot.
 #[test]
 fn a_table_without_a_free_slot_is_full() {
     for remainder_bits in [6, 8, 13] {
@@ -376,7 +377,8 @@ fn keys_are_kept<L: Layout>(geometry: &Geometry, slots: u64) {
     }
 }
 
-/// In tables of a few blocks, a key's block can be the table's last block, or the last but one.
+/// In tables of a few blocks, a key's block can be the table's last block, or the last but one. There, a kernel that
+/// reads further blocks after the key's block comes to the end of the table.
 #[test]
 fn small_wide_tables_keep_their_keys() {
     for slots in (1..=70).chain((80..=640).step_by(16)) {

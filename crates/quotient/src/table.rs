@@ -137,8 +137,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         if self.is_occupied(home) { self.search(self.run(words, home), stored).1 } else { 0 }
     }
 
-    /// The slot in a run where a remainder belongs, which is before all remainders that are at least as large, and the
-    /// number of the run's remainders that equal it.
+    /// The slot where a remainder belongs in a run, and the number of the run's remainders that equal it. The slot is
+    /// the first whose remainder is at least as large or, if the run has no such slot, the slot after the run.
     #[inline(always)]
     fn search(&self, run: Run, stored: u32) -> (Position, u32) {
         let mut at = run.first;
@@ -161,9 +161,8 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
             return found;
         }
-        // `from` is the end of the table if a run takes the last slot of the table, and the new remainder belongs after
-        // this run. The new remainder belongs there if it is larger than all remainders of the run, or if its quotient
-        // is higher.
+        // `from` is the end of the table if the new remainder belongs after a run that takes the last slot of the
+        // table, that is, if it is larger than all remainders of this run, or if its quotient is higher than the run's.
         if from >= self.end() {
             return None;
         }
@@ -203,7 +202,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
 
     /// The first slot after `at` where no run is open, if `open` runs are open at `at`; `None` if the table has no such
     /// slot. A run is open from its home on, and stops being open `SHIFT` slots after its runend. Cost: reads the
-    /// metadata of the blocks in between, however many runs they hold.
+    /// metadata of the blocks from `at` to the returned slot once, however many runs they hold.
     #[inline(always)]
     fn first_balanced<W: Words, const SHIFT: u32>(
         &self,
@@ -262,8 +261,9 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
         let free = self.first_free(words, at).ok_or(WhyFull::Slots)?;
         L::insert_remainder(&self.shape, self.bytes.as_mut(), at, free, stored);
-        // If the quotient has a run already, a 0 is inserted at the run's first slot, so its runend moves up by one. If
-        // the quotient has no run yet, a 1 is inserted: the new run begins and ends at `first`.
+        // If the quotient has a run already, a 0 is inserted into the runends at the run's first slot, which moves the
+        // run's own runend up by one. If the quotient has no run yet, a 1 is inserted: the new run begins and ends at
+        // `first`.
         self.insert_runend(first, free, !occupied);
         for block in home.block + 1..=free.block {
             let offset = self.offset(block);
@@ -329,11 +329,11 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
         }
     }
 
-    /// Decrements the offsets of the blocks after block `home` up to block `last`, after runs have moved down by a
-    /// slot. An offset that was too large to be stored is computed again. Among adjacent blocks with such offsets, the
-    /// offset of the first block is computed from the blocks before it, and the offset of each further block from the
-    /// end of runs that was computed for the block before. (If each were computed from all blocks before it, the time
-    /// of a removal would be quadratic in the length of its cluster.)
+    /// Decrements the offsets of blocks `home + 1` to `last`. The caller has already moved runs down by one slot, which
+    /// makes these offsets smaller by one. An offset that was too large to be stored is computed again. Among adjacent
+    /// blocks with such offsets, the offset of the first block is computed from the blocks before it, and the offset of
+    /// each further block from the end of runs that was computed for the block before. (If each were computed from all
+    /// blocks before it, the time of a removal would be quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
         // The end of runs that the last iteration computed for its own block, which is the block before `block`; `None`

@@ -50,7 +50,7 @@ pub(crate) const fn low_bits_of_bytes(bits: u32) -> u64 {
     0x0101_0101_0101_0101 * (0xFF >> (8 - bits))
 }
 
-/// A bit for each index: whether `holds` is true of the two bytes there.
+/// A bit for each index: whether `holds` is true of the two bytes at that index.
 #[inline(always)]
 fn each_pair(bytes: &[u8; 64], others: &[u8; 64], holds: impl Fn(u8, u8) -> bool) -> u64 {
     let mut bits = [0; 64];

@@ -1,6 +1,6 @@
-//! Large batches make the same filter as single inserts, bit for bit. In an empty filter, a batch can build the whole
-//! table. Otherwise, the keys of the batch are inserted into one region of the table after another. Some batches do not
-//! fit.
+//! Tests that large batches make the same filter as single inserts, bit for bit, even if a batch does not fit. In an
+//! empty filter, a batch can build the whole table. Otherwise, the keys of the batch are inserted into one region of
+//! the table after another.
 
 use trommel_base::{Filter, FromSpec, Full, Insert, KeyHash, Spec, WhyFull};
 use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
@@ -31,7 +31,7 @@ impl<L: Layout> Maker<L> {
         filter
     }
 
-    /// Inserts a batch into a filter that holds some keys, on every instruction set, and fails if the result differs
+    /// Inserts a batch into a filter that holds the keys `held`, on every instruction set. Fails if the result differs
     /// from the result of single inserts in portable code. Returns the outcome of the batch.
     fn assert_same(&self, held: &[KeyHash], batch: &[KeyHash], what: &str) -> Result<(), Full> {
         let mut singly = self.make(Isa::Portable);
@@ -116,8 +116,8 @@ fn a_batch_makes_the_same_line_blocks_as_single_inserts() {
     }
 }
 
-/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. If a filter with blocks of 64
-/// slots was only doubled, it uses the hashes themselves.
+/// Resized filters replace hashes by numbers that the hashes' fingerprints determine. The exception is a filter with
+/// blocks of 64 slots whose only resizes were doublings: it uses the hashes themselves.
 #[test]
 fn a_batch_makes_the_same_resized_filter_as_single_inserts() {
     fn resized<L: Layout>(bits: Option<u32>, multiset: bool, resize: fn(&mut Quotient<L>)) {
@@ -165,9 +165,9 @@ fn batches_of_hostile_streams_make_the_same_filter_as_single_inserts() {
 }
 
 /// All keys belong to the first third of the table. This third has fewer slots than there are keys, so nearly all keys
-/// are in one cluster. One key in twenty repeats another. A build allows this number of copies, but the removal of each
-/// copy would move the rest of the cluster. This would take too long, so the build sorts and appends the fingerprints
-/// instead.
+/// are in one cluster. One key in twenty repeats another. With so few copies, a build first stores every key, and then
+/// removes the copies. But here, each removal would move the rest of the cluster. This would take too long, so the
+/// build sorts and appends the fingerprints instead.
 #[test]
 fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     fn dropped<L: Layout>(bits: u32) {
@@ -188,8 +188,8 @@ fn copies_in_a_long_cluster_are_dropped_as_by_single_inserts() {
     dropped::<LineBlock>(8);
 }
 
-/// A batch has more keys than one chunk, and the keys of each chunk are grouped together. The error says how many keys
-/// of the whole batch were inserted, whichever chunk had the key that failed.
+/// A batch from which no table is built is inserted in chunks, and the keys of each chunk are grouped by region of the
+/// table. The error says how many keys of the whole batch were inserted, whichever chunk had the key that failed.
 #[test]
 fn a_batch_of_several_chunks_ends_at_the_right_key() {
     let maker = Maker::<WideBlock>::new(140_000, Some(6), false);

@@ -7,8 +7,8 @@ use trommel_simd::Isa;
 use trommel_testkit::subject::{Exact, Resize, Room, Subject};
 use trommel_testkit::{contract_suite, exact_suite, full_suite, merge_suite, resize_suite};
 
-/// Declares a subject: its filter, a change to every spec, the most copies of a fingerprint, the largest step between
-/// table sizes in bytes, whether the filter reserves remainder 0, and the golden digest.
+/// Declares a subject: its filter, a change that is made to every spec, the most copies of a fingerprint, the largest
+/// step between table sizes in bytes, whether the filter reserves remainder 0, and the golden digest.
 macro_rules! subject {
     ($subject:ident: $filter:ident, |$spec:ident| $add:expr, copies: $copies:expr,
      step: $step:literal, reserved: $reserved:literal, golden: $golden:literal) => {

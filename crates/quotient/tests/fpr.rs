@@ -69,8 +69,8 @@ fn a_reserved_remainder_raises_the_false_positive_rate_as_computed() {
 }
 
 /// At 95 % load, a million keys take `(r + 2.125) / 0.95` bits each, for the least `r` that reaches the false-positive
-/// rate: a slot has `r` bits of remainder, 2 bits, and a 64th of an offset of 8 bits. In blocks of a cache line, which
-/// have 50 slots in 512 bits, each key takes `10.24 / 0.95` bits.
+/// rate: a slot has `r` bits of remainder, one bit of occupieds, one bit of runends, and a 64th of an offset of 8 bits.
+/// In blocks of a cache line, which have 50 slots in 512 bits, each key takes `10.24 / 0.95` bits.
 #[test]
 fn a_million_keys_take_the_bits_of_the_equation() {
     for (fpr, bits) in [(0.2, 3), (0.03, 5), (0.01, 7), (0.004, 8), (0.001, 10), (1e-6, 20)] {

@@ -1,6 +1,6 @@
 //! Filters that grow, by themselves or on demand, until one remainder bit is left; that shrink; and that merge with
 //! filters of other sizes. The contract suites test that these changes keep every fingerprint. The tests here are about
-//! their limits.
+//! the limits of these changes.
 
 use trommel_base::{
     Count, Filter, FromSpec, Full, Hasher, Incompatible, Insert, KeyHash, Merge, MergeError,
@@ -18,8 +18,8 @@ fn filter<L: Layout>(keys: usize, bits: Option<u32>) -> Quotient<L> {
     bits.map_or(builder, |bits| builder.remainder_bits(bits)).build().unwrap()
 }
 
-/// Every doubling takes a bit from the remainders, and keeps the fingerprints. If one bit is left, a further doubling
-/// is refused and changes nothing. The error has the numbers of slots and of possible fingerprints.
+/// Every doubling takes a bit from the remainders, and keeps the fingerprints. Once only one bit is left, a further
+/// doubling is refused and changes nothing. The error has the numbers of slots and of possible fingerprints.
 #[test]
 fn doubling_ends_with_the_last_remainder_bit() {
     fn double<L: Layout>(mut filter: Quotient<L>, hashes: &[KeyHash]) {
@@ -128,8 +128,8 @@ fn a_filter_with_a_load_to_grow_at_grows_by_itself() {
     grow::<LineBlock>(500, None, 0.75);
 }
 
-/// If no remainder bit is left to grow by, an insert fails with that reason and changes nothing. A batch fails at the
-/// same key, and says how many keys it inserted.
+/// If the filter would have to grow but remainders have only one bit left, an insert fails for that reason and changes
+/// nothing. A batch fails at the same key, and says how many keys it inserted.
 #[test]
 fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
     fn exhaust<L: Layout>(keys: usize, bits: Option<u32>) {
@@ -329,8 +329,8 @@ fn merge_without_room(left: &mut QuotientFilter, right: &QuotientFilter) -> Full
 }
 
 /// A filter that grows by itself also grows when it merges with another. A filter that does not grow refuses a merge
-/// whose fingerprints do not fit, even if it has enough free slots elsewhere, and the error has the filter's number of
-/// slots.
+/// whose fingerprints do not fit, even if only the end of the table is full and enough slots before it are free. The
+/// error has the filter's number of slots.
 #[test]
 fn a_filter_that_grows_can_merge_with_a_larger_one() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30);
@@ -364,8 +364,8 @@ fn a_filter_that_grows_can_merge_with_a_larger_one() {
     assert!(hashes.iter().all(|hash| growing.contains_hash(*hash)));
 }
 
-/// A merge doubles a filter as often as its load requires, and not once more. With a load of 1/2, the numbers of keys
-/// above which a filter doubles are whole.
+/// A merge doubles a filter as often as its `grow_at` requires, and not once more. With a `grow_at` of 1/2, the filter
+/// doubles above a whole number of keys, so the test can use exactly this number and the next.
 #[test]
 fn a_merge_doubles_no_more_than_the_load_requires() {
     let builder = QuotientFilter::builder().keys(100).fingerprint_bits(30).grow_at(0.5);
@@ -448,7 +448,7 @@ fn impossible_options_are_typed_errors() {
     );
 }
 
-/// The bytes of resized filters are as stable as those of other filters.
+/// Like those of other filters, the bytes of resized filters must never change between versions.
 #[test]
 fn golden_digests_of_resized_filters_are_unchanged() {
     fn digest<L: Layout>(bits: Option<u32>, resize: impl Fn(&mut Quotient<L>)) -> u64 {

@@ -108,8 +108,8 @@ fn growth_that_fails_half_way_leaves_the_filter_unchanged() {
     assert!(filter.to_bytes() == before);
 }
 
-/// Neither the builder nor a resize gives the forged numbers of slots and fingerprints. With such numbers, kernels
-/// would disagree about the cache line of a key.
+/// Neither a builder nor a resize makes a filter with the forged numbers of slots and fingerprints. With such numbers,
+/// kernels would disagree about the cache line of a key.
 #[test]
 fn a_forged_size_of_a_cache_line_filter_is_refused() {
     for (keys, slots, fingerprints) in [(140, 150, 150 << 7), (90, 100, 256 * 49 + 1)] {

@@ -135,8 +135,8 @@ impl Mix {
     }
 }
 
-/// Inserts new and held keys, removes held and absent keys, and looks up both. Compares the whole state now and then.
-/// Returns the number of operations.
+/// Inserts new and held keys, removes held and absent keys, and looks up held and absent keys. Compares the whole state
+/// now and then. Returns the number of operations.
 fn churn<L: Layout>(mut pair: Pair<L>, mix: Mix) -> u64 {
     let mut random = Splitmix::new(mix.seed);
     let mut held: Vec<KeyHash> = Vec::new();
@@ -184,7 +184,7 @@ fn spec(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
     spec
 }
 
-/// Every instruction set twice: once with a filter that is a set, and once with a multiset.
+/// Every instruction set with each value of the option `multiset`.
 fn variants() -> impl Iterator<Item = (Isa, bool)> {
     Isa::available().flat_map(|isa| [(isa, false), (isa, true)])
 }
@@ -277,7 +277,8 @@ fn removals_leave_nothing_behind_when_keys_are_replaced_many_times_at_90_percent
     );
 }
 
-/// Inserts batches of random lengths, with removals in between, into filters of random loads. Some batches do not fit.
+/// Inserts batches of random lengths into filters with random loads, and removes keys between batches. Some batches do
+/// not fit.
 #[test]
 fn batches_agree_with_a_sorted_multiset() {
     fn batches<L: Layout>(spec: &Spec, seed: u64) {
@@ -318,8 +319,8 @@ fn batches_agree_with_a_sorted_multiset() {
 }
 
 /// A resized filter does not split a key's hash into quotient and remainder. It splits a number that the hash's
-/// fingerprint determines, and there can be more pairs of quotient and remainder than fingerprints. (If a filter with
-/// blocks of 64 slots was only doubled, it still splits the hash.)
+/// fingerprint determines, and there can be more pairs of quotient and remainder than fingerprints. (The exception is a
+/// filter with blocks of 64 slots whose only resizes were doublings: it still splits the hash.)
 #[test]
 fn random_operations_on_resized_filters_agree_with_a_sorted_multiset() {
     fn resized<L: Layout>(spec: &Spec, resize: impl Fn(&mut Quotient<L>)) -> u64 {

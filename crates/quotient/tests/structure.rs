@@ -86,8 +86,8 @@ fn assert_holds<L: Layout>(filter: &Quotient<L>, hashes: &[KeyHash], what: &str)
 
 /// Inserts a cluster in random order, one by one and in batches, and removes it in another order, on every instruction
 /// set. At every step, the filter must have the bytes that portable single inserts make, must hold the keys inserted so
-/// far, and must not hold absent keys whose quotients are before or in the cluster. `most_offset` is the largest offset
-/// that the layout stores; the cluster must have more keys than this number.
+/// far, and must not report absent keys whose quotients are before or in the cluster. `most_offset` is the largest
+/// offset that the layout stores; the cluster must have more keys than this number.
 fn assert_inserts_and_removes<L: Layout>(
     keys: usize,
     bits: Option<u32>,
@@ -342,7 +342,7 @@ fn a_cluster_can_reach_the_end_of_the_table() {
 }
 
 /// The largest hashes have the last quotient and the largest remainder. Computing a fingerprint from them must not
-/// carry into a further quotient.
+/// carry into the next quotient, which does not exist.
 #[test]
 fn the_largest_hashes_have_the_largest_fingerprint() {
     fn extremes<L: Layout>(keys: usize, bits: Option<u32>, isa: Isa) {

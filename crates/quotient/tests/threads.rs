@@ -46,7 +46,7 @@ fn any_number_of_threads_makes_the_same_wide_blocks() {
             let filter =
                 Quotient::<WideBlock>::from_spec(&spec(600_000, Some(bits), multiset)).unwrap();
             for keys in [90_000, 600_000] {
-                // Even with the fewest bits, no fingerprint has more copies than a multiset keeps.
+                // Even with the narrowest remainders, no fingerprint has more copies than a multiset keeps.
                 let outcome = assert_same(&filter, &distinct(1, 0..keys), &what);
                 assert_eq!(outcome, Ok(()), "{what}: outcome of the batch");
             }
@@ -151,8 +151,8 @@ fn any_number_of_threads_makes_the_same_filter_without_a_build() {
     assert_eq!(assert_same(&growing, &hashes[..100_000], "growing"), Ok(()));
 }
 
-/// One key in ten repeats another. The second half of every region of the table gets more keys than it has slots, so a
-/// cluster of thousands of slots lies across the end of the region.
+/// A build fills the table in regions of 128 blocks. The second half of every region gets more keys than it has slots,
+/// so a cluster of thousands of slots lies across the end of the region. One key in ten repeats another.
 #[test]
 fn any_number_of_threads_makes_the_same_filter_with_long_clusters() {
     fn assert_clusters<L: Layout>(bits: Option<u32>) {

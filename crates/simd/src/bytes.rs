@@ -1,6 +1,6 @@
-//! Bytes of 0 or 1 as bits.
+//! Packs bytes that are each 0 or 1 into bits.
 
-/// Packs up to 64 bytes of 0 or 1 into the bits of a word. The first byte becomes the lowest bit.
+/// Packs up to 64 bytes, each 0 or 1, into the bits of a word. The first byte becomes the lowest bit.
 ///
 /// One multiplication gathers eight bytes in the highest byte of the product. Callers write the answers for keys or the
 /// flags of slots as bytes first, since setting one bit of a word would read and write the whole word each time.

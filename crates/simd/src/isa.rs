@@ -230,8 +230,8 @@ const HAS_RUN: u16 = 1;
 /// Bit of [`detected`]: gathers are fast. This bit is above the bits of the sets.
 const FAST_GATHERS: u16 = 1 << 15;
 
-/// Sets are numbered from 1 on, in the order of [`Isa::ALL`]. A set that is missing in [`Isa::ALL`] would never be
-/// detected, and its tests would be skipped.
+/// Checks that sets are numbered from 1 on in the order of [`Isa::ALL`], and that none is missing there. A missing set
+/// would never be detected, and its tests would be skipped.
 const _: () = {
     let mut i = 0;
     while i < Isa::ALL.len() {
@@ -258,9 +258,9 @@ fn detected() -> u16 {
     bits
 }
 
-/// Whether a processor with AVX-512 has FP16 instructions. No kernel uses these instructions. FP16 is taken as a sign
-/// of fast gathers, for which processors have no flag. Sapphire Rapids, where gathers were measured to be faster, has
-/// FP16; Zen 4, where they are slower, has not.
+/// Whether a processor that has AVX-512 also has AVX512-FP16. No kernel uses FP16 instructions; they are taken as a
+/// sign of fast gathers, for which processors have no flag. Sapphire Rapids, where gathers were measured to be faster,
+/// has FP16; Zen 4, where they are slower, has not.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_fp16() -> bool {
     crate::kernel::cpuid(7, 0).edx >> 23 & 1 == 1

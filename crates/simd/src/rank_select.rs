@@ -36,8 +36,8 @@ pub fn select(word: u64, n: u32) -> u32 {
     let bytes = (nibbles + (nibbles >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
     // Byte i of `ones` is the number of ones in the bytes 0 to i of the word, at most 64.
     let ones = bytes.wrapping_mul(EACH);
-    // The high bit of byte i is set if the bytes 0 to i of the word have at most `n` ones. The `n`-th one, if
-    // there is one, is after these bytes. No byte of the difference borrows from the next.
+    // The high bit of byte i is set if the bytes 0 to i of the word have at most `n` ones. The `n`-th one, if it
+    // exists, is after these bytes. No byte of the difference borrows from the next.
     let n = u64::from(n.min(64));
     let before = ((n * EACH) | (0x80 * EACH)).wrapping_sub(ones) & (0x80 * EACH);
     let shift = ((before >> 7).wrapping_mul(EACH) >> 53 & 0x38) as u32;
@@ -116,8 +116,8 @@ impl RankSelect {
 mod tests {
     use super::*;
 
-    /// Words with no ones, all ones and a single one; words of a multiplicative sequence, about half of whose bits are
-    /// ones; and words with few ones.
+    /// The words 0 and `u64::MAX`; words with a single one; words of a multiplicative sequence, about half of whose
+    /// bits are ones; and words with few ones.
     fn words() -> impl Iterator<Item = u64> {
         let single = (0..64).map(|i| 1u64 << i);
         let mixed = (1..2000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17));

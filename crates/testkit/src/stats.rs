@@ -1,7 +1,8 @@
 //! How far a count may be from its expectation before a test says that the expectation is wrong.
 //!
-//! Bounds are given in standard deviations of a normal variable, even if the count has another distribution. A bound of
-//! 3 excludes, on each side of the expectation, a tail with a probability of 0.00135.
+//! A bound is given as a number of standard deviations. It stands for the probability of the tail that a normal
+//! variable has beyond this number, whatever the distribution of the count. So a bound of 3 excludes, on each side of
+//! the expectation, a tail with a probability of 0.00135.
 
 use libm::{erfc, exp, lgamma, log, log1p, sqrt};
 
@@ -82,8 +83,8 @@ pub fn assert_binomial(what: &str, successes: u64, trials: u64, p: f64, sigmas: 
     );
 }
 
-/// Fails if `successes` exceeds `trials · p` by more than `sigmas` standard deviations. `successes` can be any
-/// number below `trials · p`.
+/// Fails if `successes` exceeds `trials · p` by more than `sigmas` standard deviations. It never fails if
+/// `successes` is below `trials · p`, however far below.
 ///
 /// # Panics
 /// If `successes` is too large, and in the cases in which [`binomial_tail`] panics.
@@ -109,7 +110,7 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
 ///
 /// Source: Wilson and Hilferty, PNAS 17 (1931): if a chi-square variable is divided by its degrees of freedom, the cube
 /// root of the quotient is nearly normal. With at least three degrees of freedom, the error of the critical value is at
-/// most 1 % at two standard deviations, 2 % at three and 5 % at four.
+/// most 1 % if `sigmas` is 2, at most 2 % if it is 3, and at most 5 % if it is 4.
 #[must_use]
 pub fn chi_square_critical(degrees_of_freedom: u64, sigmas: f64) -> f64 {
     let df = degrees_of_freedom as f64;

@@ -1,7 +1,7 @@
 //! Deterministic streams of key hashes: a seed gives the same stream on every machine.
 //!
 //! The generator is written here, not taken from a crate: a stream must be the same in ten years, because golden
-//! digests and statistical tests with fixed seeds depend on it.
+//! digests (committed digests of frozen filters) and statistical tests with fixed seeds depend on it.
 
 use core::fmt;
 use core::ops::Range;
@@ -10,7 +10,7 @@ use trommel_base::{Hasher, KeyHash};
 /// The increment of splitmix64: odd, so that multiplying by it is a bijection.
 const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser of splitmix64: a bijection of the 64-bit words that looks random.
+/// The finaliser of splitmix64: maps the 64-bit words one-to-one to words that look random.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
 /// with Stafford's variant 13 of the constants.
@@ -26,8 +26,8 @@ pub const fn mix(word: u64) -> u64 {
 pub struct Splitmix(u64);
 
 impl Splitmix {
-    /// The generator of a seed. Seeds are mixed, so the words of neighbouring seeds begin at unrelated
-    /// points of the period, and practically never overlap in a test.
+    /// The generator of a seed. The seed passes through [`mix`], so the generators of neighbouring seeds begin at
+    /// unrelated points of the period, and their words practically never overlap in a test.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(mix(seed ^ 0x7472_6F6D_6D65_6C00))

@@ -1,4 +1,4 @@
-//! The information that the contract needs to test a filter.
+//! What the contract (the tests that every filter must pass) needs to know about a filter.
 
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
@@ -19,8 +19,8 @@ pub enum Room {
     /// multiset. `len` counts the slots that are taken, and an insert that finds no slot fails with
     /// [`Full`](trommel_base::Full).
     Slots {
-        /// The most copies of one fingerprint. If no other key takes the slots of a key, a filter that is not
-        /// [canonical](Subject::CANONICAL) has room for this number of copies of the key, and by chance for more.
+        /// The most copies of one fingerprint. In a filter that is not [canonical](Subject::CANONICAL), a key can have
+        /// this number of copies as long as no other key takes slots that these copies need, and by chance more.
         copies: u32,
     },
 }
@@ -41,9 +41,9 @@ pub trait Subject {
     const GOLDEN: u64;
 
     /// The number of lookups in each filter, per key that it holds, when a false-positive rate is measured.
-    /// The total number of lookups is fixed. So a small value makes many filters, and random differences
-    /// between their blocks even out. The value is larger for a filter whose inserts are slow and whose fill
-    /// varies little.
+    /// The total number of lookups is fixed. So with a small value, many filters are built and measured, and random
+    /// differences in the fill of their blocks even out. The value is larger for a filter whose inserts are slow and
+    /// whose fill varies little.
     const PROBES_PER_KEY: f64 = 0.25;
 
     /// Whether the bytes of a filter with a given spec depend only on the keys that it holds. If not, the slot of a
@@ -52,8 +52,7 @@ pub trait Subject {
     /// filter finds every inserted key, whatever calls inserted the keys.
     const CANONICAL: bool = true;
 
-    /// Whether the sizing equation gives the false-positive rate of a filter. If not, the equation gives an upper bound
-    /// of this rate.
+    /// Whether the false-positive rate that the sizing equation gives is exact. If not, it is an upper bound.
     const SIZING_IS_EXACT: bool = true;
 
     /// Whether the filter can become full.
@@ -71,7 +70,7 @@ pub trait Subject {
 
     /// The possible values of `len` after these hashes are inserted into the empty filter, in any order and
     /// by any calls. A set does not insert a key that it already finds. In a set that is not canonical, the
-    /// slot of a fingerprint decides for which other keys the set finds this fingerprint, so `len` can vary.
+    /// slot of a fingerprint decides which absent keys the set finds because of it, so `len` can vary.
     fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
         assert!(Self::CANONICAL);
         let len = Self::len_after(empty, hashes);
@@ -198,7 +197,8 @@ pub trait Resize: Exact {
     fn shrink_to_fit(filter: &mut Self::Filter) -> Result<(), Self::Error>;
 }
 
-/// The spec that most claims build: `keys` keys at a false-positive rate, on an instruction set, with XXH3 and seed 0.
+/// The spec that most tests of the contract build: `keys` keys at a false-positive rate, on an instruction set, with
+/// XXH3 and seed 0.
 #[must_use]
 pub fn spec(keys: usize, fpr: f64, isa: Isa) -> Spec {
     let mut spec = Spec::default();

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Writes a file of records sorted by key and, beside it, the filter of its keys. Then opens both, as a storage engine
-//! opens a table, and looks up keys of which half are absent. A lookup is a binary search of the file, with one record
-//! read per step. Every answer is checked.
+//! opens a table, and looks up present and absent keys, first without the filter and then with it. A lookup that the
+//! filter does not answer is a binary search of the file, with one record read per step. Every answer is checked.
 
 use std::error::Error;
 use std::fs::{self, File};

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     filter.add("anvil");
     println!("anvil: {}, bellows: {}", filter.contains("anvil"), filter.contains("bellows"));
 
-    // Many at once: hash a column, then insert or look up the hashes.
+    // Many keys at once: hash them, then insert or look up the hashes.
     let (orders, mut hashes) = ((0..999_999).map(|i| 7 * i).collect::<Vec<u64>>(), Vec::new());
     filter.hasher().hash_batch(&orders, &mut hashes);
     filter.add_batch(&hashes);

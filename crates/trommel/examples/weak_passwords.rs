@@ -1,4 +1,4 @@
-//! Judges passwords by a list of known weak ones, without keeping the list.
+//! Judges passwords by a filter of known weak ones: the list of these is needed only to build the filter.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example weak_passwords -- WORD_LIST [PASSWORD...]

@@ -324,8 +324,8 @@ impl FilterAccumulator {
 
     /// Returns a filter of all keys. If the accumulator has made a filter, returns it, like
     /// [`FilterAccumulator::finish`]. If the accumulator keeps hashes, makes a filter that is sized by these hashes
-    /// instead of by the spec's number of keys. The new filter is no larger than the spec requires for its keys. But if
-    /// the spec sets a size in bytes and no false-positive rate, that size decides, however few the keys are.
+    /// instead of by the spec's number of keys. The new filter is no larger than the spec requires for these keys. But
+    /// if the spec sets a size in bytes and no false-positive rate, that size decides, however few the keys are.
     /// Multisets and counting filters count the copies of a key: they get every copy, and are made for the number
     /// of all hashes. Any other filter is made for the number of distinct hashes.
     ///

@@ -31,8 +31,8 @@ macro_rules! declare_any_filter {
         /// Two filters are equal if they have the same kind and the same frozen bytes.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
-        // `repr(u8)` stores the kind in a byte of its own. When the compiler packed the kind into unused values of a
-        // filter's fields, each insert or lookup of a single key took 6 more instructions. For a lookup in a
+        // `repr(u8)` stores the kind in a byte of its own. Without it, the compiler packed the kind into unused values
+        // of a filter's fields, and each insert or lookup of a single key took 6 more instructions. For a lookup in a
         // register-blocked filter, that is a tenth of all its instructions.
         #[repr(u8)]
         pub enum AnyFilter {
@@ -368,8 +368,8 @@ impl AnyFilter {
         each_kind_that!(folds: Self in self, filter => Ok(filter.fold(factor)?.into()), else Err(refused))
     }
 
-    /// Returns a copy of the filter, folded to half its size as often as its size permits and the expected
-    /// false-positive rate stays at most `fpr`. Returns `None` if this filter's own rate is above `fpr`. See
+    /// Returns a copy of the filter, folded to half its size again and again, as long as the size can be halved and the
+    /// expected false-positive rate stays at most `fpr`. Returns `None` if this filter's own rate is above `fpr`. See
     /// [`Bloom::fold_to_fpr`](crate::bloom::Bloom::fold_to_fpr).
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Frozen bytes, for code that is generic over filters.
+//! The trait [`Frozen`], through which generic code freezes filters of any type and reads them back.
 
 use crate::any::AnyFilter;
 use crate::kinds::types::*;
@@ -106,7 +106,7 @@ pub trait Frozen: Filter + Sized {
     fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError>;
 }
 
-/// Implements [`Frozen`] by the filter's own methods.
+/// Implements [`Frozen`] with calls of the filter's own methods.
 macro_rules! frozen {
     ($filter:ty, $view:ty, $parse:path) => {
         impl Frozen for $filter {
@@ -144,8 +144,8 @@ macro_rules! frozen_kinds {
 kinds!(frozen_kinds []);
 frozen!(AnyFilter, FilterView<'a>, FilterView::parse);
 
-/// Serializes frozen bytes as a byte string. In a format without byte strings, such as JSON, they become a sequence of
-/// numbers.
+/// Serializes an [`AnyFilter`] as its frozen bytes, a byte string. In a format without byte strings, such as JSON, the
+/// bytes become a sequence of numbers.
 #[cfg(feature = "serde")]
 mod with_serde {
     use super::AnyFilter;

@@ -48,7 +48,7 @@ macro_rules! kinds {
     };
 }
 
-/// Evaluates an expression for the filter inside an [`AnyFilter`](crate::AnyFilter), a
+/// Evaluates `$body`, in which `$filter` is the filter inside an [`AnyFilter`](crate::AnyFilter), a
 /// [`FilterView`](crate::FilterView) or an `OwnedView`.
 macro_rules! each_kind {
     ($any:ident in $value:expr, $filter:ident => $body:expr) => {
@@ -65,15 +65,15 @@ macro_rules! each_kind_arms {
     };
 }
 
-/// Like `each_kind`, but only for the kinds that have `yes` in a column. Evaluates a second expression for the other
-/// kinds.
+/// Like `each_kind`, but only for the kinds that have `yes` in a column. For the other kinds, evaluates `$refusal`.
 macro_rules! each_kind_that {
     ($column:ident: $any:ident in $value:expr, $filter:ident => $body:expr, else $refusal:expr) => {
         kinds!(each_kind_that_arms [$column $any, $value, $filter, $body, $refusal])
     };
 }
 
-/// Selects the column of `each_kind_that`. Each pattern names all columns, so a row that lacks one does not compile.
+/// Selects the column that `each_kind_that` names. Each pattern has all columns, so a row that lacks a column does not
+/// compile.
 macro_rules! each_kind_that_arms {
     ([bits $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
         bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident

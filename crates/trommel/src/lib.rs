@@ -1,10 +1,11 @@
 //! Trommel: approximate-membership filters. The fastest kinds answer hundreds of millions of lookups per second on one
 //! core.
 //!
-//! A filter answers "certainly not" or "perhaps". It never misses a key that it holds. The share of other keys that it
-//! reports as present is its *false-positive rate*. The expected rate is at most the rate that was chosen when the
-//! filter was made, as long as the filter holds no more keys than it was made for. In front of a table, a disk or a
-//! network, a filter saves most of the accesses that would find nothing.
+//! Asked whether it holds a key, a filter answers "certainly not" or "perhaps". It never misses a key that it holds. Of
+//! the keys that it does not hold, the share that it reports as present is its *false-positive rate*. The expected rate
+//! is at most the rate that was chosen when the filter was made, as long as the filter holds no more keys than it was
+//! made for. In front of a database table, a disk or a network, a filter saves most of the accesses that would find
+//! nothing.
 //!
 //! ```
 //! use trommel::{Filter, SplitBlockBloom};
@@ -16,7 +17,8 @@
 //! ```
 //!
 //! Bloom kinds have `add`, which returns no error. Every kind has [`Insert::insert`], which returns whether the filter
-//! changed, or [`Full`] if a filter with slots has no room or the system refuses memory for the insert.
+//! changed, or [`Full`] if a filter with slots (a quotient or cuckoo filter) has no room, or if the system refuses
+//! memory for the insert.
 //!
 //! # Which filter
 //!
@@ -32,14 +34,14 @@
 //! | to remove or count keys, with lookups about as fast as those of [`BloomFilter`] | [`CuckooFilter`] | 12.6 (at 0.2 %); 8.4 at 3 % |
 //!
 //! To remove keys at a false-positive rate of 1 %, start with [`QuotientFilter`]. The modules [`quotient`] and
-//! [`cuckoo`] explain when to take which of these filters. The kind can be chosen at run time: [`FilterSpec`] builds an
+//! [`cuckoo`] explain when to take another kind. The kind can be chosen at run time: [`FilterSpec`] builds an
 //! [`AnyFilter`].
 //!
 //! # One key or many
 //!
 //! A filter sees no keys, only their [`KeyHash`]es. In a large filter, a lookup of one key waits for memory. A batch
 //! ([`Filter::contains_batch`]) keeps many cache lines in flight and computes in SIMD vectors, so a batch of about 64
-//! keys or more is mostly two to five times as fast as single lookups of its keys. The answers are a [`Bitmap`].
+//! keys or more is usually two to five times as fast as single lookups of its keys. The answers are a [`Bitmap`].
 //!
 //! ```
 //! use trommel::{Bitmap, Filter, RegisterBloom};
@@ -127,7 +129,7 @@
 //! filter with slots must have room for all keys, and two cuckoo filters must have doubled their tables equally often.
 //! To merge frozen bytes without an owned copy, view them: each type's `union` takes a view of the same type, and
 //! [`AnyFilter::merge_view`] takes a [`FilterView`] of the same kind. If a parameter that must be equal differs, the
-//! error names it with both its values. After an error, the filter is unchanged.
+//! error names the parameter and its two values. After an error, the filter is unchanged.
 //!
 //! ```
 //! use trommel::{Filter, Merge, SplitBlockBloom};
@@ -144,9 +146,9 @@
 //! # If the system refuses memory
 //!
 //! If the system refuses memory, a call that returns a `Result` either does without the memory and takes longer, or
-//! returns an error. The error has the number of bytes, unless it is an error of `std::io`. After the error, the filter
-//! holds the same keys as before, except that a batch of inserts keeps the keys that its error reports as inserted.
-//! (A filter that grows by itself can have doubled.)
+//! returns an error. The error states how many bytes were refused, unless it is an error of `std::io`. After the error,
+//! the filter holds the same keys as before, except that a batch of inserts keeps the keys that its error reports as
+//! inserted. (A filter that grows by itself can have doubled.)
 //!
 //! A call that can neither return an error nor do without the memory ends the program, as the standard library's
 //! collections do. Most such calls are these:

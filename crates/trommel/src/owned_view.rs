@@ -82,7 +82,7 @@ macro_rules! declare_owned_view {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
             }
 
-            /// Does the same as [`OwnedView::parse`], for a filter whose keys were hashed by this hasher. See
+            /// Does the same as [`OwnedView::parse`], for a filter whose keys were hashed by `hasher`. See
             /// [`FilterView::parse_with_hasher`](crate::FilterView::parse_with_hasher).
             ///
             /// ```
@@ -106,7 +106,7 @@ macro_rules! declare_owned_view {
                 Self::from_container(container::parse_with_hasher(&bytes, Trust::Verify, hasher)?)
             }
 
-            /// Does the same as [`OwnedView::parse_trusted`], for a filter whose keys were hashed by this hasher.
+            /// Does the same as [`OwnedView::parse_trusted`], for a filter whose keys were hashed by `hasher`.
             ///
             /// ```
             /// use trommel::{BloomFilter, Filter, Hasher, container::OwnedView};

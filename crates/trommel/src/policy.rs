@@ -16,8 +16,9 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// beside it. A lookup reads the bytes in place, at any alignment, with O(1) checks and no allocation.
 ///
 /// If an adversary chooses keys, give the policy a hasher with a secret key, [`Hasher::siphash13`]. A filter block does
-/// not record with which secret key it was built, but the policy's name contains a check of the secret key: read a
-/// filter block only with a policy that has the name of the policy that built it.
+/// not record with which secret key it was built, but the policy's name contains the [key check](Hasher::seed), a
+/// number that depends on the secret key. So read a filter block only with a policy that has the name of the policy
+/// that built it.
 ///
 /// A policy is immutable and cheap to clone, so threads can share one or have a clone each.
 ///
@@ -38,7 +39,7 @@ use trommel_simd::{Hint, Isa, prefetch};
 ///
 /// # Which kind
 ///
-/// | kind | table | cache lines per lookup |
+/// | kind | size of the table | cache lines per lookup |
 /// |---|---|---:|
 /// | `Bloom` | `bits_per_key` for each key, rounded up to a byte | up to the number of bits that a key sets |
 /// | `RegisterBloom` | the same, rounded up to a multiple of 8 bytes | 1 to 2 |
@@ -49,12 +50,13 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// | `Cuckoo` | fingerprints of 8, 12, 16 or 32 bits at up to 95 % load | 1 to 2 |
 ///
 /// A filter block can have any alignment, so a word, block or bucket of its table can lie in two cache lines. In two
-/// cases, a lookup takes more cache lines than the last column says: if a bucket of a cuckoo filter lies in two cache
+/// cases, a lookup reads more cache lines than the last column says: if a bucket of a cuckoo filter lies in two cache
 /// lines, and if, in a quotient kind, the fingerprints of one quotient go on in the next block of the table.
 ///
-/// Kinds with slots are for large filter blocks: a filter block of fewer than some hundred keys can take more than
-/// `bits_per_key`. In a larger filter block, bits that do not suffice for a wider fingerprint stay unused. A counting
-/// filter has no block form, since no lookup reads its counters.
+/// Kinds with slots (quotient and cuckoo) are for large filter blocks: a filter block of fewer than some hundred keys
+/// can take more than `bits_per_key` bits for each key. In a larger filter block, bits that do not suffice for a wider
+/// fingerprint stay unused. A counting filter has no block form: filter blocks are made only for lookups, and lookups
+/// do not read counters.
 #[derive(Clone)]
 pub struct FilterPolicy {
     kind: FilterKind,
@@ -222,10 +224,11 @@ impl FilterPolicy {
     /// Whether the key of this hash may be among the keys of a block.
     ///
     /// Returns true for bytes that are not a block of this policy: an empty slice, a block of another kind or hash
-    /// function, or bytes with a length or parameter that no build makes. But a block does not contain the seed of its
-    /// hashes: for a block that was built with another seed, or whose table is damaged, the answer can be a false
-    /// negative. So compare the policy's [name](FilterPolicy::name) with the stored name, and keep a checksum over the
-    /// block. Whatever the bytes are, this method does not panic, allocate or read outside the block.
+    /// function, or bytes with a length or parameter that [`FilterPolicy::build`] never makes. But a block does not
+    /// contain the seed of its hashes: for a block that was built with another seed, or whose table is damaged, the
+    /// answer can be a false negative. So compare the policy's [name](FilterPolicy::name) with the stored name, and
+    /// keep a checksum over the block. Whatever the bytes are, this method does not panic, allocate or read outside the
+    /// block.
     ///
     /// Cost: the cache lines of one lookup, and the last cache line of the block, without prefetching.
     ///
@@ -250,7 +253,7 @@ impl FilterPolicy {
 
     /// Looks up one hash in each block of a list: bit `i` of `found` becomes the answer of [`FilterPolicy::may_match`]
     /// for `probes[i]`. So for a point read, one call looks the key up in all blocks that may hold it. `found` gets the
-    /// length of `probes`, and reuses its allocation if that is large enough; nothing else is allocated.
+    /// length of `probes`. The call allocates only if the memory of `found` is too small for this length.
     ///
     /// Cost: the cache lines of each lookup, and the last cache line of each block. These lines are prefetched, so that
     /// the latencies of some sixteen blocks overlap.
@@ -310,8 +313,9 @@ impl FilterPolicy {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if one of the checks fails: no policy of this name can have built the block. An empty slice
-    /// fails too, although [`FilterPolicy::build`] returns an empty vector if the system refuses all memory.
+    /// [`FormatError`] if one of the checks fails, in which case no policy of this name can have built the block. An
+    /// empty slice fails too, although [`FilterPolicy::build`] returns an empty vector if the system refuses all
+    /// memory.
     pub fn verify(&self, block: &[u8]) -> Result<(), FormatError> {
         if block == [NO_FILTER] {
             return Ok(());
@@ -449,7 +453,7 @@ fn name(kind: FilterKind, hasher: Hasher) -> Result<String, SpecError> {
     let refused = SpecError::OutOfMemory { bytes: MOST_NAME_BYTES as u64 };
     name.try_reserve_exact(MOST_NAME_BYTES).map_err(|_| refused)?;
     let (version, hash, seed) = (FilterPolicy::VERSION, hasher.id(), hasher.seed());
-    // Writing to a string never fails, and the string has room for the name.
+    // Writing to a string never fails. The string has room for the name, so writing allocates nothing.
     let _ = write!(name, "trommel.{version}.{kind}.{hash}.{seed:016x}");
     Ok(name)
 }

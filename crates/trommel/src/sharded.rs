@@ -28,9 +28,9 @@ use trommel_base::{
 /// [`Engine::insert_batch`](crate::Engine::insert_batch). To freeze the shards themselves, see
 /// [`ShardedFilter::into_shards`].
 ///
-/// **Shards.** The top `b` bits of a key's hash are the number of its shard. The shard's filter gets another hash:
-/// `t ^ t >> 32`, where `t` is the key's hash rotated left by `b` bits. With `t` alone, the bits
-/// that all keys of a shard have in common would be the lowest bits, from which blocked Bloom filters compute
+/// **Shards.** In a filter of 2^`b` shards, the top `b` bits of a key's hash are the number of its shard. The shard's
+/// filter gets another hash: `t ^ (t >> 32)`, where `t` is the key's hash rotated left by `b` bits. With `t` alone, the
+/// bits that all keys of a shard have in common would be the lowest bits, from which blocked Bloom filters compute
 /// positions. [`ShardedFilter::shard_of`] returns the shard and the hash for its filter. With four shards for each
 /// thread that inserts, threads rarely wait. Beside its table, a shard takes a few hundred bytes for the lock and the
 /// filter's fields.
@@ -270,8 +270,8 @@ impl ShardedFilter {
         self.write(shard).remove_hash(hash)
     }
 
-    /// At least the number of copies of a key in the filter, with one exception: a counting filter with four-bit
-    /// counters returns at most 15. See [`AnyFilter::count_hash`].
+    /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
+    /// returns at most 15, even for more copies. See [`AnyFilter::count_hash`].
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;
@@ -302,7 +302,8 @@ impl ShardedFilter {
         self.shards[shard].write().unwrap_or_else(|_| poisoned(shard))
     }
 
-    /// Calls `number` with the filter of every shard. Locks one shard after the other.
+    /// Calls the closure `number` with the filter of every shard, and returns the results. Locks one shard after the
+    /// other.
     fn map_shards<T>(&self, number: impl Fn(&AnyFilter) -> T) -> impl Iterator<Item = T> {
         (0..self.shards()).map(move |shard| number(&self.read(shard)))
     }

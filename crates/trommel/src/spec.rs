@@ -33,7 +33,7 @@ macro_rules! encoded_len_arms {
     };
 }
 
-/// The kind of a filter, its size and its other options. By default: no expected keys, XXH3 with seed 0, the
+/// The kind of a filter, its size and its other options. By default: zero expected keys, XXH3 with seed 0, the
 /// instruction set [`Isa::active`](crate::Isa::active), huge pages for large tables. The false-positive rate is at most
 /// 1 %, unless the spec sets another rate, a size, or the bits of a remainder or of a fingerprint.
 ///

@@ -14,9 +14,9 @@ macro_rules! declare_filter_view {
         /// A view of a frozen filter. It reads the frozen bytes in place, at any alignment: in a mapped file, a network
         /// buffer or a cached block. It gives the same answers as the filter that was frozen.
         ///
-        /// Lookups are as fast as in an owned filter if two conditions hold. The bytes begin at an address that is a
-        /// multiple of 64, so that the table is aligned to cache lines, as an owned table is. And the bytes of a large
-        /// filter lie in huge pages, as a large owned table does. Otherwise lookups take up to twice as long.
+        /// Lookups are as fast as in an owned filter if the bytes lie in memory as an owned table does: they begin at
+        /// an address that is a multiple of 64, so that the table is aligned to cache lines, and those of a large
+        /// filter lie in huge pages. Otherwise lookups take up to twice as long.
         ///
         /// ```
         /// use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
@@ -80,8 +80,8 @@ macro_rules! declare_filter_view {
             /// - for the cuckoo kind, also the overflow area.
             ///
             /// It does not check the checksum of the table, nor anything that only affects whether answers are right.
-            /// On damaged bytes, a lookup can give any answer, including a false negative. But the lookup reads only
-            /// within the bytes, ends, and does not panic.
+            /// On damaged bytes, a lookup can give any answer, including a false negative. But every lookup terminates,
+            /// reads only within the bytes, and does not panic.
             ///
             /// Two calls bring the contents of a view into an owned filter:
             /// [`to_owned_filter`](Self::to_owned_filter) and [`AnyFilter::merge_view`]. They run
@@ -377,7 +377,7 @@ impl FilterView<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if no filter has this table in its frozen form.
+    /// [`FormatError`] if one of the checks fails. Frozen bytes of a filter never contain such a table.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         each_kind!(Self in self, filter => filter.check_structure())
     }

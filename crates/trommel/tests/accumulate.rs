@@ -39,7 +39,7 @@ fn parts_merge_in_any_order_into_the_filter_of_all_keys() {
         let mut whole = spec.build().unwrap();
         whole.insert_batch(&keys).unwrap();
         for _ in 0..12 {
-            // A part has no keys, few hashes, as many hashes as an accumulator keeps, or a filter.
+            // Each part is empty, keeps few hashes, keeps as many hashes as it can, or has made a filter.
             let mut rest = &keys[..];
             let mut parts = vec![accumulated(spec, &[])];
             while !rest.is_empty() {
@@ -48,7 +48,7 @@ fn parts_merge_in_any_order_into_the_filter_of_all_keys() {
                 parts.push(accumulated(spec, part));
                 rest = others;
             }
-            // Merges any two parts until one is left.
+            // Merges two random parts at a time, until one part is left.
             while parts.len() > 1 {
                 let other = parts.swap_remove(random.below(parts.len() as u64) as usize);
                 let into = random.below(parts.len() as u64) as usize;
@@ -102,8 +102,8 @@ fn impossible_specs_and_merges_are_refused_and_change_nothing() {
     assert_eq!(left.merge(other), Err(AccumulateError::Specs));
     assert_eq!((left.len(), left.is_sparse()), (50, true));
 
-    // The merge would insert the 1,000 kept hashes into the filter of the other accumulator, which would be full before
-    // all of them are in. So the merge is refused, and the accumulator keeps its hashes.
+    // The merge would insert the 1,000 kept hashes into the filter of the other accumulator. This filter has no room
+    // for all of them. So the merge is refused, and the accumulator keeps its hashes.
     let tiny = FilterSpec::new(FilterKind::CacheLineQuotient).keys(10).fpr(0.01);
     let mut kept = FilterAccumulator::new(tiny, 1000).unwrap();
     kept.insert_batch(&hashes(6, 1000)).unwrap();
@@ -152,7 +152,7 @@ fn parts_merge_as_bytes_into_the_filter_of_all_keys() {
     let keys = hashes(5, KEYS);
     for kind in FilterKind::ALL {
         let spec = spec(*kind);
-        // An accumulator of few keys has hashes, and one of many keys has a filter. Both are merged into both.
+        // An accumulator of few keys has hashes, and one of many keys has a filter. Each sort is merged into each sort.
         for (into, from) in
             [(0, 0), (0, 100), (100, 100), (100, 150), (1_000, 100), (100, 1_000), (1_000, 1_000)]
         {
@@ -223,7 +223,7 @@ fn bytes_that_are_no_accumulator_are_refused_and_change_nothing() {
 fn forged_fields_under_a_right_checksum_are_refused() {
     let spec = spec(FilterKind::Bloom);
     let bytes = accumulated(spec, &hashes(8, 3)).to_bytes();
-    // Changes every byte of the header except the bytes of the seed, and corrects the checksum.
+    // Changes one byte of the header at a time, except the bytes of the seed, and corrects the checksum.
     for at in (0..16).chain(24..32) {
         for value in [0xff, 0x80, 2] {
             let mut forged = bytes.clone();
@@ -232,7 +232,8 @@ fn forged_fields_under_a_right_checksum_are_refused() {
             let checksum = trommel::Hasher::xxh3(0).hash_bytes(&forged[..end]).raw();
             forged[end..].copy_from_slice(&checksum.to_le_bytes());
             let error = FilterAccumulator::new(spec, KEPT).unwrap().merge_bytes(&forged);
-            // If the changed code stands for another hash function, the bytes belong to another spec.
+            // Byte 10 has the code of the hash function. If the changed byte is the code of another hash function, the
+            // bytes belong to another spec.
             match error.unwrap_err() {
                 AccumulateError::Specs => assert_eq!(at, 10),
                 AccumulateError::Format(_) => {}

@@ -110,14 +110,14 @@ fn options_that_a_kind_lacks_and_values_that_are_not_allowed_are_refused() {
                 Ok(filter) => {
                     assert!(
                         FINGERPRINT_KINDS.contains(kind) && filter.is_empty(),
-                        "{kind} has {name}"
+                        "{kind} accepts {name}"
                     );
                 }
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
-                    // Two of the kinds with slots lack an option. A new cache-line quotient filter has remainders of a
-                    // fixed width, so the number of slots determines the bits of a fingerprint. The cuckoo filter does
-                    // not divide its fingerprints into quotient and remainder.
+                    // Two of the kinds with slots lack one option each. A new cache-line quotient filter has remainders
+                    // of a fixed width, so the number of slots alone determines the bits of a fingerprint. The cuckoo
+                    // filter has no remainders.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
                         (FilterKind::Cuckoo, "remainder_bits"),
@@ -302,7 +302,7 @@ fn unlike_filters_of_a_kind_do_not_merge_and_nothing_changes() {
     let mut wide = filled(counting, &hashes);
     assert!(
         wide.merge(&filled(counting.compact(true), &hashes)).is_err(),
-        "filters with different counters merged"
+        "filters with different counters were merged"
     );
 }
 

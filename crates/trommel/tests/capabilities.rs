@@ -106,7 +106,7 @@ fn only_equal_kinds_merge_and_intersect() {
                     assert_eq!(cut, Ok(()));
                     let common = |hash: &&KeyHash| left.contains_hash(**hash);
                     let kept = ours.iter().chain(&theirs).filter(common).count();
-                    assert!(kept < KEYS / 10, "{left_kind}: {kept} of keys that one side holds");
+                    assert!(kept < KEYS / 10, "{left_kind}: {kept} keys of one side are left");
                 }
                 Err(_) => {
                     let unsupported = Unsupported { kind: *left_kind, operation: "intersect" };
@@ -157,7 +157,7 @@ fn the_filter_inside_can_be_taken_out() {
     }
 }
 
-/// Keys of any type can be looked up even if the type of the filter is unknown.
+/// Keys of any type can be looked up through a pointer to `dyn Filter`, which hides the type of the filter.
 #[test]
 fn keys_are_looked_up_behind_pointers() {
     for kind in FilterKind::ALL {

@@ -1,4 +1,4 @@
-//! For every kind, runs the suites that all filters must pass, through `AnyFilter`, which chooses the kind at run time.
+//! Runs the suites that all filters must pass. The filters under test are `AnyFilter`s, one of each kind.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -34,7 +34,7 @@ fn filter_spec(kind: FilterKind, spec: &Spec) -> FilterSpec {
     translated
 }
 
-/// The false-positive rate that the kind's equation gives for a filter of this size.
+/// The false-positive rate that the kind's equation gives for a filter of this size with `keys` keys.
 fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
     let load = |units: u64| keys as f64 / units as f64;
     let hashes = || filter.hash_count().expect("a Bloom filter has a hash count");
@@ -103,8 +103,8 @@ fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
     fingerprints.len()..=pairs.len()
 }
 
-/// Makes a subject, a type on which the suites run, for each kind. The subject's golden digest is also in the tests of
-/// the kind's family, since `AnyFilter` does not change the bytes.
+/// Makes a subject, a type on which the suites run, for each kind. The subject's golden digest is the same as in the
+/// tests of the kind's family, since `AnyFilter` does not change the bytes.
 macro_rules! kinds {
     ($($module:ident: $kind:ident, $room:expr, $golden:literal, $probes_per_key:literal,
        step: $step:literal, canonical: $canonical:literal;)*) => {

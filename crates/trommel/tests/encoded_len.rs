@@ -89,14 +89,14 @@ fn full_filters_return_their_exact_length() {
             }
         }
     }
-    assert!(overflowed >= 5, "{overflowed} of the filters overflowed: too few to tell");
+    assert!(overflowed >= 5, "only {overflowed} of the filters became longer than when empty");
 }
 
 /// The builders of single kinds return the length too.
 #[test]
 fn a_builder_predicts_the_length() -> Result<(), SpecError> {
-    // A unit has 320 bits: a word of 64 bits, and a counter of 4 bits for each bit of the word. So 50,000 bits, rounded
-    // up, are 157 units of 40 bytes.
+    // A unit has 320 bits: a word of 64 bits, and a counter of 4 bits for each bit of the word. So the 50,000 bits of
+    // 1,000 keys, rounded up, are 157 units of 40 bytes.
     let builder = CountingBloomFilter::builder().keys(1000).bits_per_key(50.0);
     assert_eq!(builder.encoded_len()?, 128 + 40 * 157);
     assert_eq!(builder.build()?.to_bytes().len(), 128 + 40 * 157);

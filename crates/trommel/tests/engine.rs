@@ -1,6 +1,6 @@
-//! An engine gives the same filter and the same answers as one thread, whatever its number of threads, its strategy,
-//! its memory budget and the keys. The exception is a cuckoo filter: with a small memory budget, its fingerprints can
-//! be in other slots.
+//! An engine gives the same filter and the same answers as one thread without an engine, whatever the engine's number
+//! of threads, strategy and memory budget, and whatever the keys. The exception is a cuckoo filter: with a small memory
+//! budget, its fingerprints can be in other slots.
 #![cfg(feature = "parallel")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -117,7 +117,8 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
                 let built = engine.build(&spec, &hashes).unwrap();
                 let mut found = Bitmap::new(0);
                 if *kind == FilterKind::Cuckoo {
-                    // The slots of a cuckoo filter's fingerprints depend on the order of inserts.
+                    // The slots of a cuckoo filter's fingerprints depend on the order of inserts, so only lookups of
+                    // the keys are checked.
                     engine.contains_batch(&built, &hashes, &mut found);
                     assert_eq!(
                         found.count_ones(),
@@ -138,7 +139,7 @@ fn any_memory_budget_gives_the_same_filter_and_answers() {
     }
 }
 
-/// The tables are so small that they are one piece. At the high false-positive rate, a key has few positions in a
+/// The tables are too small to be divided into pieces. At the high false-positive rate, a key has few positions in a
 /// table; at the low rate, it has many. If there is too little memory to group the keys, they are inserted directly.
 #[test]
 fn small_filters_are_built_with_any_memory_budget() {
@@ -164,8 +165,8 @@ fn small_filters_are_built_with_any_memory_budget() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // 75 distinct keys (50 for even `i`, 50 for odd `i`, and 25 of them for both) are inserted often, so later batches
-    // find an overflow table.
+    // 75 distinct keys are inserted often: 50 for even `i` and 50 for odd `i`, of which 25 are the same. So later
+    // batches find an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();
@@ -218,7 +219,7 @@ fn a_number_of_threads_is_used_or_refused() {
     }
     let hashes = distinct(18, 0..100_000);
     for pin in [false, true] {
-        // Most machines have fewer than 200 cores.
+        // These are more threads than most machines have cores.
         let engine = Engine::builder().threads(200).pin(pin).build().unwrap();
         assert_eq!(engine.threads(), 200);
         assert!(engine.pinned_threads() <= 200 && (pin || engine.pinned_threads() == 0));

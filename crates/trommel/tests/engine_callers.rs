@@ -1,5 +1,5 @@
-//! Any thread that holds a lock can call an engine, if the engine's work does not take this lock. A thread that waits
-//! in a call runs no other job of its pool, since that job could need the lock that the thread holds.
+//! Any thread may hold a lock while it calls an engine, if the engine's work does not take this lock. A thread that
+//! waits in a call runs no other job of its pool, since that job could need the lock that the thread holds.
 #![cfg(all(feature = "parallel", not(loom)))]
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -117,7 +117,8 @@ fn every_method_under_a_lock_from_another_pool_ends() {
                 engine.contains_batch(&sharded, &hashes, &mut found);
             };
             pool(2).install(|| (0..4).into_par_iter().for_each(call));
-            // An engine that is made while a lock is held waits for its threads to start.
+            // Making an engine waits until the engine's threads have started. The waiting thread holds the lock, so it
+            // must run no other job meanwhile.
             let make = |_| {
                 let _held = lock.lock().unwrap();
                 Engine::builder().threads(2).pin(true).build().unwrap();

@@ -1,4 +1,5 @@
-//! The memory budget of an engine: the bytes that its calls allocate, and the resident memory of the process.
+//! The memory budget of an engine bounds the bytes that its calls allocate, and the resident memory that the calls add
+//! to the process.
 #![cfg(feature = "parallel")]
 #![allow(unsafe_code)]
 
@@ -145,7 +146,7 @@ fn resident_memory_is_within_the_budget() {
         let done = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "resident_memory_of_a_case", "--ignored", "--nocapture"])
             .env(CASE, number.to_string())
-            // Makes glibc return freed pieces of 128 KiB or more to the system at once.
+            // Makes glibc return freed pieces of 128 KiB or more to the system immediately.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .output()
             .unwrap();
@@ -179,8 +180,8 @@ fn resident_memory_of_a_case() {
     }
 }
 
-/// Returns a filter whose memory is resident. The filter was filled, and then cleared if its kind inserts into an empty
-/// filter in another way than into a filled filter.
+/// Returns a filter whose memory is resident, because the filter was filled. The filter is cleared again if its kind
+/// inserts into an empty filter in another way than into a filled filter.
 #[cfg(target_os = "linux")]
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();

@@ -335,8 +335,9 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
     }
 }
 
-/// Runs the next test in a process whose threads would each need more stack than there are addresses, so the system
-/// refuses to start them. That process has one thread, since the harness runs a single test on the main thread.
+/// Runs [`without_threads`] in a process in which each new thread would need more stack than there are addresses, so
+/// the system refuses to start new threads. The test itself needs none, since the harness runs a single test on the
+/// main thread.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_refused_thread_is_an_error() {

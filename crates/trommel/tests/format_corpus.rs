@@ -335,7 +335,8 @@ fn files_with_a_secret_key_are_refused_without_that_key() {
                         wrong_hasher(given)
                     );
                 }
-                // A header with another check, and a header with a public hash function and the check as its seed.
+                // A header with another key check, and a header with a public hash function whose seed is the right
+                // key check.
                 let other_check = with_number(&bytes, 16, &(check ^ 1).to_le_bytes());
                 let public = with_number(&bytes, 12, &1u16.to_le_bytes());
                 for changed in [other_check, public] {
@@ -346,8 +347,8 @@ fn files_with_a_secret_key_are_refused_without_that_key() {
                     );
                 }
             }
-            // A block does not contain the check. The policy's name, under which an engine stores the block, ends with
-            // the check.
+            // A block does not contain the key check. The policy's name, under which an engine stores the block, ends
+            // with the key check.
             Form::Block => {
                 let (policy, other) = (policy(&entry), policy_with(&entry, wrong));
                 let name = policy.name();

@@ -1,4 +1,4 @@
-//! The hashes of one column.
+//! Hashes the values of one column.
 
 use crate::decimal;
 use crate::error::ColumnError;

@@ -187,8 +187,8 @@ impl Keys<'_> {
     }
 
     /// Looks the keys up. The answer is false if the filter certainly lacks the key, true if the filter reports the key
-    /// as present, and NULL if the row has no key. As a predicate, where NULL counts as false, the answers select the
-    /// rows that can have a partner in a join with the inserted keys.
+    /// as present, and NULL if the row has no key. Used as a predicate, in which NULL counts as false, the answers
+    /// select the rows that can have a partner in a join with the inserted keys.
     ///
     /// ```
     /// use arrow_array::{Array, StringArray};

@@ -308,8 +308,8 @@ fn a_bitmap_becomes_a_buffer_without_a_copy() {
     assert!((0..1_000).all(|bit| buffer.value(bit) == expected.get(bit)));
 }
 
-/// Checks that those casts between the types below for which `cast_keeps_keys` is true keep the hashes. The integers
-/// include both ends of the range of their type.
+/// Checks that a cast between two of the types below keeps the hashes if `cast_keeps_keys` is true for these types.
+/// Each integer column has the lowest and the highest value of its type.
 #[test]
 fn hashes_are_equal_after_casts_that_keep_keys() {
     let columns: [ArrayRef; 10] = [

@@ -18,11 +18,11 @@ use trommel_datafusion::{
 
 /// Adds runtime filters and the SQL functions of `trommel_datafusion` to a scheduler.
 ///
-/// Filters are on unless a client turns them off. A config producer or session builder that the config already has is
-/// kept: the options of the filters are added to the configs that the producer makes; the functions and the rule
-/// that places filters are added to the sessions that the builder makes. The query planner of these sessions is
-/// replaced. If the config has its own physical codec, the codec is kept. The caller must ensure that this codec can
-/// encode and decode all that [`physical_codec`] can.
+/// Filters are on for each client that does not register [`RuntimeFilterOptions`] with its session. A config producer
+/// or session builder that the config already has is kept: the options of the filters are added to the configs that
+/// the producer makes; the functions and the rule that places filters are added to the sessions that the builder
+/// makes. The query planner of these sessions is replaced. If the config has its own physical codec, the codec is kept.
+/// The caller must ensure that this codec can encode and decode all that [`physical_codec`] can.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     let produce = with_options(config.override_config_producer.clone());

@@ -16,10 +16,11 @@
 //! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's binaries with one of these lines each. The
 //! scheduler also has an option that cancels queries without progress ([`cancel_stalled_jobs`]).
 //!
-//! Filters are on unless a client turns them off. A client that registers [`RuntimeFilterOptions`] with its session can
-//! set `trommel.runtime_filter.enabled` and all other options for its own queries. Such a client sends all of these
-//! options with each query. `RuntimeFilterOptions::default()` turns filters off, so a client that wants filters must
-//! set `enabled` and `all_joins` to true.
+//! Filters are on for each client that does not register [`RuntimeFilterOptions`] with its session. A client that
+//! registers them can set the options `trommel.runtime_filter.*` for its own queries. With each query, it sends the
+//! values of all these options, also of those that it has not set, and these values replace the scheduler's. In
+//! `RuntimeFilterOptions::default()`, `enabled` and `all_joins` are false, so a client that registers the options and
+//! wants filters must set both to true.
 
 mod codec;
 mod config;

@@ -67,12 +67,12 @@ async fn with_fault(
     tokio::time::timeout(LIMIT, query).await.expect("the query hangs").unwrap()
 }
 
-/// The scheduler cancels a job without progress after this time. A task of these tests takes about a second.
+/// The scheduler cancels a job that makes no progress for this time. A task of these tests takes about a second.
 const STALLED: Duration = Duration::from_secs(20);
 
 /// Kills an executor as soon as `begun_stages` stages have begun. The query must give the right answer, or an error
 /// that the job was cancelled. Then starts the executor again and repeats the query until it gives an answer, which
-/// must be right. If a query takes more than two minutes, or fails later than two minutes after the start of the
+/// must be right. If a repetition takes more than two minutes, or fails later than two minutes after the start of the
 /// executor, the test fails.
 async fn kill_an_executor_after(begun_stages: usize) {
     let (folder, sql, expected) = tables().await;

@@ -1,4 +1,4 @@
-//! Follows a column down a plan to its origin.
+//! Follows a column down a plan to its origin: to place a filter there, or to read the column's values for a filter.
 
 use crate::node::{FilteredJoin, RuntimeFilterNode};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

@@ -57,7 +57,7 @@ fn keys_of(filter: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
 }
 
 /// The number of rows that a plan reads from its tables. `None` if the number of rows of a table is unknown. The build
-/// sides of runtime filters are not counted, since several filters can share a build side.
+/// sides of runtime filters are not counted, since a build side that several filters share would be counted repeatedly.
 pub(crate) fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usize>> {
     let children = match plan.downcast_ref::<RuntimeFilterExec>() {
         Some(filter) => filter.children()[..1].to_vec(),

@@ -9,7 +9,7 @@ use trommel::{Filter, FilterAccumulator, Hasher, KeyHash, MergeError};
 /// The bytes that stand for a filter of all keys: `might_contain` is true for every key.
 pub const ALWAYS_TRUE: &[u8] = &[1];
 
-/// A filter with a higher false-positive rate is replaced by [`ALWAYS_TRUE`].
+/// A filter with a higher false-positive rate than this is replaced by [`ALWAYS_TRUE`].
 const USELESS_FPR: f64 = 0.5;
 
 /// The keys of one group, or the keys of those rows of a group that are in one partition.

@@ -25,8 +25,8 @@ use std::sync::{Arc, LazyLock};
 ///
 /// The function keeps copies of the eight filters that were used last, so that these filters are not verified again for
 /// the next batch. The function recognizes a filter by header and length. If the same header comes again with a damaged
-/// table, the function does not notice the damage, and answers from its copy of the filter. If the filters are a
-/// column, consecutive rows of a batch with the same filter cost at most one verification.
+/// table, the function does not notice the damage, and answers from its copy of the filter. If the argument `filter`
+/// is a column, consecutive rows of a batch with the same filter cost at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,

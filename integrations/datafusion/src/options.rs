@@ -1,4 +1,4 @@
-//! The options of a session: `SET trommel.runtime_filter.enabled = true`.
+//! The options of runtime filters, which a session sets: `SET trommel.runtime_filter.enabled = true`.
 
 use crate::arguments::{DEFAULT_FPR, DEFAULT_KIND};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
@@ -30,8 +30,8 @@ pub struct RuntimeFilterOptions {
     /// The minimum number of rows of the tables of an input. An input is not filtered if its tables are known to have
     /// fewer rows. Default: 100,000.
     pub min_probe_rows: usize,
-    /// The number of rows in the sample of a partition. After the sample, the partition decides whether it keeps using
-    /// the filter. With 0, the partition always keeps using the filter. Default: 65,536.
+    /// The number of rows in the sample of a partition, its first rows. After the sample, the partition decides whether
+    /// it keeps using the filter. With 0, the partition always keeps using the filter. Default: 65,536.
     pub sample_rows: usize,
     /// The maximum share of the sample's rows whose keys are in the filter. A partition stops using the filter if its
     /// sample has a larger share of such rows. Default: 0.85, as in Velox.

@@ -27,8 +27,8 @@ use trommel::FilterSpec;
 /// filter for this number of keys takes only 66 KB.
 const MIN_KEYS: usize = 50_000;
 
-/// If the build side has runtime filters, the number of rows that are estimated to pass them is multiplied by this
-/// margin, because the share of rows that runtime filters keep is a guess.
+/// If the build side (the plan that reads the keys) has runtime filters, the number of rows that are estimated to pass
+/// them is multiplied by this margin, because the share of rows that runtime filters keep is a guess.
 const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:

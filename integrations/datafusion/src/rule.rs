@@ -14,12 +14,12 @@ use std::sync::Arc;
 /// can get filters.
 ///
 /// The rule does nothing unless `trommel.runtime_filter.enabled` is true ([`RuntimeFilterOptions`]). The rule considers
-/// joins in which NULL equals nothing. At least one equality condition of the join must compare two columns, perhaps
-/// with casts that keep the hashes of the values. The rule filters an input only if the join has the same result
-/// without the input's unmatched rows, those that match no row of the other input. The keys are read a second time,
-/// from the part of the other input in which the key column originates. This part must be a *chain* of a scan,
-/// predicates, projections, aliases and runtime filters. The chain must have at least one predicate or runtime filter,
-/// because only predicates and runtime filters can drop rows of the scanned table.
+/// only joins in which NULL equals nothing, not even NULL. At least one equality condition of the join must compare two
+/// columns, perhaps with casts that keep the hashes of the values. The rule filters an input only if the join has the
+/// same result without the input's unmatched rows, those that match no row of the other input. The keys are read a
+/// second time, from the part of the other input in which the key column originates. This part must be a *chain* of a
+/// scan, predicates, projections, aliases and runtime filters. The chain must have at least one predicate or runtime
+/// filter, because only predicates and runtime filters can drop rows of the scanned table.
 ///
 /// Within one process, DataFusion's hash joins filter their probe side themselves. So if `all_joins` is false, the rule
 /// does nothing while DataFusion's options `prefer_hash_join` and `enable_join_dynamic_filter_pushdown` are both on.
@@ -56,9 +56,9 @@ impl OptimizerRule for RuntimeFilterRule {
             LogicalPlan::Join(join) => filter_inputs(join),
             other => Ok(Transformed::no(other)),
         };
-        // A filter is more selective if other filters have already selected its keys. The other filters can come from
-        // joins above or below the filter's own join, so there are two passes, down and up. The second pass replaces
-        // filters of the first pass by more selective ones.
+        // A filter drops more rows if other filters drop some of its keys. The other filters can come from joins above
+        // or below the filter's own join, so there are two passes, down and up. The second pass replaces filters of the
+        // first pass by more selective ones.
         plan.transform_down(filter)?.transform_data(|plan| plan.transform_up(filter))
     }
 }
@@ -89,9 +89,9 @@ fn drops_unmatched(join: &Join) -> (bool, bool) {
         JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
-        // The right input of a left anti join only excludes rows, so its unmatched rows have no effect. An exception is
-        // a null-aware join, which `NOT IN` makes: a NULL in the right input excludes all rows of the left input. For a
-        // right anti join, exchange left and right.
+        // The right input of a left anti join only excludes rows of the left input, so the right input's unmatched rows
+        // have no effect. An exception is a null-aware join, which `NOT IN` makes: a NULL in the right input excludes
+        // all rows of the left input. For a right anti join, exchange left and right.
         JoinType::LeftAnti => (false, !join.null_aware),
         JoinType::RightAnti => (!join.null_aware, false),
         _ => (false, false),

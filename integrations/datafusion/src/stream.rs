@@ -14,8 +14,8 @@ use futures::stream::{StreamExt, try_unfold};
 /// When a partition of a [`RuntimeFilterExec`](crate::RuntimeFilterExec) stops using the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// The number of rows after which the partition decides. The decision comes at the end of the batch in which the
-    /// partition's row count reaches this number. With 0, the partition never stops using the filter.
+    /// The number of rows after which the partition decides whether to stop. The decision comes at the end of the batch
+    /// in which the partition's row count reaches this number. With 0, the partition never stops using the filter.
     pub rows: usize,
     /// The filter may keep at most this share of the rows that the partition reads before it decides. If the filter
     /// keeps more, the partition stops using the filter.
@@ -28,7 +28,7 @@ pub(crate) struct ProbeStream {
     loading: Loading,
     key: usize,
     sampling: Sampling,
-    /// Combines the batches, which have become small by filtering, into batches of the session's size.
+    /// Combines the batches, which filtering has made small, into batches of the session's batch size.
     coalescer: BatchCoalescer,
     seen_rows: usize,
     passed_rows: usize,
@@ -89,7 +89,7 @@ impl ProbeStream {
         let loading = self.loading.clone();
         let loaded = loading.await.map_err(DataFusionError::Shared)?;
         if self.seen_rows == 0 {
-            // `take_bytes` returns the size to the first partition only. The other partitions add 0.
+            // `take_bytes` returns the filter's size to the first partition that calls it, and 0 to all others.
             metrics.filter_bytes.add(loaded.take_bytes());
         }
         loop {

@@ -43,9 +43,9 @@ async fn a_filter_holds_its_keys_and_few_absent_ones() {
 #[tokio::test]
 async fn one_and_eight_partitions_build_the_same_bytes() {
     // A partition keeps the hashes of its keys until the hashes would take more bytes than the filter, and then inserts
-    // them into the filter. The merge of the partitions does the same. With 8 partitions, no hashes outgrow the filter
-    // in the first case, so the filter is made at the end. In the second case, the hashes of each partition outgrow the
-    // filter. In the last two cases, only the merged hashes outgrow the filter.
+    // them into the filter. The merge of the partitions does the same. With 8 partitions, even the merged hashes of the
+    // first case are smaller than the filter, so the filter is made at the end. In the second case, the hashes of each
+    // partition outgrow the filter. In the last two cases, only the merged hashes outgrow the filter.
     for (keys, rows) in [(1_000_000, 500), (4_000, 20_000), (20_000, 20_000), (100, 64)] {
         let sql = format!(
             "SELECT trommel_filter(id, 0.01, 'split-block-bloom', {keys}) FROM numbers WHERE id < {rows}"
@@ -91,10 +91,10 @@ async fn a_join_by_a_filter_keeps_every_matching_row() {
 
 #[tokio::test]
 async fn every_group_has_its_own_filter() {
-    // 20 groups have 1,000 rows each, and 2,000 groups have 10 rows each. The FILTER clause excludes the first row of
-    // each group. With 4 partitions and a threshold of 0.0, DataFusion stops partial aggregation after the first batch
-    // of a partition, and converts each later row to the state of an aggregate. With a threshold of 1.0, DataFusion
-    // never stops partial aggregation.
+    // In the first case, 20 groups have 1,000 rows each; in the others, 2,000 groups have 10 each. The FILTER clause
+    // excludes the first row of each group. With 4 partitions and a threshold of 0.0, DataFusion stops partial
+    // aggregation after the first batch of a partition, and converts each later row to the state of an aggregate. With
+    // a threshold of 1.0, DataFusion never stops partial aggregation.
     for (groups, threshold) in [(20, "0.8"), (2_000, "1.0"), (2_000, "0.0")] {
         for partitions in [1, 4] {
             let context = context(partitions).await;
@@ -179,7 +179,7 @@ async fn a_filter_that_would_be_useless_is_one_byte() {
         let sql = format!("SELECT count(*) FROM numbers WHERE might_contain(({sql}), -id)");
         assert_eq!(one_number(&context, &sql).await, 20_000);
     }
-    // A filter that is planned to be larger than the limit, first with few keys and then with many keys.
+    // A planned filter of more than `MAX_FILTER_BYTES`, first with few keys and then with many keys.
     let huge = "SELECT trommel_filter(id, 0.01, 'bloom', 1000000000) FROM numbers";
     let bytes = filter(&context, huge).await;
     assert!(
@@ -212,8 +212,8 @@ async fn bytes_that_are_not_a_filter_are_a_clear_error() {
         let error = refused(&context, &ask(bytes)).await;
         assert!(error.contains(message), "no {message:?} in: {error}");
     }
-    // `might_contain` recognizes a filter that it has used before by header and length alone, and does not verify the
-    // filter again. Here the damage is in the table, so the test damages a filter that has not been used before.
+    // `might_contain` recognizes a filter of an earlier query by the header and length alone, and does not verify the
+    // filter again. Here the damage is in the table, so the test damages a filter that no earlier query has used.
     let mut damaged =
         filter(&context, "SELECT trommel_filter(id) FROM numbers WHERE id < 30").await;
     *damaged.last_mut().unwrap() ^= 1;

@@ -114,7 +114,7 @@ async fn damaged_plans_do_not_panic_and_damaged_tags_are_errors() {
     let tag = b"trommel.runtime_filter.1";
     let start = bytes.windows(tag.len()).position(|window| window == tag).unwrap();
     let end = start + tag.len();
-    // Flips each bit of the tag and of the 40 bytes after the tag. These bytes include the message. A flip in the tag
+    // Flips each bit of the tag and of the 40 bytes after the tag. The 40 bytes include the message. A flip in the tag
     // must be refused. A flip after the tag can be refused or accepted, but must not make the decoder panic.
     for bit in start * 8..(end + 40) * 8 {
         let mut changed = bytes.to_vec();

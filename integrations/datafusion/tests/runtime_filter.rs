@@ -236,7 +236,7 @@ async fn sizes_decide_whether_a_filter_is_planned() {
     assert_eq!(planned("min_probe_rows", "20001", "0").await, 0);
     assert_eq!(planned("max_build_share", "0.1", "0.5").await, 1);
     assert_eq!(planned("max_build_share", "0.09", "0.5").await, 0);
-    // The filter has room for at least 50,000 keys at 10.5 bits per key, so it has about 66,000 bytes.
+    // Every filter is planned for at least 50,000 keys. With 10.5 bits per key, this one has about 66,000 bytes.
     assert_eq!(planned("max_bytes", "70000", "8388608").await, 1);
     assert_eq!(planned("max_bytes", "60000", "8388608").await, 0);
 }

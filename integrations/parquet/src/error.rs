@@ -198,7 +198,7 @@ impl From<ThriftError> for FileError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// A filter that the lookup needs cannot be read, or the file does not have the requested row group or column.
+    /// A filter that the lookup needs cannot be read, or the file has no row group or column with the requested index.
     File(FileError),
     /// No column of the file has the requested path.
     NoSuchColumn {

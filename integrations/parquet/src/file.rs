@@ -113,7 +113,7 @@ impl<'a> FileFilters<'a> {
 
     /// The row groups that must be read to find the literals. The bitmap has a bit for each row group. The bit is set
     /// if the row group has no filter, if its filter reports one of the literals as present, or if every row group is
-    /// assumed to have one of the literals ([`Literals`]).
+    /// assumed to have one of the literals (see [`Literals`]).
     ///
     /// # Errors
     /// [`ProbeError`] if the literals do not have the column's type or fixed length, or a filter of the column cannot
@@ -174,8 +174,8 @@ pub(crate) fn find_column<'c>(columns: &'c [Column], path: &str) -> Result<&'c C
     }
 }
 
-/// Reads the filter at an offset and compares its length with the length that the footer declares. The footers of old
-/// files declare no length.
+/// Reads the filter at an offset and compares its length with the length that the footer declares. If the footer
+/// declares no length, as in old files, every length is accepted.
 fn locate(body: &[u8], offset: i64, declared: Option<i32>) -> Result<ChunkFilter<'_>, FilterError> {
     let outside = FilterError::OutsideFile { offset, footer: body.len() as u64 };
     let begin = usize::try_from(offset).ok().filter(|begin| *begin >= 4);

@@ -37,8 +37,8 @@ impl<'a> ChunkFilter<'a> {
     ///
     /// # Errors
     /// [`FilterError`] if the header is malformed, has an algorithm, hash or compression that the format does not
-    /// define, or states a wrong length of the bitset ([`FilterError::BitsetLength`]), or if the bytes end before the
-    /// bitset does.
+    /// define, or states a length of the bitset that is not a positive multiple of 32 bytes
+    /// ([`FilterError::BitsetLength`]), or if the bytes end before the bitset does.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FilterError> {
         let (header_bytes, bitset_bytes) = parse_header(bytes)?;
         let need = header_bytes as u64 + bitset_bytes;
@@ -150,7 +150,7 @@ impl fmt::Debug for ChunkFilter<'_> {
 }
 
 /// The length of the longest header that is accepted, in bytes; a longer header is a [`FilterError::Header`]. A header
-/// has 15 to 19 bytes. Later versions of the format can add fields, which will hardly exceed this limit.
+/// has 15 to 19 bytes. Even if later versions of the format add fields, a header will hardly exceed this limit.
 pub(crate) const MAX_HEADER_BYTES: usize = 4096;
 
 /// Returns the length of a header, and the length of the bitset that the header declares. `bytes` begins with the

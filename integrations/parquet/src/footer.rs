@@ -93,7 +93,7 @@ pub(crate) fn footer_start(file: u64, head: [u8; 4], tail: [u8; 8]) -> Result<u6
         .ok_or(FileError::Truncated { need, got: file })
 }
 
-/// A file has at least this number of bytes: the magic bytes, the length of the footer, and the magic bytes.
+/// A file has at least this number of bytes: the magic bytes, the length of the footer, and the magic bytes again.
 pub(crate) const MIN_FILE_BYTES: u64 = 12;
 
 impl Footer {

@@ -12,8 +12,8 @@ use trommel::{Bitmap, Filter, Hasher, KeyHash, SplitBlockBloom};
 
 pub(crate) const HASHER: Hasher = Hasher::PARQUET;
 
-/// The number of hashes of literals that are looked up in a filter before the answers are searched for a present
-/// literal.
+/// The number of hashes that are looked up at a time to find out whether any literal is present. The lookup ends after
+/// the first batch with a positive answer.
 const BATCH: usize = 1024;
 
 /// One literal of a physical type.
@@ -152,7 +152,7 @@ impl Literals {
     ///
     /// # Errors
     /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has no filters
-    /// for its type.
+    /// for the column's type.
     pub fn decimals(
         column: &Column,
         unscaled: impl IntoIterator<Item = i128>,
@@ -351,8 +351,8 @@ impl Literals {
         Ok(())
     }
 
-    /// The only hash of the literals, whose lookup determines whether any literal might be in a filter. `None` if the
-    /// literals do not have exactly one hash, or if a literal is assumed to be in every filter.
+    /// The hash of the literals, if they have exactly one: its lookup alone determines whether any literal might be in
+    /// a filter. `None` otherwise, and also if a literal is assumed to be in every filter.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),

@@ -2,7 +2,7 @@
 
     engines.py REWRITE [KILLS]
 
-REWRITE is the program that the example `rewrite` of trommel-parquet builds. KILLS is the number of rewritings to kill,
+REWRITE is the path of trommel-parquet's example program `rewrite`. KILLS is the number of rewritings to kill,
 20 by default. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns the row groups that a filter
 excludes, and EXPLAIN ANALYZE shows the number of row groups that were scanned. pyarrow cannot read filters in Python;
 it reads the data and shows the offsets and lengths of filters.
@@ -101,8 +101,8 @@ def check_pruning(path, columns):
             groups, _, rows = scanned(path, f"{column} = {literal(column, absent)}")
             assert rows == 0
             asked, read = asked + GROUPS, read + groups
-        # At most 180 row groups need not be read: 12 * 7 for the present values and 12 * 8 for the absent ones. At most
-        # 1 % of them are expected to be read. The probability that 10 or more are read is below 1 in 10,000.
+        # Filters can exclude at most 180 row groups: 12 * 7 for the present values and 12 * 8 for the absent ones. At
+        # most 1 % of them are expected to be read. The probability that 10 or more are read is below 1 in 10,000.
         assert read < 10, (column, read, asked)
 
 

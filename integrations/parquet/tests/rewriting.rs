@@ -28,8 +28,8 @@ fn metadata(path: &Path) -> ParquetMetaData {
     reader.finish().unwrap()
 }
 
-/// Checks that two files have the same content except for filters: metadata, bytes of the chunks, page indexes, and the
-/// pages to which the page indexes point.
+/// Checks that two files differ only in their filters. Metadata, bytes of the chunks, page indexes, and the pages to
+/// which the page indexes point must be the same.
 fn assert_same_except_filters(old: &Path, new: &Path) {
     let (old_bytes, new_bytes) = (fs::read(old).unwrap(), fs::read(new).unwrap());
     let (old, new) = (metadata(old), metadata(new));

@@ -4,8 +4,9 @@ use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
 use std::sync::Arc;
 use trommel::{FilterPolicy, KeyHash};
 
-/// The filter blocks of a policy, and the parts of a key that are added to them: the whole key, the prefix, both, or
-/// neither. A policy, its builders and its filters share one value of this type.
+/// The way in which a policy hashes keys and builds filter blocks (`blocks`), and the parts of a key that are added to
+/// a block: the whole key, the prefix, both, or neither. A policy, its builders and its filters share one value of this
+/// type.
 #[derive(Clone)]
 pub(crate) struct Hashing {
     pub(crate) blocks: FilterPolicy,
@@ -21,7 +22,8 @@ impl Hashing {
     /// The hash of the target's prefix. `None` if the policy has no extractor or the extractor finds no prefix.
     ///
     /// Also `None` if the extractor returns a length that exceeds the target's length. SlateDB's own filter panics in
-    /// this case. Here, the key is added without a prefix, and the filter does not exclude a query for such a prefix.
+    /// this case. Here, `None` means for a key that it is added without a prefix, and for a query that the filter does
+    /// not exclude it.
     pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
         let len = self.extractor.as_ref()?.prefix_len(target)?;
         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;

@@ -188,9 +188,9 @@ impl slatedb::FilterPolicy for TrommelFilterPolicy {
 
 /// Returns the policy's name. It states everything that decides whether the policy can read a filter's bytes: kind,
 /// hash function, seed (or [key check](trommel::Hasher::seed), if the function has a secret key), whether whole keys
-/// are added, and the name of the extractor. The extractor's name comes last, so it cannot imitate another part. Two
-/// policies have the same name only if they agree in all these parts. So extractors that find different prefixes must
-/// have different names.
+/// are added, and the name of the extractor. The extractor's name comes last, so no text in it can be taken for another
+/// part. Two policies have the same name only if they agree in all these parts. An extractor is represented by its name
+/// alone, so extractors that find different prefixes must have different names.
 fn name(hashing: &Hashing) -> String {
     let mut name = format!("{}:slatedb.{}", hashing.blocks.name(), TrommelFilterPolicy::VERSION);
     if !hashing.whole_keys {

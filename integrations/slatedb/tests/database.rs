@@ -66,7 +66,7 @@ async fn require_filtered(
 }
 
 /// Gets every key and as many absent keys from a database of four tables. All keys but a few at both ends are in the
-/// range of all four tables.
+/// key ranges of all four tables, so a get can look in four filters.
 async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     assert_eq!((db.manifest().l0().len(), db.manifest().compacted().len()), (4, 0));
     require_even_keys(db, 0..2 * KEYS).await;
@@ -83,8 +83,8 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     );
     // Counts the lookups in filters of tables that do not hold the key. A get of an absent key looks in four such
     // filters. A get of a present key looks in 1.5 such filters on average before it finds the key, but in up to three,
-    // since SlateDB checks some tables ahead. So the gets of a present and an absent key together have 5.5 to 7 such
-    // lookups.
+    // since SlateDB looks in the filters of some tables before it needs them. So the gets of a present and an absent
+    // key together have 5.5 to 7 such lookups.
     let without_key = answers.no + answers.false_positives;
     assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "lookups: {answers:?}");
 }
@@ -356,11 +356,7 @@ async fn a_filter_that_the_disk_damaged_is_an_error_and_hides_no_key() {
     written(&store, &policies, 2).await;
     let name = policy.name().as_bytes();
     let tables = files_with(folder.path(), name);
-    assert_eq!(
-        tables.len(),
-        3,
-        "there are not two tables and the table that they were merged into"
-    );
+    assert_eq!(tables.len(), 3, "expected two tables and the table that they were merged into");
     for table in &tables {
         let mut bytes = std::fs::read(table).unwrap();
         let at = bytes.windows(name.len()).rposition(|window| window == name).unwrap();

@@ -93,7 +93,7 @@ fn kill_one(folder: &Path, first_batch: u64, delay: Duration) -> u64 {
             && sender.send(u64::from_le_bytes(batch)).is_ok()
         {}
     });
-    // The writer needs time to open the database. After its first report it does nothing but write.
+    // The delay begins at the first report: until then the writer opens the database, and from then on it only writes.
     let first = batches.recv_timeout(Duration::from_secs(60));
     let first = first.expect("the writer ended or reported no batch within a minute");
     std::thread::sleep(delay);

@@ -176,7 +176,7 @@ fn bytes_of_another_length_are_counted_and_exclude_nothing() {
             assert_eq!(policy.corrupt_blocks(), corrupt, "{} bytes: {policy:?}", bytes.len());
             assert!(excludes_nothing(&*filter));
             assert!(excludes_nothing(&*filter.clamp_allocated_size()));
-            // A cache that encodes and decodes this filter gets a filter that excludes nothing again.
+            // A cache that encodes this filter and decodes the bytes gets another filter that excludes nothing.
             assert!(encoded(&*filter).is_empty());
             assert_eq!(filter.size(), 0);
         }

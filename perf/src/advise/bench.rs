@@ -1,6 +1,6 @@
-//! Measures lookups in the offered filters. As in the verb `measure`, each filter is filled, its answers are verified,
-//! and a time is the median of short repetitions, which are interleaved if several filters are measured. Unlike in
-//! `measure`, whose batches are usually smaller, one call looks up all probes.
+//! Measures lookups in the offers: the filters that could be advised. As in the verb `measure`, each filter is filled,
+//! its answers are verified, and a time is the median of short repetitions, which are interleaved if several filters
+//! are measured. Unlike in `measure`, whose batches are usually smaller, one call looks up all probes.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -18,8 +18,8 @@ use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterKind, FilterSpec, Ke
 
 /// The most keys with which a filter is measured. If a filter is meant for more keys, a smaller filter for this number
 /// of keys is measured in its place, with the same number of bits per key. The time of a lookup in the smaller filter
-/// is then multiplied by a ratio: the time of a random cache-line read in a table of the full size over the time in a
-/// table of the smaller size.
+/// is then multiplied by a ratio: the time of a random cache-line read in a table of the full size, divided by the time
+/// of one in a table of the smaller size.
 const MOST_KEYS: usize = 20_000_000;
 /// The largest table, in bytes, in which cache-line reads are timed for the ratio that [`MOST_KEYS`] describes. For a
 /// larger table, the time in a table of this size is used.
@@ -29,8 +29,8 @@ const MOST_READ_BYTES: u64 = 2 << 30;
 const KEPT_BYTES: u64 = 1 << 30;
 
 /// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key.
-/// `FEWEST_PROBES` take 512 KiB. They fit into a second-level cache of 1 MiB together with a small filter, yet are too
-/// many for the branch predictor to memorize.
+/// `FEWEST_PROBES` probes take 512 KiB: they fit into a second-level cache of 1 MiB together with a small filter, yet
+/// are too many for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
 const MOST_PROBES: usize = 1_000_000;
 

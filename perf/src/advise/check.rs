@@ -40,7 +40,8 @@ impl Scenario {
     }
 }
 
-/// Measures the scenarios with `keys` keys, or with each number in [`KEYS`]; `say` prints the progress.
+/// Measures the scenarios with `keys` keys or, if `keys` is `None`, with each number in [`KEYS`]. `say` prints the
+/// progress.
 ///
 /// # Errors
 /// If a filter gives a wrong answer or cannot be built, if there is no filter for one of the numbers of keys, or if
@@ -70,7 +71,8 @@ pub(crate) fn check(
                 "{keys:e} keys, {hit_rate} of the probes are keys: {} filters",
                 offers.len()
             ));
-            // All offers are measured twice: before the searches for advice, and after them.
+            // All offers are measured before the searches for advice, and again after them: the mean of both times
+            // counts.
             let before = bench.measure(&offers, &everything, hit_rate, true)?;
             let mut advised = Vec::new();
             for miss_ns in MISS_NS {
@@ -173,7 +175,7 @@ mod tests {
         // offer, and 50 + 4 + 0.5 ns with the second.
         let half = judge(question(1000, 100.0, 0.5), Some(1), &offers, &times);
         assert_eq!((half.over_best(), half.own_over_best()), (54.5 / 52.0, 4.5 / 2.0));
-        // A probe that is not rejected costs less than any lookup.
+        // Here a probe that is not rejected costs less than any lookup, so using no filter is best.
         let cheap = judge(question(1000, 0.5, 0.0), None, &offers, &times);
         assert_eq!((&*cheap.best, cheap.over_best()), ("no filter", 1.0));
         let table = table(&[half, cheap]);

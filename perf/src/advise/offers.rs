@@ -499,7 +499,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_requested_rate_below_the_grid_is_offered_if_reachable() {
-        // The widest remainder of the grid does not reach this rate.
+        // No remainder of the grid is wide enough for this rate, so the quotient filter that is offered is sized for
+        // the rate itself.
         let needs = vec![Need::Grow];
         let asked = Question { fpr: Some(1e-9), needs, ..question(1000, 100.0, 0.0) };
         let all = offers(&asked, &CACHES, None).unwrap();

@@ -63,7 +63,8 @@ impl fmt::Display for Basis {
     }
 }
 
-/// Times of a random cache-line read, as pairs of the working set's bytes and nanoseconds, in ascending order.
+/// Times of a random cache-line read. Each pair is the size of the working set in bytes, and the nanoseconds of a read.
+/// The sizes ascend.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineTimes(pub(crate) Vec<(u64, f64)>);
 

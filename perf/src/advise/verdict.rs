@@ -103,8 +103,8 @@ pub(crate) fn rank(asked: &Question, offers: &[Offer], estimates: &[Option<Estim
     Advice { question: asked.clone(), without_ns, no_filter, kinds, unknown, unable }
 }
 
-/// Returns the filter with the lowest cost. If the costs of several filters count as equal to it ([`SAME`]), returns
-/// the smallest of these filters. The comparison leaves out the cost of hits.
+/// Returns the smallest of the filters whose costs count as equal to the lowest cost ([`SAME`]). The comparison leaves
+/// out the cost of hits.
 fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
     let own = |one: &Ranked| one.overhead_ns - asked.hits_ns();
     let least = ranked.iter().map(|one| own(one)).fold(f64::INFINITY, f64::min);

@@ -1,6 +1,6 @@
 //! Compares two programs, an old and a new build of `trommel-perf`, by their runs on one machine. Each program contains
-//! our filters. The machine itself can be slower in one run than in another. This change of its speed is called the
-//! drift of the machine, and is separated from the differences between the programs.
+//! its version of our filters. The machine itself can be slower in one run than in another. This change of its speed is
+//! called the drift of the machine, and is separated from the differences between the programs.
 //!
 //! | module | content |
 //! |---|---|
@@ -52,7 +52,7 @@ pub(crate) struct Comparison {
     pub(crate) unmatched: Vec<Unmatched>,
 }
 
-/// One run of the old program and one of the new.
+/// An attempt: one run of the old program and one of the new.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Compared {
     pub(crate) old: String,
@@ -217,8 +217,8 @@ fn controls<'m, 'a>(
     matched.iter().filter(|case| case.is_of_rival()).partition(is_control)
 }
 
-/// The speed of a case in all attempts. In each attempt, the ratio of new time over old time is adjusted by the rivals
-/// in `interleaved`, if there are any for the case. If there are none, the ratio is divided by the attempt's drift.
+/// The speed of a case in all attempts. In each attempt, the ratio of new time to old time is adjusted by the case's
+/// rivals in `interleaved`, if there are any. If there are none, the ratio is divided by the attempt's drift.
 fn speed_of(
     case: &Matched<'_>,
     attempts: &[Attempt],

@@ -30,7 +30,7 @@ pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {
     }
 }
 
-/// Returns the speed of a row over the speed of its rival.
+/// Returns the speed of a row divided by the speed of its rival.
 pub(crate) fn ratio(row: &Row, rows: &[Row]) -> Option<f64> {
     rival_of(row, rows).map(|rival| rival.ns_per_op / row.ns_per_op)
 }

@@ -8,8 +8,8 @@
 //! Source: Efron, "Bootstrap methods: another look at the jackknife", The Annals of Statistics 7(1), 1979;
 //! Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13 (percentile intervals).
 //!
-//! Valid for: at least [`FEWEST`] values, drawn independently. Slow repetitions of a run tend to follow each other, so
-//! the probability that an interval holds the true median is below the nominal one.
+//! Valid for: at least [`FEWEST`] values, drawn independently. The repetitions of a run are not quite independent: slow
+//! ones tend to follow each other. So the probability that an interval holds the true median is below the nominal one.
 
 use crate::base::stats::{median, quantile};
 use fastrand::Rng;
@@ -142,7 +142,7 @@ mod tests {
 
     /// The rank, counted from 1, of the value at which the interval of the median of `n` values begins. `n` must be
     /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r. The
-    /// median is at most that value exactly if more than half of the drawn values are.
+    /// median is at most that value if and only if more than half of the drawn values are.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =
@@ -184,8 +184,8 @@ mod tests {
         }
     }
 
-    /// Counts the trials for which `covers` returns true, and asserts that the count is binomial with a probability
-    /// within the given bounds, up to six standard deviations.
+    /// Counts the trials for which `covers` returns true. Asserts that the count lies between the counts expected for
+    /// the two bounds of `probability`, give or take six standard deviations.
     fn assert_coverage(trials: u32, probability: (f64, f64), mut covers: impl FnMut() -> bool) {
         let covered = f64::from((0..trials).filter(|_| covers()).count() as u32);
         let mean = |p: f64| p * f64::from(trials);

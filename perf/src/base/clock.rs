@@ -1,7 +1,7 @@
-//! On Linux, times sections by the thread's processor time, so that a section does not seem slower if another program
-//! runs on the same processor meanwhile. On a quiet machine, processor time nearly equals wall-clock time. The rest of
-//! the wall-clock time, in which the thread did not run, is reported separately. Cache misses that an interruption
-//! causes are part of the processor time; the median of the repetitions suppresses them.
+//! A stopwatch for timed sections. On Linux, it counts the thread's processor time, so that a section does not seem
+//! slower if another program runs on the same processor meanwhile. On a quiet machine, processor time nearly equals
+//! wall-clock time. The rest of the wall-clock time, in which the thread did not run, is reported separately. Cache
+//! misses that an interruption causes are part of the processor time; the median of the repetitions suppresses them.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,11 @@ pub(crate) struct Stopwatch {
     on_processor: Option<Duration>,
 }
 
-/// The time of a section. The fields are described for laps of a [`Stopwatch`]. Subjects in the engine's groups, and
-/// simulated runs, have no stopwatch: in their laps, `busy` is the whole wall-clock time. In the engine's groups,
-/// `waited` is then the average time that a thread waited for a processor, or 0 if the system does not report it. In
-/// simulated runs, `waited` is 0.
+/// The time of a section. The comments on the fields hold for sections that a [`Stopwatch`] timed. The wall clock alone
+/// times two other sorts of sections, and then `busy` is the whole wall-clock time:
+/// - In the groups of cases that measure `trommel::Engine`, also for the rivals in them: `waited` is the average time
+///   that a thread waited for a processor, or 0 if the system does not report it.
+/// - In simulated runs: `waited` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
     /// Processor time on Linux; wall-clock time on every other system.

@@ -68,8 +68,8 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<ExitCode> {
 ///
 /// # Errors
 ///
-/// Bad input unless all attempts compare the same two different commits, built without uncommitted changes: a history
-/// has the changes of speed from commit to commit.
+/// Bad input unless all attempts compare the same old commit with the same new commit, these two differ, and both were
+/// built without uncommitted changes: a history has the changes of speed from commit to commit.
 fn steps(comparison: &Comparison) -> Result<Vec<Step>> {
     let commits = comparison.attempts.iter().map(|it| (&*it.old_commit, &*it.new_commit));
     let [(base, commit)] = distinct(commits)[..] else {

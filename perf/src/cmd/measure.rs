@@ -515,8 +515,8 @@ mod tests {
         assert!(matches!(all[..2], [Part::Summary(100_000), Part::Generated(1_000_001..)]));
         assert_eq!(all[2..4], [Part::ShowSummary, Part::Generated(100_000)]);
         assert!(!parts(&usual).contains(&Part::OneGib) && parts(&full).contains(&Part::OneGib));
-        // A slow machine leaves out the last parts. The engine comes before the matrix, so the engine is left out less
-        // often than the matrix.
+        // On a slow machine, a run leaves out the last parts. The engine comes before the matrix, so the engine is left
+        // out less often than the matrix.
         let at = |wanted: fn(&Part) -> bool| parts(&usual).iter().position(wanted).unwrap();
         let [engine, point] =
             [at(|part| *part == Part::Engine), at(|part| matches!(part, Part::Point(_)))];

@@ -1,4 +1,4 @@
-//! The verbs, one per file; `completions` and `man` share one.
+//! The verbs (subcommands) of the program, one per file; `completions` and `man` share a file.
 
 mod advise;
 mod calibrate;

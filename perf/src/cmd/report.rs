@@ -14,8 +14,8 @@ use std::fs;
 use std::path::Path;
 
 /// Reads `DIR/results.json`; writes `DIR/report.html` and the plots in the same directory. `--publish` also writes the
-/// run to a folder, and `--splice` writes its tables into a document. With several directories, the report of the first
-/// directory begins with tables of the runs in all directories.
+/// run to a folder, and `--splice` writes the run's tables into a document. With several directories, the report of the
+/// first directory begins with tables that compare the runs in all directories.
 pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     // Everything is read before anything is written.
     let machines = machines::load(&arguments.dirs)?;

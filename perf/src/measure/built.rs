@@ -66,8 +66,8 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }
-    // The share of hits in an input from files or TPC-H is not known here. So the number is known only for kinds whose
-    // lookups, hits and misses, all count as one cache line.
+    // The share of hits in an input from files or TPC-H is not known here. So the number is known only for kinds of
+    // which every lookup, hit or miss, counts as one cache line.
     if group.op == Op::Contains && group.input.is_some() {
         return lines_of(built.spec.kind?, group.op, None, None, None);
     }
@@ -75,8 +75,8 @@ pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group)
     lines_of(built.spec.kind?, group.op, group.workload, hashes, built.fpr_expected)
 }
 
-/// The number of cache lines per operation, from the filter's kind and parameters. For each bit that it sets, a
-/// counting filter writes one cache line of bits and one of counters.
+/// The number of cache lines per operation, from the filter's kind and parameters. A counting filter writes, for each
+/// bit that it sets, one cache line of bits and one of counters.
 pub(crate) fn lines_of(
     kind: FilterKind,
     op: Op,

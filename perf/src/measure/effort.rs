@@ -1,5 +1,6 @@
 //! Settings for how much a run measures and how long it takes. A *group* is a set of cases that are timed interleaved
-//! ([`crate::measure::plan::Group`]), and a *round* is one repetition of each ([`crate::measure::interleave`]).
+//! ([`crate::measure::plan::Group`]), and a *round* is one repetition of each of these cases
+//! ([`crate::measure::interleave`]).
 
 use crate::measure::interleave::{FEWEST_ROUNDS, Pace};
 use crate::measure::plan::{Scope, Selection};
@@ -11,7 +12,7 @@ use std::time::Duration;
 pub(crate) struct Effort {
     /// The length of a repetition.
     pub(crate) length: Length,
-    /// The time for a group, and its numbers of rounds.
+    /// The time for a group, and the fewest and the most rounds of the group.
     pub(crate) pace: Pace,
     /// The number of absent keys on which false-positive rates are counted.
     pub(crate) absent: usize,
@@ -80,16 +81,17 @@ impl Effort {
         Self { limit: seconds.unwrap_or(effort.limit), ..effort }
     }
 
-    /// The pace of the next group of the engine. The group has at most half the usual time of a group, since the engine
-    /// has many groups. [`MIN_ROUNDS_OF_ENGINE`] rounds are enough for the group, since repetitions can be long.
+    /// The pace of the next group that measures the engine. The group has at most half the usual time of a group, since
+    /// there are many such groups. [`MIN_ROUNDS_OF_ENGINE`] rounds are enough for the group, since repetitions can be
+    /// long.
     pub(crate) fn pace_of_engine(&self, passed: Duration, steps_left: usize) -> Pace {
         let pace = self.pace_within(passed, steps_left);
         let min_rounds = pace.min_rounds.min(MIN_ROUNDS_OF_ENGINE);
         Pace { budget: pace.budget.min(self.pace.budget / 2), min_rounds, ..pace }
     }
 
-    /// About how long a run of this many steps takes: the budgets of all steps, but at most the limit of the run. A run
-    /// takes longer if filters take long to fill.
+    /// About how long a run of this many steps (see [`Self::pace_within`]) takes: the budgets of all steps, but at most
+    /// the limit of the run. A run takes longer if filters take long to fill.
     pub(crate) fn expected(&self, steps: usize) -> Duration {
         self.limit.min(self.pace.budget * u32::try_from(steps).unwrap_or(u32::MAX))
     }
@@ -108,7 +110,7 @@ impl Effort {
     }
 }
 
-/// The number of rounds that is enough for a group of the engine, even if other groups need more.
+/// The number of rounds that is enough for a group that measures the engine, even if other groups need more.
 const MIN_ROUNDS_OF_ENGINE: usize = 5;
 
 #[cfg(test)]

@@ -125,8 +125,8 @@ impl Environment {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }
 
-    /// Returns the environment of a run that was resumed today. `earlier` says on which days the run was made before:
-    /// one day, or the first and the last of several.
+    /// Returns the environment of a run that was resumed today. `earlier` is the value of the fact [`MEASURED_ON`]
+    /// of the run so far: one day, or the first and the last of several.
     pub(crate) fn begun_on(mut self, earlier: &str) -> Self {
         let first = earlier.split(" to ").next().unwrap_or(earlier);
         if let Some(fact) = self.facts.iter_mut().find(|fact| fact.name == MEASURED_ON)
@@ -279,7 +279,8 @@ pub(crate) fn cpu_jiffies() -> Option<(u64, u64)> {
         .skip(1)
         .filter_map(|field| field.parse().ok())
         .collect();
-    // The first eight fields are user nice system idle iowait irq softirq steal. Guest time is already part of user.
+    // The first eight fields are user nice system idle iowait irq softirq steal. The field user already includes guest
+    // time.
     Some((fields.iter().take(8).sum(), *fields.get(7)?))
 }
 
@@ -293,9 +294,9 @@ fn profile() -> String {
     format!("opt-level {}, debug assertions {checks}", env!("TROMMEL_OPT_LEVEL"))
 }
 
-/// The commit that `scripts/build-static` has recorded in the program. If the program was built in another way, the
-/// commit that is checked out in the folder of the sources while the program runs, with `+changes` if tracked files
-/// differ from this commit.
+/// Returns the commit that `scripts/build-static` has recorded in the program. If the program was built in another way,
+/// returns the commit that is checked out in the folder of the sources while the program runs, with `+changes` if
+/// tracked files differ from this commit.
 fn commit() -> Option<String> {
     option_env!("TROMMEL_COMMIT").map(Into::into).or_else(checked_out)
 }

@@ -1,4 +1,4 @@
-//! Creates the empty filter of a subject, which is a filter of ours or of a rival.
+//! Creates the empty filter of a subject. A subject is one of our filters, or a rival.
 
 use crate::measure::plan::SubjectSpec;
 use crate::measure::rivals::Size;

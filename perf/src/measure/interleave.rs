@@ -67,15 +67,15 @@ impl Meter {
         value
     }
 
-    /// Adds a section that was timed in another way.
+    /// Adds the time of a section that was timed in another way.
     pub(crate) fn add(&mut self, lap: Lap) {
         self.lap.busy += lap.busy;
         self.lap.waited += lap.waited;
     }
 
     /// Runs work that has many sections of microseconds each. Reading the thread's own clock is a system call, which
-    /// would be a large part of such a section, so the sections are timed by the wall clock. If the thread ran in, say,
-    /// 90 % of the time of the whole work, 90 % of the time of the sections counts as processor time.
+    /// would be a large part of such a section, so the sections are timed by the wall clock. If, for example, the
+    /// thread was running during 90 % of the whole work, 90 % of the time of the sections counts as processor time.
     pub(crate) fn time_short_sections<T>(
         &mut self,
         work: impl FnOnce(&mut ShortSections<'_>) -> T,
@@ -127,7 +127,7 @@ impl Meter {
     }
 
     /// Counts a subject's hardware events per operation, with one repetition for each group of events. Returns `None`
-    /// without counters.
+    /// if the meter has no counters.
     fn count_repetition(&mut self, subject: &mut Repetition<'_>) -> Result<Option<Counts>> {
         let Some(groups) = self.counters.as_ref().map(Counters::groups) else { return Ok(None) };
         let mut per_op = Counts::default();
@@ -193,7 +193,7 @@ pub(crate) struct Pace {
 
 /// The minimum number of rounds of a group that runs out of time. It is enough for a median.
 pub(crate) const FEWEST_ROUNDS: usize = 3;
-/// A group with [`FEWEST_ROUNDS`] rounds ends when it has taken this multiple of its budget.
+/// When a group has taken this multiple of its budget, [`FEWEST_ROUNDS`] rounds are enough.
 const MOST_BUDGETS: u32 = 3;
 
 impl Pace {

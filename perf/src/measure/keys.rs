@@ -47,8 +47,9 @@ impl KeyStream {
         self.absent_from(0, count)
     }
 
-    /// Returns the `count` absent values from index `start` on. The absent probes of [`Workload::Zipf`] have indices up
-    /// to the number of keys. If `start` is above the number of keys, no returned value is among those probes.
+    /// Returns the `count` absent values from index `start` on; the first absent value has the index 0. The absent
+    /// probes of [`Workload::Zipf`] have indices up to the number of keys. So if `start` is above the number of keys,
+    /// no returned value is among these probes.
     pub(crate) fn absent_from(self, start: usize, count: usize) -> Vec<u64> {
         (start..start + count).map(|index| self.at(ABSENT_FROM + index as u64)).collect()
     }

@@ -1,4 +1,4 @@
-//! The record of a simulated run. It assigns the sections that were marked for Callgrind to their cases.
+//! The record of a simulated run. It assigns each section that was marked for Callgrind to the case that ran it.
 
 use crate::measure::interleave::{Meter, Repetition};
 use crate::model::{Counts, Event};

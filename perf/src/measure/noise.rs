@@ -1,5 +1,5 @@
-//! Measures how noisy the machine is before a run. The result is reported, with a warning if the machine is noisy;
-//! no setting of the machine is changed.
+//! Before a run, measures how noisy the machine is. The result is reported, with a warning if the machine is noisy; no
+//! setting of the machine is changed.
 
 use crate::base::stats::quantile;
 use crate::measure::environment::cpu_jiffies;
@@ -69,7 +69,7 @@ impl Noise {
         )
     }
 
-    /// Whether single figures of this run can be wrong by more than a few per cent.
+    /// Whether individual figures of this run can be wrong by more than a few per cent.
     pub(crate) fn is_noisy(&self) -> bool {
         self.spread > NOISY_SPREAD || self.steal.is_some_and(|share| share > NOISY_STEAL)
     }

@@ -30,8 +30,8 @@ pub(crate) struct Ours<F> {
     probed_bytes: usize,
 }
 
-/// Creates the empty filter of a kind, for `keys` keys. In tree form, it creates a tree of many small filters instead,
-/// each of them for `keys` keys.
+/// Creates the empty filter of a kind, for `keys` keys. If `form` is [`Form::Tree`], creates a tree of many small
+/// filters instead, each of them for `keys` keys.
 pub(crate) fn create(
     kind: FilterKind,
     sizing: Sizing,

@@ -22,7 +22,8 @@ use crate::model::{
 use matrix::keys_for;
 use trommel::{FilterKind, Isa};
 
-/// Describes a filter, ours or a rival's, and its size. Lookups of several groups can share the filter of one spec.
+/// Describes a filter, ours or a rival's, and its size. Several groups of lookups can be measured with one filter that
+/// was made from this description.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SubjectSpec {
     /// The filter's kind. For a rival, this is the kind with which the rival competes, or `None` if the rival is sized
@@ -85,7 +86,7 @@ const ONE_PERCENT: Sizing = Sizing::Fpr(0.01);
 const TWELVE_BITS: Sizing = Sizing::BitsPerKey(12);
 const ONE_GIB: Sizing = Sizing::Bytes(1 << 30);
 
-/// The number of keys for filters of 1 GiB, so that they have 12 bits per key.
+/// The number of keys with which filters of 1 GiB have 12 bits per key.
 pub(crate) const KEYS_OF_ONE_GIB: usize = (1 << 30) / 12 * 8;
 
 /// Returns the filters that are measured at each number of generated keys, and on the keys of an input. With many keys,
@@ -216,7 +217,7 @@ impl Group {
     }
 }
 
-/// Returns the groups of one key count over generated keys.
+/// Returns the groups of cases on `keys` generated keys.
 pub(crate) fn groups_of(keys: usize, selection: &Selection) -> Vec<Group> {
     let group =
         |op, workload, hashed| Group { op, workload, keys, input: None, hashed, matrix: None };
@@ -325,8 +326,8 @@ fn keys_beyond_caches(caches: &Caches, memory: Option<u64>) -> usize {
 }
 
 /// The fewest and the most keys of the large filters of a quick run. Filling all filters with 30 million keys takes
-/// 44 s of processor time on Zen 3. At 12 bits per key, a filter of 30 million keys has 45 MB. If the last-level cache
-/// has more than 22.5 MB, this filter is less than twice as large as the cache.
+/// 44 s of processor time on Zen 3. At 12 bits per key, a filter of 30 million keys has 45 MB. So on a machine whose
+/// last-level cache has more than 22.5 MB, the large filters are less than twice as large as the cache.
 const LARGE_IN_QUICK: (usize, usize) = (10_000_000, 30_000_000);
 
 /// The memory, in bytes per key, that a machine must have for the large filters of a quick run. The filters, the hashes
@@ -343,7 +344,7 @@ pub(crate) fn is_of_summary(group: &Group) -> bool {
 }
 
 /// Returns the filters that are measured at a key count. If filling all of [`subject_specs`] would take a large part of
-/// a brief run, returns only the first size of each kind, with the kind's rivals; otherwise all of [`subject_specs`].
+/// a brief run, returns only the first size of each kind, with the kind's rivals at this size; otherwise returns all.
 pub(crate) fn subject_specs_of(keys: usize, selection: &Selection) -> Vec<SubjectSpec> {
     let mut all = subject_specs();
     if selection.only_looks_up(keys) {

@@ -45,8 +45,8 @@ impl Repeater {
         Self { length, one: None }
     }
 
-    /// Runs the passes of one repetition and returns the number of timed passes. `passes` runs as many passes as its
-    /// second argument says, and times them if it gets a meter.
+    /// Runs the passes of one repetition and returns the number of timed passes. The closure `passes` runs as many
+    /// passes as its second argument says, and times them if it gets a meter.
     pub(crate) fn run(
         &mut self,
         meter: &mut Meter,

@@ -1,10 +1,10 @@
-//! The roofline: the number of random 64-byte cache lines of a working set that one core reads per second.
+//! The roofline of a working set: the number of random 64-byte cache lines that one core reads from it per second.
 //!
 //! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So a throughput is
 //! also given as a fraction of the roofline, if the number of lines per operation is known:
 //! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds, with working
-//! sets whose sizes differ by at most 5 %. In the engine's groups, lines are read in as much memory as our filter
-//! takes, also for rivals of another size.
+//! sets whose sizes differ by at most 5 %. In the groups of cases that measure the engine, lines are read in as much
+//! memory as our filter takes, also for rivals of another size.
 //!
 //! An operation on a blocked filter reads one line. A lookup in a quotient filter with one block per line is counted as
 //! one line too, although about a fifth of these lookups read a second line.
@@ -159,8 +159,8 @@ impl Arena {
         (passes * DRAWN) as u64
     }
 
-    /// Reads the lines of one pass. `HINT` is a constant, so that each way of reading is a loop without a branch. Its
-    /// value is 0 if nothing is prefetched.
+    /// Reads the lines of one pass. `HINT` is a constant, so that each way of reading is a loop without a branch.
+    /// `HINT` is 0 if nothing is prefetched.
     #[inline(never)]
     fn pass<const HINT: u8>(&self, lines: usize, shift: u32) -> u64 {
         let base = self.storage.as_ptr();

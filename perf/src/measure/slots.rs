@@ -6,7 +6,7 @@ use std::any::Any;
 use trommel::{Full, KeyHash};
 
 /// A filter that stores fingerprints in slots and can remove keys. An insert into a full filter fails with [`Full`];
-/// only `qfilter` fails with another error, and no case fills it beyond its limit, 95 % of its slots.
+/// only `qfilter` fails with another error, but no case fills it beyond its limit, 95 % of its slots.
 ///
 /// The filter is a set of fingerprints if [`Self::as_set`] returns one; otherwise it holds one fingerprint per key.
 pub(crate) trait Slots: Subject + Any {
@@ -35,8 +35,8 @@ pub(crate) trait Slots: Subject + Any {
     }
 }
 
-/// A filter that holds each fingerprint once, whatever the order in which keys were inserted. It can be merged with
-/// another and can list its fingerprints. Filters that list the same fingerprints are equal.
+/// A filter that holds each fingerprint once, and whose content does not depend on the order of inserts. It can be
+/// merged with another and can list its fingerprints. Filters that list the same fingerprints are equal.
 pub(crate) trait FingerprintSet {
     /// Merges a filter of the same type and shape into this one.
     fn merge(&mut self, other: &dyn Slots) -> Result<()>;

@@ -50,7 +50,7 @@ pub(crate) trait Subject: fmt::Debug + Send {
     /// Looks up hashes one by one and counts the hits, which is the least that a caller can do with answers.
     fn count_single(&self, hashes: &[KeyHash]) -> usize;
 
-    /// Looks up hashes one by one and stores the answers, with which all other answers are compared.
+    /// Looks up hashes one by one and stores the answers: the reference for all other lookups of hashes.
     fn answer_single(&self, hashes: &[KeyHash], answers: &mut Bitmap);
 
     /// Looks up hashes in one call, if the filter has such a call, and stores the answers.

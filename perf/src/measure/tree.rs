@@ -5,7 +5,7 @@
 //!
 //! In a real tree, the part and level of a key are independent of its hash. Here they must be computed from the hash,
 //! whose high bits the filters use as positions. If the same bits chose the part, the keys of a filter would use only a
-//! few of its positions. So the part and level are drawn from a product of the hash.
+//! few of its positions. So the part and level are drawn from a product of the hash and a constant.
 //!
 //! Source of the arrangement: O'Neil, Cheng, Gawlick and O'Neil, "The log-structured merge-tree (LSM-tree)", Acta
 //! Informatica 33 (1996).
@@ -65,7 +65,8 @@ impl<F: Subject> Tree<F> {
         &self.filters[part * LEVELS..][..LEVELS]
     }
 
-    /// Whether any level reports the key as present. Makes one call per level, and stops at the first level that does.
+    /// Whether any level reports the key as present. Looks the key up in one level after the other, with one call each,
+    /// until a level reports it as present.
     #[inline]
     fn contains(&self, hash: &KeyHash) -> bool {
         let (part, _) = part_and_level(*hash);

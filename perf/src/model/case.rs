@@ -11,8 +11,8 @@ use trommel::Isa;
 #[serde(into = "CaseColumns", try_from = "CaseColumns")]
 pub(crate) struct Case {
     /// The kind of filter, in kebab case. For a rival, this is the kind with which the rival competes. In the sweep
-    /// over loads ([`Sizing::Slots`]), a rival competes with all kinds of a family, and this is the family: `quotient`
-    /// or `cuckoo`.
+    /// over loads ([`Sizing::Slots`]), a rival competes with all kinds of a family, and `filter` is the name of the
+    /// family: `quotient` or `cuckoo`.
     pub(crate) filter: String,
     /// The name of the rival's crate; `None` for our filters.
     pub(crate) rival: Option<String>,
@@ -136,9 +136,9 @@ impl Case {
         }
     }
 
-    /// Returns the name of the filter's size, followed by the distribution of keys, `-shared` and the instruction set
-    /// if the case asks for them. With [`Self::takes_size`], the name begins with `as-` and the kind of our filter,
-    /// because the name states the size of our filter, and the rival need not have this size.
+    /// Returns the name of the filter's size, followed by the distribution of keys, `-shared` and the instruction set,
+    /// each only if the case asks for it. With [`Self::takes_size`], the name begins with `as-` and the kind of our
+    /// filter, because the name states the size of our filter, and the rival need not have this size.
     pub(crate) fn size_name(&self) -> String {
         let taken = if self.takes_size { format!("as-{}-", self.filter) } else { String::new() };
         let mut name = format!("{taken}{}", self.sizing);

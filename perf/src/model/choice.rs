@@ -1,4 +1,4 @@
-//! The strategies that the engine chooses.
+//! A measurement of how well the engine chooses between its two strategies, `direct` and `partitioned`.
 
 use serde::{Deserialize, Serialize};
 use trommel::engine::Strategy;

@@ -119,7 +119,8 @@ fn from_old_form(columns: CaseColumns) -> Result<Case, UnknownWord> {
         rival: columns.rival,
         op: columns.op,
         workload: columns.workload,
-        // In older files, a variant can state a number of keys per call (`+by-1`) although the calls are single.
+        // In older files, a variant can state a number of keys per call (`+by-1`) although the calls are single. The
+        // column `api` is right in this case.
         calls: if calls == Calls::BATCH { filter.calls } else { calls },
         keys: columns.keys,
         threads: columns.threads,

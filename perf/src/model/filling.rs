@@ -49,7 +49,8 @@ pub(crate) struct Filling {
     pub(crate) slots: usize,
     /// Bits per slot, which holds a remainder or a fingerprint.
     pub(crate) bits: u32,
-    /// Keys per slot, in per cent. In a quotient filter, keys with the same fingerprint take one slot.
+    /// Keys per slot, in per cent. In a quotient filter, keys with the same fingerprint take one slot, so the share of
+    /// slots in use can be a little lower than the load.
     pub(crate) load: u32,
 }
 

@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub(crate) enum Input {
     /// Generated keys.
     Generated(Distribution),
-    /// Given keys and probes, by the name of the input: `tpch-0.1`, `file`.
+    /// Given keys and probes, identified by the name of the input: `tpch-0.1`, `file`.
     Given(String),
 }
 

@@ -1,5 +1,5 @@
-//! The matrix: measurements of lookups, whose speed depends on further properties besides kind, keys and workload. Each
-//! part of the matrix varies one of these properties.
+//! The matrix: measurements of how the speed of lookups depends on other properties than the kind, the number of keys
+//! and the workload. Each part of the matrix varies one of these other properties.
 
 use super::UnknownWord;
 use super::words::stored_as_text;
@@ -20,7 +20,7 @@ pub(crate) enum Matrix {
     /// Huge or small pages. A rival's allocator chooses its pages.
     Pages,
     /// Lookups whose keys come from a long column in memory, so that the time includes reading the keys. Our filters
-    /// get all keys in one call.
+    /// get all keys in one call, and rivals one key per call.
     Column(Level),
     /// A tree of many small filters. A probe is looked up in at most one filter per level of the tree.
     SmallFilters,

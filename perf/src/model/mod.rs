@@ -11,7 +11,7 @@
 //! | [`rival`] | the names of competing crates |
 //! | [`row`], [`events`] | a case and its figures; the events that are counted |
 //! | [`shortfall`] | a filter that was full too early |
-//! | [`choice`] | the strategies that the engine chooses |
+//! | [`choice`] | how well the engine chooses between its two strategies |
 
 mod case;
 mod choice;

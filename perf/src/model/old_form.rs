@@ -42,7 +42,7 @@ fn sizing_and_distribution(size: &str) -> Result<(Sizing, Distribution), Unknown
         .map_or_else(|| whole.map(|sizing| (sizing, Distribution::Plain)), Ok)
 }
 
-/// Applies a mark. In a variant, each mark stands after the size and a `+`.
+/// Applies a mark to the case. In a variant, the size is followed by the marks, each after a `+`.
 fn apply(case: &mut Case, mark: &str) -> Result<(), UnknownWord> {
     match mark {
         "hash" => case.hashing = true,

@@ -103,8 +103,8 @@ pub(crate) struct Facts {
 }
 
 impl Row {
-    /// Creates the row of a case that was timed, without event counts. Figures are rounded to five digits, loads to
-    /// two.
+    /// Creates the row of a case that was timed. The row has no event counts yet. Figures are rounded to five digits,
+    /// loads to two.
     pub(crate) fn new(case: Case, times: &Times, facts: Facts) -> Self {
         let rounded = |value: f64| round_significant(value, 5);
         let mops = 1e3 / times.median;

@@ -19,8 +19,8 @@ pub(crate) enum Sizing {
     Bytes(usize),
     /// This many slots, filled to a load.
     Slots(Filling),
-    /// The number of slots of which the keys fill the share [`Self::FULL_LOAD`]. A rival rounds this number up to a
-    /// power of two.
+    /// So many slots that the keys fill the share [`Self::FULL_LOAD`] of them. A rival rounds the number of slots up to
+    /// a power of two.
     Full {
         family: Family,
         /// Bits per slot, which holds a remainder or a fingerprint.

@@ -103,7 +103,7 @@ impl ParquetFile {
         Ok(Some((begin, read)))
     }
 
-    /// Reads `bytes` bytes from `begin`, or fewer if the file ends before that.
+    /// Reads `bytes` bytes from offset `begin` on, or fewer if the file ends earlier.
     fn range(&self, begin: u64, bytes: u64) -> Result<Vec<u8>, Failure> {
         let mut file = &self.file;
         let mut range = Vec::new();

@@ -36,7 +36,7 @@ pub enum FormatError {
         /// The value of the eight bytes, little-endian.
         found: u64,
     },
-    /// The format has a version that this library does not read.
+    /// The bytes are in a version of the format that this library does not read.
     Version {
         /// The version found.
         found: u16,
@@ -124,7 +124,7 @@ pub enum FormatError {
     },
 }
 
-/// The last of the codes that are known. Codes are numbered from 1 on, without gaps.
+/// The highest known code. Codes are numbered from 1 on, without gaps.
 fn last_code(is_known: impl Fn(u16) -> bool) -> u16 {
     (1..u16::MAX).take_while(|code| is_known(*code)).last().unwrap_or(0)
 }

@@ -29,7 +29,7 @@ const XXH64_PRIME_3: u64 = 0x1656_67B1_9E37_79F9;
 const XXH64_PRIME_4: u64 = 0x85EB_CA77_C2B2_AE63;
 const XXH64_PRIME_5: u64 = 0x27D4_EB2F_1656_67C5;
 
-/// An integer, which hashes as its little-endian bytes.
+/// An integer, whose hash is that of its little-endian bytes.
 pub(crate) trait Word: Copy {
     /// XXH3-64 of the bytes.
     fn xxh3(self, seed: u64) -> u64;

@@ -1,4 +1,4 @@
-//! Hashes of a column of integers, compiled for each instruction set.
+//! Functions that hash a column of integers, compiled for each instruction set.
 //!
 //! `words_body` is a plain loop that calls the functions of [`super::hash`]. For integers of up to 64 bits, the
 //! compiler vectorises this loop to 8 (AVX-512) or 4 (AVX2) lanes. XXH3 of a 128-bit integer multiplies two words to

@@ -7,9 +7,9 @@ use trommel_simd::Isa;
 /// Bits of a word.
 pub(crate) const WORD_BITS: usize = 64;
 
-/// `bits` contains several streams of answer bits. Hash `i` takes the next bit of stream number `hash >> shift`. This
-/// answer bit becomes bit `i` of `words`. `next[stream]` is the position of the stream's next bit in `bits`, and
-/// advances by one with each bit taken.
+/// Writes the answer for each hash: bit `i` of `words` becomes the answer for `hashes[i]`. `bits` contains several
+/// streams of answers. The answer for a hash is the next bit of stream number `hash >> shift`. `next[stream]` is the
+/// position of the stream's next bit in `bits`, and advances by one with each bit taken.
 ///
 /// On Intel's cores, a shift by a variable number of bits is one instruction of up to three micro-operations without
 /// BMI2; with BMI2, the shift is one micro-operation. With 1024 interleaved streams on a Cascade Lake core, a bit takes

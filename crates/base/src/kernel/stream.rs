@@ -7,8 +7,8 @@ use crate::storage::LINE_BYTES;
 /// Copies whole cache lines to memory that will not be read soon.
 ///
 /// An ordinary store first reads its cache line into the cache. A cache line that is overwritten as a whole need not be
-/// read: on x86-64, non-temporal stores send the line to memory at once, which halves the traffic to memory. On other
-/// architectures, and under Miri, which does not support non-temporal stores, the streamer makes an ordinary copy.
+/// read: on x86-64, non-temporal stores send the line to memory without this read, which halves the memory traffic. On
+/// other architectures, and under Miri, which lacks non-temporal stores, the streamer makes an ordinary copy.
 ///
 /// Until a fence, non-temporal stores are not ordered with other memory accesses. The streamer issues the fence when it
 /// is dropped. So a loop has one streamer, and drops the streamer before any code reads what was stored. A panic in the

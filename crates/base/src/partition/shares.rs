@@ -94,7 +94,7 @@ impl SharePlan {
         let share_keys = if self.shares == 1 {
             keys
         } else {
-            // Shares begin at whole words of a bitmap.
+            // Shares begin at whole words of a bitmap, so a share can have up to 63 keys more than the mean.
             keys.div_ceil(self.shares).saturating_add(WORD_BITS - 1)
         };
         share_keys.saturating_mul(self.each)
@@ -144,7 +144,7 @@ impl SharePlan {
     /// [`SharePlan::bytes_for`]`(keys)`.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if there is no memory for the list of the shares.
+    /// [`OutOfMemory`] if the system refuses the memory for the list of the shares.
     pub fn take<R: Record>(
         &self,
         workers: &dyn Workers,

@@ -4,15 +4,16 @@
 use super::{MAX_BITS_PER_KEY, MAX_HASHES, all_set, distinct_draws, probe_fpr};
 use libm::{exp, log, log1p, pow};
 
-/// A search for a load (the keys per block) divides the range of loads into this number of steps, and returns the
-/// lowest load of the range plus a whole number of steps. Even in the largest filter, one step changes the size by less
-/// than one block.
+/// A search for a load (the keys per block) divides the range of loads into this number of steps. Its result is the sum
+/// of the lowest load of the range and a whole number of steps. Even in the largest filter, one step changes the size
+/// of the table by less than one block.
 const STEPS: u64 = 1 << 44;
-/// The most iterations of Halley's method. Two iterations reach the last digits at false-positive rates above 0.1 %.
+/// The most iterations of Halley's method. At false-positive rates above 0.1 %, only the last digits of the load are
+/// wrong after two iterations.
 const MAX_ITERATIONS: u32 = 4;
-/// If the rate at a load has a relative error below this limit, the iteration that starts from the load is the last. An
-/// iteration leaves an error in proportion to the third power of the error that it starts with, so after the last
-/// iteration, only the last digits of the load are wrong.
+/// If the rate at a load differs from the requested rate by a relative error below this limit, the iteration that
+/// starts from the load is the last. An iteration leaves an error in proportion to the third power of the error that it
+/// starts with, so after the last iteration, only the last digits of the load are wrong.
 const LAST_ERROR: f64 = 1e-4;
 
 /// Element `i` is `1 / i`. Element 0 is not used.
@@ -101,7 +102,7 @@ impl BlockRate {
         factors
     }
 
-    /// Computes a load whose rate is `fpr` up to the last digits, starting from a guess.
+    /// Computes, from a guess, a load whose rate differs from `fpr` only in the last digits.
     ///
     /// Uses Halley's method on a function that is nearly linear: the logarithm of the rate, as a function of the
     /// logarithm of the load.
@@ -132,12 +133,12 @@ impl BlockRate {
         load
     }
 
-    /// The most keys per block at which the rate does not exceed `fpr`, at 1 to [`MAX_BITS_PER_KEY`] bits per key;
-    /// `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at the load that
-    /// [`BlockRate::approximate`] computes from `guess`.
+    /// Searches the loads from 1 to [`MAX_BITS_PER_KEY`] bits per key for the most keys per block at which the rate
+    /// does not exceed `fpr`; returns `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at
+    /// the load that [`BlockRate::approximate`] computes from `guess`.
     ///
-    /// The result is the lowest load plus a whole number of steps. Unless the result is the highest load of the range,
-    /// the rate exceeds `fpr` one step above the result.
+    /// The result is the sum of the lowest load and a whole number of steps. Unless the result is the highest load of
+    /// the range, the rate exceeds `fpr` one step above the result.
     fn keys_per_block(&self, block_bits: f64, fpr: f64, guess: f64) -> Option<f64> {
         let loads = Loads::of(block_bits);
         let start = loads.step_at(self.approximate(fpr, guess));
@@ -175,12 +176,12 @@ impl Loads {
     }
 }
 
-/// The last of the steps 0 to [`STEPS`] at which a rate is met; `None` if the rate is met at no step. Assumes that the
-/// rate is also met at all steps before the last one.
+/// The highest step from 0 to [`STEPS`] for which `is_met` returns true; `None` if there is none. Assumes that if
+/// `is_met` returns true for a step, it returns true for every lower step too.
 ///
-/// Tries step `start` first, and then others at growing distances from `start`. Once the result is between two steps
-/// that were tried, bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from `start`
-/// (where `None` is one step below step 0).
+/// Tries step `start` first, and then other steps at growing distances from `start`. Once the result is between two
+/// steps that were tried, bisects. Takes at most `2 + 2 · floor(log2(d + 1))` tries if the result is `d` steps from
+/// `start` (`None` counts as one step below step 0).
 fn last_met(start: u64, is_met: impl Fn(u64) -> bool) -> Option<u64> {
     // At all steps below `end_met`, the rate is met; at all steps from `exceeded` on, it is exceeded.
     let (mut end_met, mut exceeded) = (0, STEPS + 1);

@@ -6,8 +6,8 @@ use core::fmt;
 
 /// The memory of a [`Storage`] as atomic words of 64 bits: threads change the words through `&self`.
 ///
-/// A word has eight bytes of this memory, in which all numbers are little-endian. So on a big-endian machine, the
-/// number that an atomic load returns must be converted by [`u64::from_le`].
+/// A word is eight bytes of this memory, and every number in this memory is little-endian. So on a big-endian machine,
+/// the number that an atomic load returns must be converted by [`u64::from_le`].
 ///
 /// ```
 /// use core::sync::atomic::Ordering::Relaxed;
@@ -30,7 +30,7 @@ pub struct AtomicStorage {
 
 #[cfg(not(loom))]
 impl AtomicStorage {
-    /// Takes the memory, which can then be accessed only through [`AtomicStorage::words`].
+    /// Takes over the memory, which from then on can be accessed only through [`AtomicStorage::words`].
     #[must_use]
     pub fn new(storage: Storage) -> Self {
         Self { storage }

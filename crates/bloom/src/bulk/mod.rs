@@ -1,9 +1,10 @@
 //! Inserts of large batches, one piece of the table after another.
 //!
-//! A large batch has many keys for each cache line of the table. If the table is much larger than the caches, each of
-//! these keys costs at least one cache miss. So keys are first grouped by the *piece* of the table that they belong to
-//! ([`trommel_base::partition`]). Then each piece is filled by a single thread, without atomics, while the piece is in
-//! L2. Bits are only ever set, so the order of the keys does not change the table.
+//! A large batch has many keys for each cache line of the table. If these keys were inserted in their order into a
+//! table much larger than the caches, each would cost at least one cache miss. So keys are first grouped by the
+//! *piece* of the table that they belong to ([`trommel_base::partition`]). Then each piece is filled by a single
+//! thread, without atomics, while the piece is in L2. Bits are only ever set, so the order of the keys does not change
+//! the table.
 //!
 //! For smaller tables, several threads insert slices of the batch ([`slices`]).
 //!
@@ -39,7 +40,7 @@ struct Table {
     each: usize,
 }
 
-/// The table and the properties of a filter that keys are inserted into. Unlike the filter's type, this type is the
+/// The filter that keys are inserted into: its table and its properties. Unlike the filter's type, this type is the
 /// same for all layouts.
 struct Target<'t> {
     kind: FilterKind,
@@ -123,11 +124,12 @@ impl<L: Layout> InsertBulk for Bloom<L> {
         Ok(())
     }
 
-    /// Never fails. Takes about 9 bytes of scratch memory per key (in a standard filter, 4.5 for each bit that the key
-    /// sets), or up to twice as much if the table has few pieces. The upper limit of this memory is the size of the
-    /// table, but at least 256 MiB and at most 1 GiB; if the table has more than 4 GiB, the limit is a quarter of its
-    /// size. The memory never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few keys per piece of
-    /// the table, keys are inserted without grouping.
+    /// Never fails. Groups the keys (in a standard filter, their bit positions) by *piece*, a range of the table, and
+    /// fills the table piece by piece. Takes about 9 bytes of scratch memory per key (in a standard filter, 4.5 for
+    /// each bit that the key sets), or up to twice as much if the table has few pieces. The upper limit of this memory
+    /// is the size of the table, but at least 256 MiB and at most 1 GiB; if the table has more than 4 GiB, the limit is
+    /// a quarter of its size. The memory never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few
+    /// keys per piece of the table, keys are inserted without grouping.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let (geometry, isa) = (self.geometry, self.isa());
         let target = Target { kind: L::KIND, geometry, isa, table: &mut self.table };

@@ -1,5 +1,5 @@
-//! Large batches for the standard layout, where a key's bits can be anywhere in the table: every position of a key is
-//! grouped separately.
+//! Inserts of large batches in the standard layout. The bits of a key can be in different pieces of the table, so
+//! single bit positions are grouped by piece, instead of whole keys.
 
 use super::{MOST_PIECES, Table, Target, in_chunks};
 use crate::geometry::Geometry;
@@ -29,7 +29,7 @@ impl Pieces {
         Self { geometry, positions_log2: positions.ilog2(), count }
     }
 
-    /// Whether a position within a piece fits a record of 32 bits. In tables of up to 2 TiB, every position fits.
+    /// Whether a position within a piece fits into a record of 32 bits. In tables of up to 2 TiB, every position fits.
     pub(crate) fn fit_records(self) -> bool {
         self.positions_log2 <= u32::BITS
     }

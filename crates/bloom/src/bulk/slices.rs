@@ -87,7 +87,7 @@ fn unite(table: &mut [u8], others: &[Storage], workers: &dyn Workers) {
         }
     });
     if united.is_err() {
-        // There is no memory for a list of the parts.
+        // The memory for the list of parts was refused, so this thread unites the tables alone.
         others.iter().for_each(|other| set_bits_of(table, other));
     }
 }

@@ -1,4 +1,5 @@
-//! Cache-line kernels. A cache line has 512 bits, as eight lanes of 64 bits. A key sets one bit in each lane.
+//! Kernels of the cache-line layout. A cache line has 512 bits: eight lanes of 64 bits. A key sets one bit in each lane
+//! of one cache line.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -10,7 +10,7 @@ pub(crate) trait Mask: Copy {
     /// The same bits as words of 64 bits, for a block whose words are read as little-endian.
     fn words(self) -> Self::Words;
 
-    /// Whether all bits are set in a block.
+    /// Whether all of these bits are set in a block.
     #[inline(always)]
     fn test(self, block: &[u8]) -> bool {
         let words = block.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
@@ -19,7 +19,7 @@ pub(crate) trait Mask: Copy {
             == 0
     }
 
-    /// Sets all bits in a block.
+    /// Sets these bits in a block.
     #[inline(always)]
     fn unite(self, block: &mut [u8]) {
         let bits = self.words();
@@ -28,7 +28,7 @@ pub(crate) trait Mask: Copy {
         }
     }
 
-    /// Sets all bits in a block; true if any of them was clear.
+    /// Sets these bits in a block; true if any of them was clear.
     #[inline(always)]
     fn set(self, block: &mut [u8]) -> bool {
         let mut missing = 0;

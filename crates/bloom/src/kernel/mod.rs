@@ -1,7 +1,9 @@
-//! Code for each instruction set. Only this module of the crate has intrinsics or `unsafe`.
+//! Kernels: the code of lookups and inserts, for each instruction set. Only this module of the crate has intrinsics or
+//! `unsafe`.
 //!
-//! A layout has a portable body in its own file and, beside it, code with intrinsics where such code was measured to be
-//! faster. [`Kernels`] has a layout's functions for one instruction set, which is chosen once when a filter is made.
+//! The file of a layout, such as `register.rs`, has a portable body. The folder of the same name has code with
+//! intrinsics, where such code was measured to be faster. [`Kernels`] has a layout's functions for one instruction set,
+//! which is chosen once when a filter is made.
 #![allow(unsafe_code)]
 
 pub(crate) mod cache_line;
@@ -111,7 +113,8 @@ impl<B: SingleKey> Kernels<B> {
     }
 }
 
-/// The bytes of answer words, in the order of the keys. The vector kernels are for little-endian machines only.
+/// The bytes of answer words. They are in the order of the keys, since this function is compiled only for little-endian
+/// machines.
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
@@ -122,12 +125,12 @@ fn bytes_of(words: &mut [u64]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
-/// The odd 32-bit constant by which the low half of a hash is multiplied. The product has the *pattern positions* of
-/// the key: the positions of the key's bits within the key's block. The constant is 2^32 divided by the golden ratio,
-/// without the fraction.
+/// The odd 32-bit constant by which the low half of a hash is multiplied. The product contains the *pattern positions*
+/// of the key: the positions of the key's bits within the key's block. The constant is 2^32 divided by the golden
+/// ratio, without the fraction.
 ///
-/// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its weakest. With
-/// positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected
+/// Pattern positions are bits 8 to 55 of the product, because the top bits of a 32 × 32 product are its least random.
+/// With positions from the top bits, the cache-line filter had a false-positive rate of 0.551 % instead of the expected
 /// 0.422 %.
 const PATTERN_SPREAD: u64 = 0x9E37_79B9;
 /// The lowest bit of the first pattern position in the product.
@@ -135,7 +138,7 @@ const PATTERN_SHIFT: u32 = 8;
 /// The number of bits of a pattern position.
 const PATTERN_STEP: u32 = 6;
 
-/// The product for a hash. From bit [`PATTERN_SHIFT`] on, it has eight pattern positions of six bits each.
+/// The product for a hash. From bit [`PATTERN_SHIFT`] on, it contains eight pattern positions of six bits each.
 #[inline(always)]
 const fn pattern_positions(hash: u64) -> u64 {
     (hash & 0xFFFF_FFFF) * PATTERN_SPREAD

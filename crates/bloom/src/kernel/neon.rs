@@ -12,9 +12,9 @@ pub(super) const EVERY_OTHER: u64 = {
     position * (1 | 1 << (2 * PATTERN_STEP) | 1 << (4 * PATTERN_STEP) | 1 << (6 * PATTERN_STEP))
 };
 
-/// The batch loop: calls `probe` with each whole group of a batch and the group's number. If `F` prefetches, the blocks
-/// of a group are prefetched `window.distance_keys` keys before they are probed. The caller handles the last keys of
-/// the batch, which do not fill a group.
+/// The batch loop: calls `probe` with each complete group of a batch and the group's number. If `F` prefetches, the
+/// blocks of a group are prefetched `window.distance_keys` keys before they are probed. The caller handles the last
+/// keys of the batch, which do not fill a group.
 ///
 /// Computing where a block begins takes only two instructions. So the loop computes it twice, once to prefetch the
 /// block and once to probe it. Rejected: a ring that keeps the result, as on x86 (four more instructions per key).
@@ -55,7 +55,7 @@ pub(super) fn bytes(bytes: [u8; 16]) -> uint8x16_t {
     unsafe { vld1q_u8(bytes.as_ptr()) }
 }
 
-/// Two of eight hashes, numbers `2 * pair` and `2 * pair + 1`.
+/// Loads two of eight hashes, those at indices `2 * pair` and `2 * pair + 1`.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn load_pair(hashes: &[u64; 8], pair: usize) -> uint64x2_t {
@@ -78,7 +78,8 @@ pub(super) fn pattern_positions_8(hashes: &[u64; 8]) -> [uint64x2_t; 4] {
     [a, b, c, d]
 }
 
-/// The first byte that has bits of position `number` in a product of [`pattern_positions`](super::pattern_positions).
+/// The index of the first byte of a product of [`pattern_positions`](super::pattern_positions) that has bits of the
+/// position with this number.
 const fn first_byte(number: usize) -> u32 {
     (PATTERN_SHIFT + PATTERN_STEP * number as u32) / 8
 }

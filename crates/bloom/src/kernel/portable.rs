@@ -1,6 +1,6 @@
-//! The batch loops of the blocked layouts over a portable body. They process whole batches on an instruction set for
-//! which a layout has no vector kernels. The vector kernels call functions of this module for the last keys of a batch,
-//! which do not fill a group or an answer word.
+//! The portable batch loops of the blocked layouts, generic over a [`Body`], a layout's arithmetic for one key. They
+//! process whole batches on an instruction set for which a layout has no vector kernels. The vector kernels call
+//! functions of this module for the last keys of a batch, which do not fill a group or an answer word.
 
 use super::mask::Mask;
 use crate::geometry::Geometry;
@@ -69,7 +69,7 @@ pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash
 /// The number of keys in a group.
 pub(super) const GROUP: usize = 8;
 
-/// Returns where the blocks of a group's keys begin, in words of 64 bits.
+/// Returns where the blocks of a group's keys begin, counted in words of 64 bits.
 #[inline(always)]
 pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
@@ -132,7 +132,7 @@ pub(super) fn contains_rest<B: Body>(
     contains_from::<B>(geometry, table, hashes, first, found);
 }
 
-/// Answers the keys from number `first` on, one at a time.
+/// Answers the keys of a batch from index `first` on, one at a time.
 #[inline(always)]
 pub(super) fn contains_from<B: Body>(
     geometry: Geometry,

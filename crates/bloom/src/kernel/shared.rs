@@ -13,8 +13,9 @@
 //! - *An insert can skip a bit that is set already.* A lookup that comes after the insert also comes after the insert's
 //!   read of that bit, so the lookup reads the same value of the word or a later value (coherence again).
 //! - *A lookup at the same time as an insert* can see some bits of a key and not others. The lookup then reports the
-//!   key as absent, which is allowed because the lookup was not ordered after the insert. The lookup publishes nothing
-//!   and reads no other memory because of the bits, so a bit need not make other writes visible.
+//!   key as absent, which is allowed because the lookup was not ordered after the insert. Unlike a pointer, a bit
+//!   does not lead a lookup to other memory, and a lookup writes nothing that other threads read. So a bit need not
+//!   make other writes visible.
 //!
 //! # Cost
 //!
@@ -128,7 +129,7 @@ pub(super) const fn address(table: &[AtomicU64]) -> *const u8 {
     table.as_ptr().cast()
 }
 
-/// The shared body of a blocked layout.
+/// The [`SharedBody`] of a blocked layout whose arithmetic is the [`Body`] `B`.
 pub(super) struct Blocks<B>(PhantomData<B>);
 
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! Lookups and inserts of one key.
 //!
-//! These functions are not called through pointers: code that is inlined into the caller compares the instruction set,
-//! and calls the function of that set directly. Most functions of blocked filters for AVX2, and the functions of
+//! These functions are not called through pointers: code that is inlined into the caller branches on the instruction
+//! set, and calls the function of that set directly. Most functions of blocked filters for AVX2, and the functions of
 //! register-blocked filters for `Isa::Avx512`, save even the direct call: they are in assembly, which is inlined
 //! (`docs/decisions/0078-single-keys-in-assembly.md`). Times in ns per lookup in split-block filters on a Zen 4 core:
 //!

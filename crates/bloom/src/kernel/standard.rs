@@ -1,4 +1,4 @@
-//! Standard kernels: `k` bits anywhere in the table.
+//! Kernels of the standard layout: a key sets `k` bits anywhere in the table.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -4,8 +4,8 @@ use core::arch::x86_64::*;
 use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 
 /// In tables of up to this number of bytes, batches of lookups in register blocks and split blocks process several keys
-/// per vector with AVX-512. In larger tables, the AVX2 loops have more instructions than the AVX-512 loops, but are
-/// faster. Times in ns per key on Sapphire Rapids:
+/// per vector with AVX-512. In larger tables, they use the AVX2 loops, which have more instructions than the AVX-512
+/// loops, but are faster there. Times in ns per key on Sapphire Rapids:
 ///
 /// | blocks | code | 1.5 MB | 8 MB | 16 MB | 48 MB | 1 GB |
 /// |---|---|---:|---:|---:|---:|---:|
@@ -128,8 +128,8 @@ impl AnswerBytes {
         &mut groups[group % 16]
     }
 
-    /// Must be called before each group is probed. Before the fifth of the eight groups of each answer word but the
-    /// first, writes the previous answer word to `found`.
+    /// Must be called before each group is probed. An answer word has eight groups. A call before the fifth group of an
+    /// answer word writes the previous answer word, if there is one, to `found`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(super) fn advance(&self, group: usize, found: &mut [u64]) {
@@ -235,8 +235,8 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
 /// The answers of eight keys. `missing` has a vector for each key: those of the key's bits that its block lacks. An
 /// answer bit is 1 if the key's vector is zero.
 ///
-/// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, shift and or for each key would
-/// take 32.
+/// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, a shift and an OR for each key
+/// would take 32.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {

@@ -51,7 +51,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
     /// ```
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64;
 
-    /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if this rate takes more than
+    /// The most keys per unit at which [`Layout::fpr`] does not exceed `fpr`; `None` if this rate needs more than
     /// [`MAX_BITS_PER_KEY`] bits per key. In blocked layouts the result is at most one key per bit, even if more keys
     /// would not exceed the rate.
     ///

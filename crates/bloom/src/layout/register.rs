@@ -11,28 +11,29 @@ use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
 /// Words of 64 bits; a key sets up to eight bits of one word. A lookup is one load and one compare. If the table is in
-/// L2, this layout has the fastest batches of lookups on some machines with AVX-512, but split blocks are faster on Zen
-/// 3, which has AVX2. The layout is the least compact: at a false-positive rate of 1 % it takes 12.1 bits per key, the
-/// standard filter 9.6.
+/// L2, batches of lookups are faster in this layout than in any other on some machines with AVX-512. On Zen 3, which
+/// has AVX2 but not AVX-512, they are faster in split blocks. The layout is the least compact: at a false-positive rate
+/// of 1 % it takes 12.1 bits per key, the standard filter 9.6.
 ///
 /// In a table of `words` words, a hash `h` has its bits in word number `h · words >> 64`. `g` is the 64-bit product of
-/// the low 32 bits of `h` and an odd 32-bit constant. The key's bit `j`, counted from 0, is bit number
-/// `(g >> (8 + 6j)) & 63` of the word. Bits of a key can coincide: at 12 bits per key the false-positive rate is
-/// 1.03 %. With distinct bits the rate would be 0.96 %, but drawing distinct bits costs more than the lower rate saves.
+/// the low 32 bits of `h` and an odd 32-bit constant. A key that sets `k` bits sets bit number `(g >> (8 + 6j)) & 63`
+/// of the word for each `j` from 0 to `k − 1`. Some of these bits can coincide: at 12 bits per key the false-positive
+/// rate is 1.03 %. With distinct bits the rate would be 0.96 %, but drawing distinct bits costs more than the lower
+/// rate saves.
 ///
 /// Source: Lang et al., "Performance-optimal filtering" (2019), section 3.2.
 #[derive(Clone, Copy, Debug)]
 pub struct Register;
 
-/// The load at which two numbers of hashes have the same false-positive rate, and that rate.
+/// The load at which two numbers of hashes (bits that a key sets) give the same false-positive rate, and that rate.
 struct Crossover {
     keys_per_word: f64,
     fpr: f64,
 }
 
-/// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. At loads and for rates below those of a crossover, the
-/// higher of its two numbers of hashes is better. The tests check the values against [`Layout::fpr`]; evaluating
-/// [`Layout::fpr`] instead took 3.4 µs per filter on an AMD EPYC.
+/// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. The higher of the two numbers is better at every load below
+/// the load of their crossover, and for every wanted false-positive rate below its rate. The tests check the values
+/// against [`Layout::fpr`]; evaluating [`Layout::fpr`] for each filter instead took 3.4 µs per filter on an AMD EPYC.
 const CROSSOVERS: [Crossover; 7] = [
     Crossover { keys_per_word: 30.319413249231207, fpr: 0.37733139257655246 },
     Crossover { keys_per_word: 16.82856373890195, fpr: 0.17190440628494227 },
@@ -44,8 +45,8 @@ const CROSSOVERS: [Crossover; 7] = [
 ];
 
 /// The false-positive rate of one hash at one bit per key, rounded down. One bit per key is the highest load that
-/// [`Layout::keys_per_unit`] returns. If a rate above this constant is allowed, several numbers of hashes can reach
-/// this load, so all numbers are tried.
+/// [`Layout::keys_per_unit`] returns. If a rate above this constant is allowed, `keys_per_unit` can return that highest
+/// load for several numbers of hashes, so all numbers are tried.
 const ONE_BIT_PER_KEY_FPR: f64 = 0.63;
 
 impl Layout for Register {

@@ -11,11 +11,11 @@ use trommel_base::{FilterKind, KeyHash, storage};
 use trommel_simd::Isa;
 
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, but a lookup reads up to `k` cache
-/// lines. (If half of the bits are set, a lookup of an absent key needs two bits on average.)
+/// lines. (If half of the bits are set, a lookup of an absent key must test two bits on average to find a clear one.)
 ///
-/// In a table of `m` bits, bit `i` of a key with hash `h` is at position `x_i · m >> 64`, where `x_0 = h`, and
-/// `x_(i+1) = x_i · c` for an odd 64-bit constant `c`. Rejected: double hashing, whose false-positive rate in a small
-/// table can be nine times the predicted one. A unit of the table is a word of 64 bits.
+/// In a table of `m` bits, a key with hash `h` sets the bits at positions `x_0 · m >> 64` to `x_(k−1) · m >> 64`, where
+/// `x_0 = h`, and `x_(i+1) = x_i · c` for an odd 64-bit constant `c`. Rejected: double hashing, whose false-positive
+/// rate in a small table can be nine times the predicted one. A unit of the table is a word of 64 bits.
 ///
 /// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970).
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,8 @@ impl Layout for Standard {
     const UNIT_BYTES: usize = 8;
     const MAX_UNITS: u64 = storage::MAX_BYTES / 8;
     const HASHES: RangeInclusive<u32> = 1..=MAX_HASHES;
-    // If tables had whole words, a filter of 18 keys at 10 bits per key would be one byte longer than LevelDB's filter.
+    // If the table of a filter block had to have whole words, the block of 18 keys at 10 bits per key would be one byte
+    // longer than LevelDB's filter.
     const BLOCK_STEP_BYTES: usize = 1;
 
     fn fpr(hashes: u32, keys_per_unit: f64) -> f64 {

@@ -1,15 +1,15 @@
-//! Fills primary buckets: places up to four keys in each. Keys that find no room in their primary bucket are the
-//! *surplus*.
+//! Fills a *unit* of the table in a bulk build: every bucket takes up to four of the keys that have it as primary
+//! bucket. Keys that find no room in their primary bucket are the *surplus*.
 //!
 //! The table is filled in *regions*, which are stretches of consecutive buckets. The keys of a region come in any
 //! order, so the buckets of the region are filled in scratch memory that stays in cache. In this memory, each bucket
 //! has two words: the first for four fingerprints that stay in the bucket, the second for four more, which are surplus.
 //! A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends on how
-//! full the bucket is: it tests whether both words are full, and they rarely are. After all keys of the region, the
-//! first words are written to the region in one pass, and all overflow flags are clear, with one exception. The order
-//! of the two slots of a *pair*, slots 0 and 1 or slots 2 and 3, encodes a flag (see `bucket`). In a multiset, the two
-//! slots of a pair can hold equal fingerprints. No order of equal fingerprints encodes a clear flag, so the flag of
-//! such a pair is set.
+//! full the bucket is: it tests whether both words are full, and they rarely are. After the last key of the region, the
+//! first words are written to the region in one pass, and all overflow flags are clear, except for some in a multiset.
+//! The order of the two slots of a *pair*, slots 0 and 1 or slots 2 and 3, encodes a flag (see `bucket`). In a
+//! multiset, the two slots of a pair can hold equal fingerprints. No order of equal fingerprints encodes a clear flag,
+//! so the flag of such a pair is set.
 
 use super::room_for;
 use crate::bucket;

@@ -304,7 +304,7 @@ impl CuckooFilter {
             };
             fillings.push((filling, done));
         }
-        // No unit is longer than the last unit, so the last unit is filled first.
+        // No unit is longer than the last, which is filled first, so that the other threads do not wait for it.
         fillings.reverse();
         while !fillings.is_empty() {
             let group = fillings.drain(..at_once.min(fillings.len()));

@@ -2,10 +2,10 @@
 //!
 //! A batch is inserted in blocks of sixteen keys. In each block, the keys whose primary bucket has room go there first.
 //! Then each other key goes to its alternate bucket, if that has room. The keys that are left have two full buckets,
-//! and are queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand, and the full bucket
-//! where that fingerprint belongs. If one of the four fingerprints of the bucket can move to a bucket with room, that
-//! fingerprint moves, the fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand
-//! takes the slot of one of the four, and the chain goes on with the evicted fingerprint and its other bucket.
+//! and are queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand that belongs in a full
+//! bucket. If one of the four fingerprints of the bucket can move to a bucket with room, that fingerprint moves, the
+//! fingerprint in hand takes its slot, and the chain ends. Otherwise the fingerprint in hand takes the slot of one of
+//! the four, and the chain goes on with the evicted fingerprint and its other bucket.
 //!
 //! A step of a chain reads one bucket, and looks up four others in a bitmap
 //! ([`FullBuckets`](super::full_buckets::FullBuckets)); a search for each key ([`Search`](super::search::Search)) would
@@ -13,13 +13,13 @@
 //! Since a chain always has a fingerprint in hand, a chain is started only while the overflow area has room for the
 //! fingerprints of all chains. So no key can be lost.
 //!
-//! Sixteen chains make a step together, so that vectors can compute the step. All chains plan the step on the state of
-//! the table before the step. If two chains are in the same bucket, or chose the last free slot of the same bucket, the
-//! later chain waits for the next step. So the result does not depend on how a step is computed: `scalar_lanes`
-//! computes one lane after another, and `kernel::insert` computes most of the step in vectors. A lane whose chain has
-//! ended takes a key of the queue at once. In a multiset, the chains that are left when the queue is empty wait until
-//! the next keys are placed and queued, so few lanes are idle. In a set, all chains end before the next keys are
-//! placed.
+//! Sixteen chains make a step together, so that SIMD instructions can compute the step. All chains plan the step on the
+//! state of the table before the step. If two chains are in the same bucket, or chose the last free slot of the same
+//! bucket, the later chain waits for the next step. So the result does not depend on how a step is computed:
+//! `scalar_lanes` computes one lane after another, and `kernel::insert` computes most of the step with SIMD
+//! instructions. A lane whose chain has ended takes a key of the queue at once. In a multiset, the chains that are left
+//! when the queue is empty wait until the next keys are placed and queued, so few lanes are idle. In a set, all chains
+//! end before the next keys are placed.
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 

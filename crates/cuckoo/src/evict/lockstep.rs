@@ -101,9 +101,9 @@ impl Queue {
         &self.indices[self.next..self.end]
     }
 
-    /// Whether an equal key waits already. A lookup in the table does not find a key that waits. But both buckets of
-    /// such a key stay full. So a second copy of the key finds no room either, and must be compared with the waiting
-    /// keys before it is queued.
+    /// Whether an equal key waits already. A lookup in the table does not find a key that waits, so a set compares each
+    /// key with the waiting keys before it queues the key. Earlier, no comparison is needed: both buckets of a waiting
+    /// key stay full, so a second copy of the key cannot be placed.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))
@@ -114,7 +114,7 @@ impl Queue {
     }
 }
 
-/// The two operations of a batch on sixteen lanes, scalar or in vectors.
+/// The two operations of a batch on sixteen lanes, with SIMD instructions or lane by lane.
 pub(crate) trait EvictionKernel<W: Width>: Copy {
     /// Creates the kernel. The caller must ensure that `parts.empty` does not change while the kernel is in use.
     fn new(parts: &Parts<'_>) -> Self;

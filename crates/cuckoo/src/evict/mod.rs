@@ -10,9 +10,9 @@
 //! then the overflow area. Fingerprints for which the chains of a batch or a build find no room are placed in this way
 //! too.
 //!
-//! A step of `batch` or `window` advances all chains of a group by one eviction. `kernel::insert` has the steps of both
-//! modules in vectors. Without vectors, the chains advance one by one: in `scalar_lanes` for `batch`, in `window`
-//! itself for `window`.
+//! A step of `batch` or `window` advances all chains of a group by one eviction. `kernel::insert` computes the steps of
+//! both modules with SIMD instructions. Without these, the chains advance one by one: in `scalar_lanes` for `batch`, in
+//! `window` itself for `window`.
 
 pub(crate) mod batch;
 pub(crate) mod full_buckets;

@@ -138,7 +138,7 @@ impl<'a> Parts<'a> {
         if is_placed {
             let mut table = self.table::<W>();
             table.set_flag(key);
-            // A full bucket encodes any flags, so `empty` is unchanged.
+            // A full bucket can encode any flags, so `empty` is unchanged.
             debug_assert_eq!(table.empty, *self.empty);
         }
         is_placed
@@ -146,8 +146,8 @@ impl<'a> Parts<'a> {
 
     /// Makes room for a fingerprint whose two buckets are full, or puts it into the overflow area.
     ///
-    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses vectors. For
-    /// callers that are not inlined into a kernel, such as unions and `end_long_chains`, the search is compiled for
+    /// Inlined into the kernels, so that the search is compiled for their instruction sets, and uses SIMD instructions.
+    /// For callers that are not inlined into a kernel, such as unions and `end_long_chains`, the search is compiled for
     /// the instruction set that the whole crate is compiled for.
     #[inline(always)]
     pub(crate) fn make_room<W: Width>(&mut self, key: Entry) -> Placed {
@@ -171,8 +171,8 @@ impl<'a> Parts<'a> {
     pub(crate) fn drain<W: Width>(&mut self, bucket: u32) {
         if let Some(entry) = self.overflow.take_for(self.geometry, bucket) {
             self.place_here::<W>(entry);
-            // The primary bucket of the fingerprint can be its other bucket. So the overflow flag is set in the other
-            // bucket, and lookups that start there read `bucket` too.
+            // `bucket` can be the alternate bucket of the fingerprint. So the overflow flag is set in the fingerprint's
+            // other bucket, and lookups that start there read `bucket` too.
             let mut table = self.table::<W>();
             table.set_flag(entry.alternate(&table.geometry));
             *self.empty = table.empty;

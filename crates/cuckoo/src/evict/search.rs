@@ -8,9 +8,9 @@
 //! is a shortest one.
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets of the key, and the children of node `k`, one
-//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, every node below the second comes
-//! later than the corresponding node below the first. So the first path found visits no bucket twice, and no list of
-//! visited buckets is kept.
+//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, the search reaches every node
+//! below the second later than the corresponding node below the first. So the first path found visits no bucket twice,
+//! and no list of visited buckets is kept.
 //!
 //! Sources: Fan et al., CoNEXT 2014, section 3.2, for the insert; Li, Andersen, Kaminsky and Freedman,
 //! "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys 2014, section 4.3.2, for
@@ -56,8 +56,8 @@ impl Search {
         Self { buckets: [0; MAX_NODES] }
     }
 
-    /// Finds a shortest path to room for a key whose two buckets are full. `None` if the first [`MAX_NODES`] nodes have
-    /// no such path, or if all fingerprints of the two buckets belong to these two buckets alone.
+    /// Finds a shortest path to room for a key whose two buckets are full. `None` if none of the first [`MAX_NODES`]
+    /// nodes has room, or if no fingerprint in the two buckets can move to a third bucket.
     #[inline(always)]
     pub(crate) fn find<W: Width, T: AsRef<[u8]>>(
         &mut self,
@@ -80,7 +80,8 @@ impl Search {
             }
             let first = ROOTS + 4 * node;
             self.buckets[first..first + 4].copy_from_slice(&children);
-            // One branch for all four children, since which of them has room is as good as random.
+            // One branch for all four children: which of them have room is as good as random, so a branch for each
+            // child would mispredict.
             if full_children != 0b1111 {
                 return Some(Path { leaf: first + full_children.trailing_ones() as usize });
             }
@@ -90,8 +91,8 @@ impl Search {
                     prefetch(table.bytes.as_ref().as_ptr().wrapping_add(at), Hint::T0);
                 }
             }
-            // If all fingerprints of the two roots lead to these two buckets alone, as copies of one key do, the
-            // search would go round in circles.
+            // If all fingerprints in the two roots lead only to the roots, as copies of one key do, the search ends,
+            // since it would go round in circles.
             let children_of_roots = &self.buckets[ROOTS..5 * ROOTS];
             if node == ROOTS - 1 && children_of_roots.iter().all(|child| roots.contains(child)) {
                 return None;

@@ -1,15 +1,17 @@
-//! Windowed eviction: chains that stay within a stretch of the table that one thread owns.
+//! Windowed eviction: eviction chains that stay within a stretch of the table that one thread owns.
 //!
-//! Bulk builds use windowed eviction for keys that found one of their two buckets full. In a unit of the build, this is
-//! the primary bucket; in later windows, it can be either bucket. Each key starts a chain in that full bucket. If the
-//! key's other bucket has room, the key goes there. Otherwise, if one of the four fingerprints in the full bucket has
-//! room in its other bucket, that fingerprint moves there, and the key takes the slot. Otherwise the key takes the slot
-//! of one of the four, and the chain goes on in the same way with the evicted fingerprint in its other bucket. Like the
-//! lanes of `batch`, sixteen lanes make a step together, and plan the step on the state of the table before the step.
+//! Bulk builds use windowed eviction for keys that found one of their two buckets full. While a build fills its units
+//! (see `build`), the full bucket is the primary one; in later windows, it can be either. Each key starts a chain in
+//! that full bucket. If the key's other bucket has room, the key goes there. Otherwise, if one of the four fingerprints
+//! in the full bucket has room in its other bucket, that fingerprint moves there, and the key takes the slot. Otherwise
+//! the key takes the slot of one of the four, and the chain goes on in the same way with the evicted fingerprint in its
+//! other bucket. As in `batch`, sixteen chains make a step together, and all plan the step on the state of the table
+//! before it.
 //!
-//! Buckets outside of the stretch, the *window*, count as full. A chain does not take a step to such a bucket; its next
-//! step tries another slot. A chain that has not ended after `max_steps` steps is given up. Its fingerprint is left to
-//! a later window of the build or, if the window is the whole table, to a single insert.
+//! The stretch is called the *window*, and buckets outside of it count as full. If a step would lead a chain to such a
+//! bucket, the chain stays where it is, and its next step tries another slot. A chain that has not ended after
+//! `max_steps` steps is given up. Its fingerprint is left to a later window of the build or, if the window is the whole
+//! table, to a single insert.
 //!
 //! In a unit of a build, the list of keys is nearly in the order of their buckets. Keys are taken from many positions
 //! of the list in alternation, so the table fills evenly. If keys were taken from one end of the list to the other,
@@ -42,7 +44,7 @@ pub(crate) struct Window<'a> {
     /// The first bucket.
     pub(crate) first: u32,
     pub(crate) table: &'a mut [u8],
-    /// A bit for each bucket, set if the bucket is full.
+    /// A bit for each bucket of the window, set if the bucket is full.
     pub(crate) full: &'a mut [u64],
     /// The number of steps after which a chain is given up.
     pub(crate) max_steps: u32,
@@ -55,8 +57,8 @@ impl Window<'_> {
         (self.table.len() / W::BUCKET_BYTES) as u32
     }
 
-    /// The other bucket of a fingerprint. Both buckets are counted from `first`. If the other bucket is outside of the
-    /// window, the result is [`Window::buckets`] or more.
+    /// The other bucket of a fingerprint that is in `bucket`. `bucket` and the result are counted from `first`. If the
+    /// other bucket is outside of the window, the result is [`Window::buckets`] or more.
     #[inline(always)]
     fn alternate(&self, bucket: u32, fingerprint: u32) -> u32 {
         self.geometry.alternate(self.first + bucket, fingerprint).wrapping_sub(self.first)
@@ -182,8 +184,9 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
     /// Creates the kernel for the window.
     fn new(window: &Window<'_>) -> Self;
 
-    /// Advances the chains of a group by a step. A chain that conflicts with an earlier chain waits for the next step.
-    /// Returns the lanes whose chains have ended, a bit each.
+    /// Advances the chains of a group by a step. A chain waits for the next step if it is in the same bucket as the
+    /// chain of an earlier lane, or if an earlier lane has just filled the bucket where the chain would end. Returns
+    /// the lanes whose chains have ended, a bit each.
     fn step(&self, window: &mut Window<'_>, group: &mut LaneGroup) -> u32;
 }
 
@@ -192,7 +195,8 @@ pub(crate) trait WindowedEviction<W: Width>: Copy {
 struct Step {
     /// The slot that the fingerprint in hand takes. `None` if the fingerprint in hand itself moves to its other bucket.
     slot: Option<usize>,
-    /// The bucket to which a fingerprint moves: the evicted one, or the fingerprint in hand if `slot` is `None`.
+    /// The bucket to which a fingerprint moves: the evicted fingerprint or, if `slot` is `None`, the fingerprint in
+    /// hand.
     to: u32,
     /// Whether that bucket had room before the step.
     is_room: bool,

@@ -1,4 +1,5 @@
-//! Lookups of a batch in columns: each step is done for sixty-four keys, in loops over arrays, before the next step.
+//! Batches of lookups in columns, which are arrays of sixty-four values: loops do each step of a lookup for sixty-four
+//! keys before the next step.
 //!
 //! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the overflow flag of the
 //! fingerprint's class is set (see `bucket`), mispredict these branches. In columns, both conditions are computed for
@@ -15,10 +16,10 @@
 //! that is read takes time. So primary buckets are prefetched two chunks of 64 keys ahead, and alternates are
 //! prefetched and read only for keys that are not in their primary bucket and can be in the alternate.
 //!
-//! Rejected, for tables in cache: listing, without a branch (`vpcompressd`, or AVX2 permutations from a table of
-//! constants), the keys whose alternates are needed, and reading only these alternates, in chunks of their own. This
-//! took 0.84 to 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to 1.10 times in portable code:
-//! not worth a second pass.
+//! Rejected, for tables in cache: a first pass that lists the keys whose alternates are needed, without a branch (by
+//! `vpcompressd`, or AVX2 permutations from a table of constants), and a second pass that reads only these alternates,
+//! in chunks of their own. This took 0.84 to 1.03 times as long with AVX-512, 0.87 to 1.14 times with AVX2, and 1.00 to
+//! 1.10 times in portable code: not worth the second pass.
 
 use super::Buckets;
 use crate::geometry::Geometry;
@@ -56,13 +57,13 @@ impl Chunk {
         self.fingerprints = core::array::from_fn(|i| geometry.fingerprint(fixed_points[i]));
     }
 
-    /// For each key, a byte: whether the bucket in the key's word holds the key's fingerprint.
+    /// For each key, 1 if the bucket that `words` has for the key holds the key's fingerprint, otherwise 0.
     #[inline(always)]
     fn found_in<W: Width>(&self, words: &Column<W::Word>) -> Column<u8> {
         core::array::from_fn(|i| W::has(words[i], self.fingerprints[i]).into())
     }
 
-    /// For each key, a byte: whether the bucket in the key's word has the flag of the key's class set.
+    /// For each key, 1 if the flag of the key's class is set in the bucket that `words` has for the key, otherwise 0.
     #[inline(always)]
     fn flagged_in<W: Width>(&self, words: &Column<W::Word>, least_set: u32) -> Column<u8> {
         core::array::from_fn(|i| {
@@ -157,8 +158,8 @@ pub(super) trait Steps<W: Width>: Copy {
 
     /// Computes the primary buckets and fingerprints of hashes.
     fn locate(&self, keys: &mut Chunk<Self::Fingerprint>, hashes: &[u64; KEYS]);
-    /// Takes keys and the words of their primary buckets. Returns two words with a bit for each key: whether the bucket
-    /// holds the key's fingerprint, and whether the flag of the key's class is set there.
+    /// Takes keys and the words of their primary buckets. Returns two words with a bit for each key: whether the
+    /// primary bucket holds the key's fingerprint, and whether the flag of the key's class is set in it.
     fn compare(&self, keys: &Chunk<Self::Fingerprint>, words: &Column<W::Word>) -> [u64; 2];
     /// Computes the alternate buckets of keys.
     fn alternates(&self, keys: &Chunk<Self::Fingerprint>) -> Column<u32>;
@@ -211,8 +212,8 @@ pub(super) unsafe fn pipelined<W: Width, F: Fetch, S: Steps<W>>(
     };
     let mut kept = [Chunk::none(); KEPT];
     let mut words = [W::word([0; 4]); KEYS];
-    // The alternates of the chunk whose primary buckets were read last, and a bit for each of its keys, set if the key
-    // can be in its alternate.
+    // The alternates of the chunk whose primary buckets were read last, and a bit for each of its keys, set if the
+    // key's alternate is still to be read.
     let mut alternates: Column<u32> = [0; KEYS];
     let mut open = 0;
     for step in 0..chunks.len() + AHEAD + 1 {

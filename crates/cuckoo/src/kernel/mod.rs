@@ -1,8 +1,8 @@
-//! The code per instruction set: the only module of this crate with code for particular instruction sets, or with
-//! `unsafe`.
+//! The code per instruction set. No other module of this crate has code for particular instruction sets, or `unsafe`
+//! code.
 //!
-//! [`scalar`] compiles the algorithms of the table for an instruction set. The other kernels use vectors, for the
-//! operations that were measured to be faster with them.
+//! [`scalar`] compiles the algorithms of the table for each instruction set. The other kernels use SIMD vectors, for
+//! the operations that were measured to be faster in vectors.
 #![allow(unsafe_code)]
 
 mod columns;

@@ -1,4 +1,4 @@
-//! The algorithms in plain Rust, compiled for an instruction set.
+//! The algorithms of a filter in plain Rust, compiled for each of several instruction sets.
 
 use super::Removed;
 use crate::bucket::{self, EmptyPair};
@@ -38,14 +38,14 @@ pub(super) unsafe fn contains<W: Width>(
 /// The caller must ensure that the table has the bucket, and the padding after its last bucket.
 #[inline(always)]
 unsafe fn word<W: Width>(table: *const u8, bucket: u32) -> W::Word {
-    // SAFETY: the caller guarantees that the table has these bytes. A word has two bytes more than a bucket of six
-    // bytes, and the padding is not shorter.
+    // SAFETY: the caller guarantees that the table has these bytes. A word is as long as a bucket, or two bytes longer
+    // if a bucket has six bytes. In that case, two bytes of padding follow the last bucket.
     W::first(unsafe { table.add(bucket_at::<W>(bucket)).cast::<W::Word>().read_unaligned() })
 }
 
 /// Finds a copy of a key's fingerprint: in the primary bucket or, if the flag of the fingerprint's class is set there,
-/// in the alternate. Removes the copy if its pair of slots can still encode the pair's flag without it. Returns `None`
-/// if there is no copy.
+/// in the alternate. Removes the copy, unless this would leave its pair of slots (0 and 1, or 2 and 3) empty and unable
+/// to encode the pair's flag. Returns `None` if there is no copy.
 ///
 /// The processor cannot predict which bucket has the copy, so both are read, and one is chosen without a branch.
 ///

@@ -2,9 +2,9 @@
 //!
 //! To place a region is to find the slot of each of its remainders. Remainders for which the region has no slot left
 //! *spill* into the next region. A region depends on the regions before it only through the remainders that spill into
-//! it. Nearly always, the region right before it alone determines these remainders: a spill into a region has an effect
-//! on the next region only if adjacent runs take all slots of the first region. So the regions are split into *chunks*.
-//! A thread first places, but does not write, the region before a chunk, assuming that nothing spills into that region.
+//! it. Nearly always, the region right before it alone determines these remainders: a spill into a region changes the
+//! spill out of that region only if adjacent runs take all of its slots. So the regions are split into *chunks*. A
+//! thread first places, but does not write, the region before a chunk, assuming that nothing spills into that region.
 //! In this way the thread finds what spills into the chunk. When all chunks are placed, the spill that was found for a
 //! chunk is compared with the spill that the previous chunk really left. If the two differ, the chunk is placed again.
 
@@ -21,7 +21,8 @@ use trommel_simd::Isa;
 /// The number of chunks per thread, if there are several threads. It is above 1, so that a slower thread can take fewer
 /// chunks.
 const CHUNKS_PER_THREAD: usize = 4;
-/// The fewest regions of a chunk, except the last chunk. Each chunk but the first costs the time of one more region.
+/// The fewest regions of a chunk, except the last chunk. Each chunk but the first costs the time of one more region,
+/// since the region before it is placed too.
 const FEWEST_REGIONS: usize = 32;
 
 /// The inputs from which a table is placed.

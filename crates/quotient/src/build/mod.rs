@@ -15,7 +15,7 @@
 //!
 //! About 3 ns of these are for partitioning, and 1 ns is for the system, which zeroes the memory for partitioning.
 //!
-//! Rejected, when a build took 15.5 ns per key:
+//! Rejected, at a time when a build took 15.5 ns per key:
 //! - to sort by remainder, then by quotient, and to append (20.4 ns);
 //! - to sort two neighbours by packing them into one number, and in exchanged order into another, and taking the larger
 //!   number as the sorted pair (24 ns, of which 11 are for taking the larger numbers, since this step compiles to
@@ -59,8 +59,9 @@ pub(crate) struct Inputs<'a> {
 /// for the build; the table has arbitrary bytes then.
 ///
 /// Scratch memory:
-/// - for the partition, [`SharePlan::bytes_for`]: slack, and a local fingerprint for each hash, which takes four bytes
-///   if the remainder and the quotient within a region have at most 32 bits together, and eight otherwise;
+/// - for the partition, [`SharePlan::bytes_for`]: a local fingerprint for each hash, of four bytes if the remainder and
+///   the quotient within a region have at most 32 bits together, and of eight otherwise; and slack for regions that get
+///   more hashes than others;
 /// - for each thread [`Region::scratch_bytes`].
 ///
 /// `Quotient::insert_bulk` has the figures.
@@ -128,8 +129,8 @@ fn build_of<L: Layout, R: LocalFingerprint, T: Stored>(
 /// Sorts and appends the fingerprints region by region, in time that does not depend on how they cluster.
 ///
 /// A region is sorted in memory that counts towards `bulk.scratch_bytes`. The memory that the workers keep counts
-/// towards this limit too. So the workers first free kept memory, until the rest of it and the memory for sorting fit
-/// together.
+/// towards this limit too. So the workers first free kept memory, until the memory that they still keep and the memory
+/// for sorting are within the limit together.
 fn append_sorted<L: Layout, R: LocalFingerprint>(
     geometry: &Geometry,
     plan: &Plan,

@@ -12,12 +12,13 @@
 use super::plan::Stored;
 use alloc::vec::Vec;
 
-/// The number of slots that a loop handles together. Compilers turn loops of this constant length into vectors without
-/// branches.
+/// The number of slots that a loop handles together. Compilers turn a loop of this constant length into vector
+/// instructions without branches.
 pub(super) const VECTOR: usize = 64;
 
-/// Sorts runs of up to `longest` slots. `joined` is all ones at a slot that is in the same run as the next one. The
-/// vectors have one slot more at the front and at the end. `exchanged` is scratch space, as long as `stored`.
+/// Sorts runs of up to `longest` slots. `joined` is all ones at a slot that is in the same run as the next slot.
+/// `exchanged` is scratch space. `stored`, `exchanged` and `joined` have one element before the first slot's and one
+/// after the last slot's, so that every slot has two neighbours.
 #[inline(always)]
 pub(super) fn sort_runs<T: Stored>(
     stored: &mut Vec<T>,

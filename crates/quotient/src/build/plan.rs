@@ -6,9 +6,9 @@ use core::ops::{BitAnd, BitOr, Not};
 use trommel_base::partition::Record;
 use trommel_base::range::reduce;
 
-/// The binary logarithm of a region's number of blocks. Regions are larger if there would be more than
+/// The binary logarithm of a region's number of blocks. Regions are larger if there would otherwise be more than
 /// [`MOST_REGIONS`]. Time per key at 2^20 slots: 12.2 ns with 2^5 and 2^6 blocks, 12.4 with 2^7, 13.0 with 2^8, 13.8
-/// with 2^9. With 2^5 or 2^6 blocks, there would be more regions, and more regions make partitioning slower in larger
+/// with 2^9. Rejected: 2^5 and 2^6 blocks, since they make more regions, which make partitioning slower in larger
 /// tables.
 const REGION_BLOCKS_LOG2: u32 = 7;
 /// The most regions of a table. One pass partitions the hashes into them.

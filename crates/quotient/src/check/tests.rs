@@ -79,6 +79,7 @@ fn filter<L: Layout>(keys: usize, bits: Option<u32>, multiset: bool) -> Quotient
 }
 
 /// Checks tables with one to three changes each: a bit is flipped, a byte is overwritten, or two bytes are exchanged.
+/// Before these changes, the function `change` can grow or resize the filter.
 fn changed_tables<L: Layout>(bits: Option<u32>, multiset: bool, change: fn(&mut Quotient<L>)) {
     let kernels = kernels::<L>();
     let mut random = Splitmix::new(u64::from(bits.unwrap_or(77)));

@@ -3,8 +3,8 @@
 /// [`balanced`](crate::balance::balanced) with AVX2.
 ///
 /// A slot has a bit in `begun` and one in `ended`. The four bits of two slots are an index into a table of 16 sums, so
-/// one vector is enough, with a byte for every two slots. Two vectors with a byte for every slot took as long as this
-/// one vector, within the noise of the measurements.
+/// one vector is enough, with a byte for every two slots. Rejected: two vectors with a byte for every slot, which took
+/// as long within the noise of the measurements.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,bmi2,popcnt")]

@@ -6,16 +6,17 @@
 //! These lookups find neither the beginning nor the end of a run, so they select no bits. They compare all slots of the
 //! key's block with the key's remainder, which gives a bit for each equal slot, and then ask which run an equal slot
 //! belongs to. Let `d` be the number of the block's occupied quotients below the key's. The key's run is the `d`-th
-//! (from 0) of the runs that begin at the block's own quotients. The *own runends* are those from the offset on. So if
-//! the key's quotient is occupied, a slot of the block belongs to its run if and only if
+//! (from 0) of the runs of the block's own quotients. The *own runends* are those from the offset on. So if the key's
+//! quotient is occupied, a slot of the block belongs to its run if and only if
 //!
-//! - the slot is not below the offset, where runs of earlier blocks are,
-//! - it is not below the home, where the slots between the previous run and this one are free, if there are any, and
-//! - exactly `d` own runends are below the slot. Of the slots from the home on, the first of these is the run's first.
+//! - the slot is not below the offset (the slots below the offset belong to runs of earlier blocks),
+//! - it is not below the home (there can be free slots between the previous run and this one, all below the home), and
+//! - exactly `d` own runends are below the slot. Among the slots below neither the offset nor the home, the first with
+//!   `d` own runends below it is the run's first.
 //!
 //! Nearly always, the first equal slot that is below neither the offset nor the home decides about the key. If this
 //! slot belongs to an earlier run, or if the key's run does not end in the block, [`holds_in_run`] decides. At 90 %
-//! load, it decides about one in ten present keys, and one in eighteen absent keys.
+//! load, this happens to about one in ten present keys, and one in eighteen absent keys.
 
 /// All bits below the lowest set bit; all bits if none is set.
 #[inline(always)]
@@ -37,7 +38,7 @@ pub(super) fn holds_in_run(
     if is_in_run(own, equal, number) {
         return Some(true);
     }
-    // The number of runs that end in the next block, before the key's run does.
+    // The number of runs that end after this block, and before the key's run ends.
     let Some(mut number) = number.checked_sub(own.count_ones()) else { return Some(false) };
     for block in 1.. {
         let (runends, equal) = next(block)?;

@@ -1,9 +1,10 @@
 //! Batches of lookups with NEON, for both layouts.
 //!
-//! `kernel/equal_slots.rs` describes how the comparison of all slots of a block decides about a key. It takes two counts
-//! of ones. A vector has the words of two keys. The counts of the bytes of these words are added in pairs, until a vector
-//! has the counts of sixteen keys. The vectors decide about the first equal slot of each key. The few keys about which
-//! that slot does not decide are left to [`Probed::look_again`].
+//! `kernel/equal_slots.rs` describes how the comparison of all slots of a block decides about a key. The decision takes
+//! two counts of ones. A vector has the words of two keys. The counts of the bytes of these words are added in pairs,
+//! until a vector has the counts of sixteen keys. From these counts, [`Counts::judge`] tells whether the first equal
+//! slot of each key is in the key's run. The few keys about which that slot does not decide are left to
+//! [`Probed::look_again`].
 
 use super::equal_slots::holds_in_run;
 use core::arch::aarch64::*;
@@ -39,7 +40,7 @@ pub(super) struct Probed {
     equal: [u64; BLOCK],
     /// The runends from the offset on.
     own: [u64; BLOCK],
-    /// The number of own runends, less the number of occupied quotients up to the key's home.
+    /// The number of own runends, minus the number of occupied quotients up to and including the key's.
     ended: [i8; BLOCK],
 }
 
@@ -47,8 +48,8 @@ pub(super) struct Probed {
 /// sixteen.
 #[derive(Clone, Copy)]
 struct Counts {
-    /// The sum of the key's bytes is the number of own runends below the first equal slot, less the number of occupied
-    /// quotients up to the home.
+    /// The sum of the key's bytes is the number of own runends below the first equal slot, minus the number of occupied
+    /// quotients up to and including the key's.
     before: int8x16_t,
     /// The sum of the key's bytes is [`Probed::ended`].
     ended: int8x16_t,
@@ -59,7 +60,8 @@ struct Counts {
 impl Probed {
     pub(super) const NONE: Self = Self { equal: [0; BLOCK], own: [0; BLOCK], ended: [0; BLOCK] };
 
-    /// Returns a bit for each key that its block holds, and a bit for each key that needs another look.
+    /// Returns two words with a bit for each key: whether the key's block holds the key, and whether the key needs
+    /// another look.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn probe(&mut self, keys: &impl Keys, compare: &Compare) -> (u64, u64) {
@@ -102,9 +104,9 @@ impl Probed {
         }
     }
 
-    /// Whether the table holds a key that needs another look. `slots` are the slots of a block. `next` returns the
-    /// runends of the block that comes the given number of blocks after the key's, and the slots whose remainder equals
-    /// the key's; `None` if there is no such block. Returns `None` if `next` does.
+    /// Whether the table holds a key that needs another look. `slots` is a mask of the slots of a block. `next` returns
+    /// the runends of the block that comes the given number of blocks after the key's, and the slots whose remainder
+    /// equals the key's; `None` if there is no such block. Returns `None` if `next` does.
     #[inline(always)]
     pub(super) fn look_again(
         &self,
@@ -170,7 +172,8 @@ impl Counts {
 
     /// All ones or zero for each of sixteen keys: whether the key's block holds it, and whether it needs another look.
     ///
-    /// If no slot is equal, `before` is `ended`. It is not negative unless the run does not end in the block.
+    /// If no slot is equal, `before` equals `ended`, which is negative only if the run does not end in the block. So a
+    /// key without an equal slot is never a hit.
     #[inline]
     #[target_feature(enable = "neon")]
     fn judge(self) -> (uint8x16_t, uint8x16_t) {
@@ -186,7 +189,7 @@ impl Counts {
 /// Comparisons of bytes that return a bit for each byte.
 #[derive(Clone, Copy)]
 pub(super) struct Compare {
-    /// In each half, byte `i` has bit `i`.
+    /// In each half, byte `i` is `1 << i`.
     bits: uint8x16_t,
 }
 
@@ -194,8 +197,8 @@ impl Compare {
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn new() -> Self {
-        // Additions of bytes that have no common bit are compiled to three instructions instead of one. So the compiler
-        // must not know the bits.
+        // If the compiler knows that bytes have no common bit, it compiles their addition to three instructions instead
+        // of one. So it must not know these bits.
         Self { bits: vreinterpretq_u8_u64(vdupq_n_u64(black_box(0x8040_2010_0804_0201))) }
     }
 

@@ -16,9 +16,10 @@
 //! earlier blocks take the key's whole block and more.
 //!
 //! Lookups compare a run in the same way for every width of remainders but 8 bits: from the run's first remainder on,
-//! eight bytes at a time are read as a word of packed fields (`places::Fields`). If remainders have 8 bits, lookups find
-//! no run, and compare the whole block (`equal_slots.rs`). Inserts compare remainders of 8 bits in vectors, and
-//! remainders of any other width one by one.
+//! eight bytes at a time are read as a word of packed fields (`places::Fields`). If remainders have 8 bits, lookups
+//! compare the whole block, and do not look for the run (`equal_slots.rs`); only the batch kernel for AVX-512 compares
+//! the run for this width too. Inserts compare remainders of 8 bits in vectors, and remainders of any other width one
+//! by one.
 
 use super::Kernels;
 use super::scalar::scalar_kernels;

@@ -151,7 +151,8 @@ impl Layout for WideBlock {
         to: &mut [u8; 65],
     ) {
         // Eight remainders of `r ≤ 8` bits take `r` bytes, but eight bytes are read for them. If `r` is less than 8,
-        // the read for the last eight remainders of the table goes on into the padding or the offsets that follow.
+        // the read for the last eight remainders of the table goes on into the padding or the offsets that follow, so
+        // it stays within the table.
         let mut at = shape.remainders_at() + block * shape.remainder_bytes();
         for eight in to.as_chunks_mut().0 {
             *eight = spread(packed::window(table, at)).to_le_bytes();

@@ -1,4 +1,4 @@
-//! Code per instruction set.
+//! Code that is written or compiled for particular instruction sets.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod cpuid;

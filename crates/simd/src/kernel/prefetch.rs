@@ -8,8 +8,8 @@ use crate::Hint;
 /// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any effect except on its
 /// speed. Does nothing on architectures other than x86-64 and aarch64.
 ///
-/// Cost: one instruction. Processors limit the number of cache lines that are on their way to a core: on Sapphire
-/// Rapids, for example, 16 to L1 and 48 to L2.
+/// Cost: one instruction. Processors limit how many cache lines can be on their way to a core at the same time: on
+/// Sapphire Rapids, for example, 16 to L1 and 48 to L2.
 #[inline(always)]
 pub fn prefetch<T>(address: *const T, hint: Hint) {
     #[cfg(target_arch = "x86_64")]

@@ -104,8 +104,8 @@ fn misaligned(bytes: &[u8], offset: usize) -> (Vec<u8>, core::ops::Range<usize>)
     (buffer, range)
 }
 
-/// A view of bytes at any address answers as the filter that the bytes were frozen from. An owned filter that is read
-/// from that address writes the same bytes.
+/// A view of bytes at any address gives the same answers as the filter that was frozen to these bytes. An owned filter
+/// that is read from that address writes the same bytes.
 pub fn views_answer_alike_at_every_alignment<S: Subject>() {
     for keys in [0, 1, FEW, 777] {
         let (filter, hashes) = sample::<S>(keys);
@@ -171,7 +171,7 @@ pub fn garbage_is_refused<S: Subject>() {
                 bytes[..8].copy_from_slice(&MAGIC);
                 bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
             }
-            // A run of noise somewhere.
+            // Noise in place of 1 to 16 adjacent bytes.
             1 => {
                 let start = random.below(bytes.len() as u64) as usize;
                 let len = (1 + random.below(16) as usize).min(bytes.len() - start);

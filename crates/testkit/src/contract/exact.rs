@@ -307,7 +307,8 @@ pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
 }
 
 /// A merge fails if there are too few slots, or if a key would get more copies than a filter may hold. Then both
-/// filters stay as they were. The error states that no key was inserted, and how many keys the left filter holds.
+/// filters stay as they were. The error states that no key was inserted, and how many keys are in the left filter, into
+/// which the right filter was to be merged.
 pub fn a_merge_that_does_not_fit_changes_nothing<S: Exact>() {
     let empty = built::<S>(&spec(1000, 0.004, Isa::Portable));
     let filled = |range| {

@@ -7,8 +7,8 @@ use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
 use trommel_base::{Filter, FoldError, KeyHash};
 use trommel_simd::Isa;
 
-/// The size of the filters in bytes: 600 times 64 bytes. The units of a layout (words, blocks or cache lines), which a
-/// fold keeps whole, have at most 64 bytes, and each of [`FACTORS`] divides 600.
+/// The size of the filters in bytes: 600 times 64 bytes. The size of a layout's unit (word, block or cache line), which
+/// a fold keeps whole, divides 64 bytes. Each of [`FACTORS`] divides 600, so it divides the number of units too.
 const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 
@@ -37,7 +37,7 @@ pub fn a_folded_filter_is_the_smaller_filter<S: Fold>() {
     }
 }
 
-/// Folding by 2, then 5, then 6 is folding by 60.
+/// Folding by 2, then by 5, then by 6 makes the same filter as folding by 60.
 pub fn folding_in_steps_is_folding_at_once<S: Fold>() {
     let large = filled::<S>(BYTES, &Disjoint::new(32, 1000, 0).members);
     let mut stepwise = large.clone();

@@ -10,9 +10,9 @@ use trommel_simd::Isa;
 /// The numbers of keys that the filters to be filled are planned for: filters of one block, of some blocks, and of many
 /// blocks.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
-/// The false-positive rate of the filters that are filled. Every kind of filter can keep it up to a load of 95 %. At
-/// this rate there are more possible fingerprints than slots, so even a set, which holds each fingerprint once, becomes
-/// full.
+/// The false-positive rate of the filters that are filled. Up to a load of 95 %, every kind of filter can keep this
+/// rate. At this rate there are more possible fingerprints than slots, so even a set, which holds each fingerprint
+/// once, becomes full.
 const FPR: f64 = 0.004;
 
 /// A number of keys above the number of slots of a filter for `planned` keys.

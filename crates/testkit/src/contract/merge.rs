@@ -113,8 +113,8 @@ fn unlike<S: Subject>() -> Vec<S::Filter> {
         .collect()
 }
 
-/// Fails unless unlike filters are refused with an error that has the differing property and both its values, and
-/// unless both filters stay unchanged.
+/// Fails unless `combine` refuses unlike filters with an error that has the differing property and both its values, and
+/// leaves both filters unchanged.
 fn assert_refused<S: Subject>(
     combine: impl Fn(&mut S::Filter, &S::Filter) -> Result<(), MergeError>,
 ) {

@@ -3,7 +3,7 @@
 //!
 //! | module | claims about |
 //! |---|---|
-//! | [`mod@answers`] | no false negative; batch, single and portable agree |
+//! | [`mod@answers`] | no false negative; batches, single calls and portable code agree |
 //! | [`rates`] | measured false positives against `expected_fpr` and the sizing equation |
 //! | [`specs`] | specs that cannot be built, and the smallest filter |
 //! | [`bytes`] | round trips, views, golden digests, damage |
@@ -106,8 +106,8 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
 
 /// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
 /// in adjacent slots, and a stream of few distinct hashes makes long clusters. How many slots such a stream needs
-/// depends on where these clusters are in the table. So twelve times the largest number of copies of a key is added to
-/// `count`. That number is the most copies that the filter may hold, or `count` if `count` is less.
+/// depends on where these clusters are in the table. So twelve times the largest possible number of copies of a key is
+/// added to `count`. A key can have at most as many copies as the filter may hold, and at most `count` copies.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),

@@ -51,9 +51,9 @@ pub fn impossible_rates_are_typed_errors<S: Subject>() {
 /// Numbers of keys for which no machine has enough bytes.
 const TOO_MANY_KEYS: [usize; 4] = [usize::MAX, usize::MAX - 1, clamped(1 << 63), clamped(1 << 60)];
 
-/// Tries numbers of keys at which a careless computation overflows, and then makes a tiny filter or aborts. The largest
-/// numbers are refused before any memory is requested. A smaller number, whose filter a machine could in principle
-/// hold, is either refused too, or gives a filter that is not small.
+/// Tries numbers of keys at which a careless computation would overflow, and so make a tiny filter or abort. The
+/// largest numbers are refused before any memory is requested. A smaller number, whose filter a machine could in
+/// principle hold, is either refused too, or gives a filter that is not small.
 pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
     for fpr in [0.9, 0.63, 0.5, 0.3, 0.01, 1e-5] {
         // With addresses of 32 bits, a filter for the largest number of keys fits into memory if a key takes few bits.

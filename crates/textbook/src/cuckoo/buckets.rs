@@ -4,7 +4,7 @@ use super::shape::{MAX_BUCKET_ENTRIES, MAX_FINGERPRINT_BITS, check};
 use trommel_base::{SpecError, Storage};
 
 /// The number of bytes that are read or written to access one entry. An entry has up to 32 bits and can start at any
-/// bit of a byte.
+/// bit of a byte, so it can span five bytes.
 const WINDOW_BYTES: usize = size_of::<u64>();
 
 /// The value of a free entry. No fingerprint is 0.
@@ -80,7 +80,8 @@ impl Buckets {
     /// Whether the fingerprint is in one of the buckets.
     ///
     /// # Panics
-    /// If the lookup reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
+    /// If the lookup reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket,
+    /// so it never panics.
     #[must_use]
     pub fn contains(&self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         self.copies(fingerprint, buckets).next().is_some()
@@ -89,7 +90,8 @@ impl Buckets {
     /// The number of copies of the fingerprint in its two buckets, which can be the same bucket.
     ///
     /// # Panics
-    /// If the count reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
+    /// If the count reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket,
+    /// so it never panics.
     #[must_use]
     pub fn count(&self, fingerprint: u32, buckets: [u64; 2]) -> u32 {
         self.copies(fingerprint, buckets).count() as u32
@@ -98,7 +100,8 @@ impl Buckets {
     /// Removes one copy of the fingerprint from its buckets; returns false if there is none.
     ///
     /// # Panics
-    /// If the removal reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket.
+    /// If the removal reads a bucket that does not exist. For a fingerprint that is 0 or too long, it reads no bucket,
+    /// so it never panics.
     pub fn remove(&mut self, fingerprint: u32, buckets: [u64; 2]) -> bool {
         let held = self.copies(fingerprint, buckets).next();
         let Some(entry) = held else { return false };

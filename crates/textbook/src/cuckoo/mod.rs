@@ -1,8 +1,8 @@
 //! The cuckoo filter of the paper: each fingerprint stands in one of two buckets.
 //!
 //! The filter stores an `f`-bit *fingerprint* of a key in one of the key's two *buckets*, each of which has
-//! `b` *entries*. The filter needs no keys, unlike a hash table, because either bucket can be computed from
-//! the other bucket and the fingerprint:
+//! `b` *entries*. Unlike a hash table, the filter need not store the keys, because either bucket can be computed
+//! from the other bucket and the fingerprint:
 //!
 //! ```text
 //! primary = hash of the key        alternate = primary xor hash of the fingerprint

@@ -12,7 +12,7 @@ use trommel_base::SpecError;
 /// `h1 + h2 − p`, whichever of the two functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
 /// Cost: a lookup reads two places. An insert is refused if the paths of displacements from both of the key's places
-/// run in a cycle. On a path of `p` distinct places, a cycle is noticed after at most `3p` steps. No key has been moved
+/// run in a cycle. On a path of `k` distinct places, a cycle is noticed after at most `3k` steps. No key has been moved
 /// by then.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8

@@ -17,8 +17,8 @@ use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove,
 ///
 /// Shape: `2^q` slots of `r + 3` bits.
 ///
-/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves the slots between the
-/// new remainder and the next empty slot. On average, the next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away
+/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves all remainders from the
+/// new one's slot up to the next empty slot. On average, the next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away
 /// from a fingerprint's home, as in every table with linear probing: 8.5 at a load of 75 % and 200 at 95 %. If only one
 /// slot is empty, that slot is half a table away on average.
 ///

@@ -8,7 +8,7 @@ impl TextbookQuotientFilter {
     /// Inserts a fingerprint; returns true if the table changed. A set does not change if it has the
     /// fingerprint already; a multiset keeps every copy.
     ///
-    /// Cost: the cost of a lookup, and a move of every slot between the new remainder and the next empty slot.
+    /// Cost: the cost of a lookup, and a move of every remainder from the new one's slot up to the next empty slot.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3. This implementation sorts runs, so that equal
     /// contents make equal tables.

@@ -6,7 +6,7 @@ use super::slot::Slot;
 impl TextbookQuotientFilter {
     /// Removes one copy of a fingerprint; returns false and changes nothing if there is none.
     ///
-    /// Cost: the cost of a lookup, and a move of every slot between the removed remainder and the end of the cluster.
+    /// Cost: the cost of a lookup, and a move of every remainder between the removed one and the end of the cluster.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3.
     ///

@@ -31,7 +31,7 @@ impl TextbookQuotientFilter {
     /// The slot number of the first copy of a fingerprint.
     pub(super) fn find(&self, fingerprint: u64) -> Option<u64> {
         let (quotient, remainder) = self.shape.split(fingerprint);
-        // Runs are sorted: if the run contains `remainder`, that is the first value of the run that is not less.
+        // Runs are sorted: if the run contains `remainder`, the first value that is not less is `remainder` itself.
         let (index, slot) = self.run(quotient).find(|(_, slot)| slot.remainder >= remainder)?;
         (slot.remainder == remainder).then_some(index)
     }

@@ -3,7 +3,7 @@
 /// The content of one slot: a remainder and three bits. `is_occupied` describes the slot itself; the other
 /// two bits describe the remainder in the slot.
 ///
-/// Bits: `is_occupied` is bit 0, `is_continuation` bit 1, `is_shifted` bit 2; the remainder is above.
+/// Bits: `is_occupied` is bit 0, `is_continuation` bit 1, `is_shifted` bit 2; the remainder begins at bit 3.
 ///
 /// Source: Bender et al., PVLDB 5 (2012), section 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use trommel_textbook::cuckoo::{Buckets, Kicks};
 /// same bucket. The first move of each fingerprint starts at the fingerprint's primary bucket.
 ///
 /// The author of the post computed alternate buckets by hand and gave the fingerprint 27356 three buckets (0, 7
-/// and 2), although a fingerprint has only two. So this table lists the moves as printed.
+/// and 2), although a fingerprint has only two. So these moves cannot be computed, and are listed here as printed.
 const MOVES: [(u32, u64, u64); 6] =
     [(49615, 7, 0), (27356, 0, 7), (16431, 7, 9), (15377, 7, 7), (27356, 7, 2), (53104, 0, 6)];
 
@@ -52,7 +52,7 @@ fn four_fingerprints_in_ten_buckets_make_the_table_of_the_blog_post() {
     assert!(!buckets.contains(53104, [0, 6]));
 }
 
-/// The last insert needs four kicks. With a lower limit, this insert fails and leaves every fingerprint in its bucket.
+/// The insert of 15377 needs four kicks. With a lower limit, it fails and leaves every fingerprint in its bucket.
 #[test]
 fn kicks_beyond_the_limit_are_undone() {
     for limit in 1..=5 {
@@ -68,7 +68,7 @@ fn kicks_beyond_the_limit_are_undone() {
     }
 }
 
-/// Two buckets with two entries each hold four copies. The next two inserts fail after 500 kicks each, the default
+/// Two buckets of two entries have room for four copies. The next two inserts fail, each after 500 kicks, the default
 /// limit.
 #[test]
 fn both_buckets_fill_before_anything_is_kicked() {

@@ -1,4 +1,4 @@
-//! The load that a filter reaches.
+//! The load of a filter when an insert first fails.
 
 use trommel_base::{Filter, Insert};
 use trommel_testkit::streams::distinct;
@@ -20,9 +20,9 @@ fn load_limit(bucket_bits: u32, b: u32, max_kicks: u32) -> f64 {
     (0..SEEDS).map(load).sum::<f64>() / SEEDS as f64
 }
 
-/// The paper has 50, 84 and 95 % for buckets of one, two and four entries. The load depends on the kick limit: buckets
-/// of two entries fill to 77 % with at most 50 kicks, and to 87 % with at most 500. So each case has a kick limit of
-/// its own, with which the load is near that of the paper.
+/// The paper has loads of 50, 84 and 95 % for buckets of one, two and four entries. The load depends on the kick limit:
+/// buckets of two entries fill to 77 % with at most 50 kicks, and to 87 % with at most 500. So each case has a kick
+/// limit of its own, with which the load is near that of the paper.
 #[test]
 fn filters_reach_the_loads_of_the_paper() {
     for (bits, b, max_kicks, published) in

@@ -62,7 +62,7 @@ fn a_larger_first_table_holds_more_keys_and_displaces_less() {
         );
         assert!(
             set.statistics().displacements < displacements,
-            "asymmetry {asymmetry} does not need fewer than the {displacements} displacements of less asymmetry"
+            "asymmetry {asymmetry}: at least {displacements} displacements, the number with less asymmetry"
         );
         (before, displacements) = (set.held()[0], set.statistics().displacements);
     }

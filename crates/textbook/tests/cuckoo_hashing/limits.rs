@@ -71,8 +71,8 @@ fn a_single_place_holds_a_single_key() {
     let mut set = DAryCuckooSet::new(1, 4, 0).unwrap();
     assert_eq!((set.insert(3), set.insert(4).is_err(), set.contains(3)), (Ok(true), true, true));
 
-    // Two tables of one place each hold two keys. The kind of set decides whether the third key is refused, makes the
-    // tables grow, or overflows.
+    // Two tables, each of one place, have room for two keys. The kind of set decides whether the third key is refused,
+    // makes the tables grow, or overflows.
     let mut set = StashCuckooSet::new(1, 0, 0).unwrap();
     assert_eq!((set.insert(3), set.insert(4)), (Ok(true), Ok(true)));
     assert_eq!(set.insert(5), Err(InsertError::Full { len: 2, places: 2 }));

@@ -45,7 +45,7 @@ fn buckets_reach_the_published_loads() {
     }
 }
 
-/// With two places per key, the load reaches one half, in one table and in two.
+/// With two places per key, the load limit is one half, with one table and with two.
 #[test]
 fn two_places_per_key_reach_a_load_of_one_half() {
     let load = load_limit(|seed| SimplifiedCuckooSet::new(1 << 17, seed).unwrap());

@@ -27,7 +27,8 @@ fn absent_keys_are_reported_as_present_at_the_expected_fpr() {
 
 /// A multiset predicts its false-positive rate from the number of keys, a set from the number `d` of its
 /// distinct fingerprints. If `n` fingerprints are drawn at random from `N` possible ones, and `x = n / N`, the
-/// number of distinct ones has mean `N (1 − e^−x)` and variance `N (e^−x − (1 + x) e^−2x)`.
+/// number of distinct ones has mean `N (1 − e^−x)` and variance `N (e^−x − (1 + x) e^−2x)`. The tolerance follows from
+/// this variance.
 #[test]
 fn set_and_multiset_expect_the_same_fpr() {
     for (q, r, keys) in [(10, 1, 1000), (12, 1, 4096), (14, 2, 14_000), (14, 6, 16_000)] {

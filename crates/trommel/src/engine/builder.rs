@@ -11,7 +11,7 @@ use core::num::NonZero;
 const MAX_THREADS: usize = 1024;
 
 /// The options of an engine. By default, an engine has one thread for each core that the process may use, no pinned
-/// threads, and no memory budget.
+/// threads, and an unlimited memory budget.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct EngineBuilder {
@@ -65,9 +65,9 @@ impl EngineBuilder {
     }
 
     /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if the engine has at least two
-    /// threads, the process may use at least as many cores, and the system allows pinning; [`Engine::pinned_threads`]
-    /// returns the number of pinned threads. The caller's thread is not pinned, and waits while the pinned threads
-    /// work.
+    /// threads, the process may use at least one core per thread, and the system allows pinning;
+    /// [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is not pinned, and waits
+    /// while the pinned threads work.
     ///
     /// ```
     /// use trommel::Engine;

@@ -31,11 +31,11 @@ const LINE_BYTES: f64 = 64.0;
 /// The bytes of scratch memory that a grouped batch needs per memory access. Standard filters need only about half of
 /// that (4.5 bytes), but the model uses one number for all kinds.
 const GROUPED_BYTES: f64 = 8.5;
-/// The largest size, in bytes, of the pieces of a table by which lookups are grouped. A table that would have more than
-/// [`MOST_PIECES`] pieces of this size has larger pieces.
+/// Lookups are grouped by piece of the table. A piece has at most this size in bytes, unless the table would then have
+/// more than [`MOST_PIECES`] pieces: in such a table, pieces are larger.
 const PIECE_BYTES: usize = 128 << 10;
-/// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys costs more than lookups
-/// in smaller pieces save.
+/// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys slows down by more time
+/// than lookups in smaller pieces save.
 const MOST_PIECES: usize = 1024;
 /// If a batch is inserted in slices, each into a table of its own: the time to clear these tables and to unite them, in
 /// nanoseconds per byte of the filter's table. Measured with split blocks on two cores of Zen 4, as the total time

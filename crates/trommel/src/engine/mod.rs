@@ -262,7 +262,7 @@ impl Engine {
     /// bound as the scratch memory of a partitioned insert: see [`Engine::insert_batch`]. If the bound or the budget is
     /// too small for the whole batch, the batch is looked up in chunks or directly. If the system refuses scratch
     /// memory, the batch is looked up directly. If the allocation of `found` is too small and the system refuses a
-    /// larger one, the call ends the program; [`Bitmap::try_reserve`] returns an error instead.
+    /// larger one, the call ends the program. To get an error instead, call [`Bitmap::try_reserve`] first.
     ///
     /// ```
     /// use trommel::{Bitmap, Engine, Filter, SplitBlockBloom};

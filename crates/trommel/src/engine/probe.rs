@@ -1,9 +1,9 @@
 //! Looks up a batch, and returns the answers in the order of the keys. Uses all threads, unless the cost model predicts
 //! that they save too little.
 //!
-//! Partitioned lookups group keys by the high bits of their hashes, so that the keys of a group find their cache lines
-//! in the cache. The answers of each group are a sequence of bits. *Replay* then goes through the keys again, and takes
-//! for each key the next answer of its group.
+//! Partitioned lookups group keys by the high bits of their hashes. All keys of a group access the same piece of the
+//! table, which is so small that it stays in the cache. The answers of each group are a sequence of bits. *Replay* then
+//! goes through the keys again, and takes for each key the next answer of its group.
 //!
 //! Nanoseconds per key on a Cascade Lake core, for a table of 1 GiB and one key per cache line of the table. With 1024
 //! groups, the keys of a group access 1 MiB of the table.
@@ -22,9 +22,9 @@
 //! - 2048 and 4096 groups: lookups take 8.3 and 8.1, but the grouping pass takes 4.6 and 7.6;
 //! - to prefetch the cache lines of the next group while a group is looked up: lookups take 13.6 if each group accesses
 //!   1 MiB of the table, and 8.6 if each group accesses 256 KiB;
-//! - two variants of replay: to keep, for each group, a word of its next answers instead of the number of its next bit,
-//!   and to shift one answer out of the word for each key (2.7); and to gather the answers of several keys with AVX-512
-//!   (3.0).
+//! - two variants of replay: one keeps, for each group, a word of its next answers instead of the number of its next
+//!   bit, and shifts one answer out of the word for each key (2.7); the other gathers the answers of several keys with
+//!   AVX-512 (3.0).
 
 use super::Engine;
 use super::cost::{Strategy, pieces_log2};

@@ -1,4 +1,5 @@
-//! Detects keys that are so far from random that most of their cache lines are in the caches even without grouping.
+//! Detects keys that are so far from random that most of their cache lines are in the caches even if the keys are not
+//! grouped by the piece of the table that they access.
 
 use trommel_base::KeyHash;
 
@@ -11,8 +12,8 @@ const NEAR_BITS: u32 = 10;
 /// A batch is skewed if at least one in this number of sampled keys repeats another sampled key: such a batch has few
 /// distinct keys, or some keys that are far more frequent than others. If the keys follow Zipf's law with exponent 1,
 /// 29 % of the sampled keys repeat another if there are two million distinct keys, and 24 % if there are twenty
-/// million. When a batch counted as skewed only if half of the sampled keys repeated another, batches by Zipf's law
-/// were grouped. To insert such a batch, two threads then took 1.5 times as long as one thread takes without grouping.
+/// million. Rejected: a batch counts as skewed only if half of the sampled keys repeat another. Batches by Zipf's law
+/// were then grouped, and two threads took 1.5 times as long to insert one as one thread takes without grouping.
 const REPEATS_ONE_IN: usize = 5;
 
 /// Whether a batch is skewed, which means that at least one of two conditions holds:

@@ -5,7 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-/// The system's allocator. It refuses allocations only during [`refusing`], and only on the thread that called it.
+/// The system's allocator, except that during [`refusing`], it refuses the chosen allocations of the thread that
+/// called `refusing`.
 pub(crate) struct Refusing;
 
 /// Which allocations are refused. Allocations are numbered from 1.

@@ -1,5 +1,5 @@
-//! Runs an operation twice for each of its allocations, and refuses that allocation: once alone, and once with all that
-//! follow.
+//! For each allocation of an operation, runs the operation twice: once with only this allocation refused, and once with
+//! this and all following allocations refused.
 
 use crate::allocator::{Refuse, counted, refusing};
 use std::cell::Cell;
@@ -78,8 +78,8 @@ pub(crate) fn refused() -> usize {
 /// refused, and on another fresh subject with this and all following allocations refused. Each run must succeed, or
 /// return an error that reports refused memory. `verify` checks the subject after each run, given the run's result.
 ///
-/// Apart from the operation under test, `run` must not allocate. The name and number of a run are written to standard
-/// error before the run begins: if the operation cannot handle the refusal, the process ends.
+/// Apart from the operation under test, `run` must not allocate. If the operation cannot handle the refusal, the
+/// process ends. So the name and number of each run are written to standard error before the run begins.
 pub(crate) fn check<S, T, E: Refusal>(
     name: &str,
     fresh: impl Fn() -> S,
@@ -100,7 +100,7 @@ pub(crate) fn check<S, T, E: Refusal>(
             if let Err(error) = &result {
                 assert!(
                     error.is_of_memory(),
-                    "{name}, {refuse:?}: not an error of memory: {error:?}"
+                    "{name}, {refuse:?}: not the error for refused memory: {error:?}"
                 );
             }
             verify(&subject, &result);

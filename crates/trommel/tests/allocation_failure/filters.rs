@@ -14,7 +14,7 @@ pub(crate) struct Case {
     room: usize,
 }
 
-/// The number of keys of a full filter. With this number, every kind builds its filter in several pieces, and groups
+/// The number of keys of a full filter. It is so large that every kind builds its filter in several pieces, and groups
 /// the keys of later batches.
 pub(crate) const KEYS: usize = 60_000;
 
@@ -145,12 +145,12 @@ pub(crate) fn assert_built<E>(
 /// Checks that `filter` has the same keys as `expected`, among them `hashes`.
 fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &[KeyHash]) {
     if case.is_canonical() {
-        assert!(filter == expected, "other bytes");
+        assert!(filter == expected, "the bytes differ");
         return;
     }
-    // A cuckoo filter that is a set does not store a fingerprint that it finds already. In a few cases, the slot of an
-    // earlier key decides whether a fingerprint is found, and that slot depends on the method that inserted the earlier
-    // key.
+    // The two numbers of keys can differ a little. A cuckoo filter that is a set does not store a fingerprint that it
+    // finds already. In a few cases, the slot of an earlier key decides whether a fingerprint is found, and that slot
+    // depends on the method that inserted the earlier key.
     let (len, expected_len) = (filter.len(), expected.len());
     assert!(len.abs_diff(expected_len) <= expected_len / 200, "{len} and {expected_len} keys");
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "a key is lost");
@@ -316,8 +316,8 @@ fn check_merges(case: &Case) {
     }
 }
 
-/// False only for cuckoo filters of different sizes, which cannot be merged. A cuckoo filter that grows by itself can
-/// have grown more often than another.
+/// Whether the sizes of two filters allow a merge: false only for cuckoo filters of different sizes. Of two cuckoo
+/// filters that grow by themselves, one can have grown more often than the other.
 fn same_shape(left: &AnyFilter, right: &AnyFilter) -> bool {
     match (left, right) {
         (AnyFilter::Cuckoo(left), AnyFilter::Cuckoo(right)) => left.geometry() == right.geometry(),
@@ -385,7 +385,7 @@ fn check_folds(case: &Case) {
     }
 }
 
-/// A filter of all keys. In a cuckoo filter that does not grow, further keys are inserted until its overflow area is
+/// A filter of all keys. Into a cuckoo filter that does not grow, further keys are inserted until its overflow area is
 /// used too.
 fn overflowing(case: &Case) -> AnyFilter {
     let mut filter = case.filled(&hashes(0..KEYS));

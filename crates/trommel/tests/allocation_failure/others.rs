@@ -1,4 +1,4 @@
-//! Filter policies, accumulators, and batches of keys from readers.
+//! Checks of filter policies, accumulators, and batches of keys from readers.
 
 use crate::check::{Refusal, check};
 use crate::filters::{self, Case, KEYS, hashes};

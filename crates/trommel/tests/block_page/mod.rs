@@ -34,8 +34,9 @@ fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     }
 }
 
-/// The number of slots of a table of `bytes`. Several numbers of blocks can take exactly `bytes`, and several numbers
-/// of slots can need the same number of blocks. The table has the largest number of blocks, and then of slots.
+/// The number of slots of a table of `bytes` bytes. Several numbers of blocks can take exactly this number of bytes:
+/// the table has the largest of them. Several numbers of slots can need this number of blocks: the table has the
+/// largest of them.
 fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
     let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
     let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use trommel::{FilterKind, Hasher, KeyHash};
 
-/// The number of absent keys that are looked up in each file. In the sequence of the file's rule, the absent keys
-/// follow the file's keys.
+/// The number of absent keys that are looked up in each file. The file's rule makes the keys of the file first, and the
+/// absent keys after them.
 pub(crate) const ABSENT: u64 = 1000;
 
 /// The secret key of all files that have one: the bytes 0 to 15, as in the example of docs/FORMAT.md. The key is
@@ -120,8 +120,8 @@ pub(crate) struct Entry {
     pub(crate) hasher: Hasher,
     /// `p0` to `p3` of a frozen filter, or the parameter of a filter block.
     pub(crate) parameters: Vec<u64>,
-    /// The number of keys that the header of a frozen filter or a list of hashes states; the number of keys from which
-    /// a filter block was built.
+    /// For a frozen filter or a list of hashes, the number of keys that its header states. For a filter block, the
+    /// number of keys from which it was built.
     pub(crate) len: u64,
     pub(crate) bytes: u64,
     /// XXH3-64 of the file, with seed 0.

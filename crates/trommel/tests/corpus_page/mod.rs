@@ -52,7 +52,7 @@ fn read_block(entry: &Entry) {
         }
         None => assert!(
             bytes == [0] && entry.parameters.is_empty(),
-            "{}: not the block without a filter",
+            "{}: a block without a filter must be one zero byte, without parameters",
             entry.file
         ),
     }

@@ -1,8 +1,9 @@
 //! A reader of kind 8, written only from docs/FORMAT.md. It checks all that the document states about the bytes of a
 //! filter, except two statements that the bytes alone cannot prove or refute:
 //!
-//! - if the pair of slots for a fingerprint's parity is clear in the fingerprint's primary bucket, the fingerprint is
-//!   not in its other bucket. The bytes do not show which of a fingerprint's two buckets is the primary bucket;
+//! - if the pair of slots for a fingerprint's parity is clear ([`Buckets::is_set`] is false) in the fingerprint's
+//!   primary bucket, the fingerprint is not in its other bucket. The bytes do not show which of a fingerprint's two
+//!   buckets is the primary bucket;
 //! - a filter that is no multiset does not insert a key that it finds. The bytes do not show which keys were inserted.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};

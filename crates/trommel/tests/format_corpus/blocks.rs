@@ -1,4 +1,4 @@
-//! Filter blocks and lists of hashes.
+//! Files that are filter blocks or lists of hashes.
 
 use super::{Made, SIPHASH13, copies, inserts, numbers, texts};
 use crate::corpus::Keys;

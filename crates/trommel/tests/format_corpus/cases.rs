@@ -181,7 +181,8 @@ fn merged(keys: &Keys, spec: FilterSpec) -> AnyFilter {
     merged
 }
 
-/// A filter into which `keys` and `removed` further keys were inserted. The further keys were then removed again.
+/// A filter into which `keys` and then further keys, `removed` in number, were inserted. The further keys were then
+/// removed again.
 fn removed(keys: &Keys, removed: u64, spec: FilterSpec) -> AnyFilter {
     let all = Keys { count: keys.count + removed, ..keys.clone() };
     let mut filter = filled(&all, spec);

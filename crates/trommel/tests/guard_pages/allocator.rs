@@ -14,14 +14,14 @@ pub(crate) const SHORTEST_LIST: usize = 64;
 /// allocate memory itself.
 pub(crate) const UNIT_BYTES: usize = 1 << 16;
 
-/// Gives each table, and each list of at least [`SHORTEST_LIST`] bytes, a map of its own. Tables are the blocks that
-/// are aligned to cache lines, and lists are the blocks that are not aligned. A guarded block ends where accessible
-/// memory ends, except that a table whose size is no multiple of a cache line ends up to 63 bytes earlier. All other
-/// blocks come from the system's allocator, since the system permits fewer maps than there can be blocks.
+/// Gives each table, and each list of at least [`SHORTEST_LIST`] bytes, a memory map of its own. Tables are the blocks
+/// that are aligned to cache lines, and lists are the blocks that are not aligned. A guarded block ends where
+/// accessible memory ends, except that a table whose size is no multiple of a cache line ends up to 63 bytes earlier.
+/// All other blocks come from the system's allocator, since the system permits fewer maps than there can be blocks.
 pub(crate) struct Guarded;
 
-/// The memory for a block: a unit that cannot be accessed, accessible units with the block at their end, and another
-/// unit that cannot be accessed.
+/// The memory for a block, in units of [`UNIT_BYTES`]: a unit that cannot be accessed, accessible units with the block
+/// at their end, and another unit that cannot be accessed.
 struct GuardedSpan {
     accessible_bytes: usize,
     /// The size of the block, rounded up to its alignment.

@@ -1,5 +1,5 @@
-//! Kernels, the functions that read and write tables, access nothing after a table. Tables, frozen filters and filter
-//! blocks end where accessible memory ends, and an access to later bytes ends the process.
+//! Kernels, the functions that read and write tables, access nothing after a table. In these tests, accessible
+//! memory ends where a table, a frozen filter or a filter block ends, and an access to later bytes ends the process.
 //!
 //! A filter's own table is aligned to a cache line. So if its size is no multiple of 64 bytes, some bytes lie between
 //! its end and the end of accessible memory. Frozen filters and filter blocks always end exactly where accessible
@@ -105,7 +105,7 @@ fn check_blocks(kind: FilterKind, isa: Isa, keys: &[KeyHash], absent: &[KeyHash]
     for bits_per_key in [11.0, 17.0] {
         let policy = FilterPolicy::builder(kind).bits_per_key(bits_per_key).isa(isa);
         let policy = policy.build().unwrap();
-        // Bytes before the block make the list long enough to be guarded.
+        // The bytes before the block make the vector long enough to be guarded.
         let mut bytes = vec![0; SHORTEST_LIST];
         bytes.extend(policy.build(keys));
         let bytes = bytes.into_boxed_slice();

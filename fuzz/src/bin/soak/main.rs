@@ -1,12 +1,12 @@
 //! `soak [--workers N] HOURS [soak.json]`: runs the fuzz functions for HOURS on changed seeds and on random inputs,
 //! without a fuzzer. N workers run at a time; the default is the number of cores.
 //!
-//! Every worker is a process that runs one round: [`Target::inputs`] inputs of one target. The number of the round
-//! initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a failed round again.
-//! [`Target::share`] divides the time of all workers among the targets. The parent process counts what its workers
-//! report, and writes `soak.json` after every round. If `soak.json` exists at the start, the parent adds to its counts,
-//! and continues its numbers of rounds. The parent locks the file `soak.json.lock`, and refuses to run if another run
-//! has locked this file.
+//! Every worker is a process that runs one round: [`Target::inputs`] inputs of one *target*, a fuzz function. The
+//! number of the round initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a
+//! failed round again. [`Target::share`] divides the time of all workers among the targets. The parent process counts
+//! what its workers report, and writes `soak.json` after every round. If `soak.json` exists at the start, the parent
+//! adds to its counts, and continues its numbers of rounds. The parent locks the file `soak.json.lock`, and refuses to
+//! run if another run has locked this file.
 //!
 //! The input with which a round failed is kept in the folder `soak.json.failed`, and `soak --input TARGET FILE` runs it
 //! again. A round that failed because of the timing of two threads can succeed when it is repeated. While a round runs,
@@ -214,7 +214,7 @@ fn soak(hours: f64, workers_wanted: usize, out: &Path) -> Result<bool> {
         workers = running;
         std::thread::sleep(Duration::from_millis(50));
     }
-    // If the folder has inputs, it cannot be removed, and stays.
+    // Fails if the folder has inputs of failed rounds, which must be kept.
     let _ = fs::remove_dir(&failed);
     let failed: u64 = record.targets.values().map(|it| it.failed).sum();
     let passed = record.targets.values().map(|it| it.rounds).sum::<u64>() - failed;
@@ -262,7 +262,7 @@ fn parse_workers(text: &str) -> Option<usize> {
     text.parse().ok().filter(|workers| (1..=1024).contains(workers))
 }
 
-/// The target of a name.
+/// The target with this name.
 fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

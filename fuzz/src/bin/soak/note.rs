@@ -1,9 +1,9 @@
-//! Keeps in a file the input that a round is running. So the input of a failed round is known, whether the round ended
-//! with a panic, an abort or a signal, or was ended by the parent process.
+//! Keeps in a file the input that a round is running. So the input with which a round failed is known, whether the
+//! round ended with a panic, an abort or a signal, or was ended by the parent process.
 //!
-//! A round writes each input to its *note* before it runs the input. Shortening a file takes several times as long as
-//! writing to it, so the note is never shortened. It begins with the length of the input, since bytes of an earlier
-//! input can follow. Writing the note takes some 2 µs per input.
+//! A round writes each input to a file, its *note*, before it runs the input. Shortening a file takes several times as
+//! long as writing to it, so the note is never shortened. The note begins with the length of the input, since the last
+//! bytes of an earlier, longer input can follow the input. Writing the note takes some 2 µs per input.
 
 use std::fs::{self, File};
 use std::io::{Result, Seek as _, Write as _};

@@ -79,7 +79,7 @@ impl Record {
     }
 }
 
-/// The path of a file beside `path` whose name is that of `path`, followed by `ending`.
+/// Appends `ending` to the file name in `path`. The result is the path of a file in the same folder.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
@@ -87,8 +87,8 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// Locks a record by a file beside it, until the returned file is closed or the process ends. The lock file is never
-/// removed, since the next run could have locked it already. Returns an error if another run holds the lock, because
-/// the two runs would overwrite each other's counts.
+/// removed, since another run could lock it just before the removal. Returns an error if another run holds the lock,
+/// because the two runs would overwrite each other's counts.
 pub fn lock(record: &Path) -> Result<File> {
     let path = beside(record, ".lock");
     let file = File::create(&path)?;

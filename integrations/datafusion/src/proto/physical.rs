@@ -28,7 +28,7 @@ impl TrommelPhysicalCodec {
     }
 }
 
-/// The encoding of a [`RuntimeFilterExec`] without its inputs, which the engine encodes.
+/// The encoding of a [`RuntimeFilterExec`] without its inputs: DataFusion encodes the inputs itself.
 #[derive(Clone, PartialEq, prost::Message)]
 struct FilterExec {
     #[prost(string, tag = "1")]
@@ -94,7 +94,7 @@ impl PhysicalExtensionCodec for TrommelPhysicalCodec {
     }
 
     fn try_encode_udf(&self, node: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
-        // The name is the whole encoding.
+        // Writes nothing to `buf`: DataFusion encodes the name, and `try_decode_udf` finds the function by it.
         if udf(node.name()).is_some() { Ok(()) } else { self.inner.try_encode_udf(node, buf) }
     }
 

@@ -1,4 +1,4 @@
-//! The encoding that both codecs share.
+//! The encoding that the logical and the physical codec share.
 
 use crate::aggregate::trommel_filter_udaf;
 use crate::might_contain::might_contain_udf;

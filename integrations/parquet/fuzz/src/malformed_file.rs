@@ -1,7 +1,7 @@
 //! Checks that untrusted bytes are either refused with a typed error or accepted as a file whose filters can be probed.
 //!
 //! The first byte of the input chooses how the rest is used: as a whole file, as a filter, as a new footer for a file
-//! that pyarrow has written, or as changes of bytes of the pyarrow file.
+//! that pyarrow has written, or as changes to bytes of this file.
 
 use trommel::Bitmap;
 use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterSet, Literals, PhysicalType};

@@ -66,7 +66,7 @@ impl Job<'_> {
         self.copy_page_indexes(out, &mut written)?;
         self.write_footer(out, &written)?;
         let old_bytes = |task: &Task| task.old.as_ref().map_or(0, |old| old.end - old.start);
-        // If the layout drops nothing, the bytes of the old filters are still in the file.
+        // If the layout drops nothing, the new file still has the bytes of the old filters, unused.
         let unused = layout.dropped.is_empty().then(|| self.plan.tasks.iter().map(old_bytes).sum());
         Ok(RewriteReport {
             file_bytes_before: self.input.len,
@@ -203,7 +203,7 @@ impl Job<'_> {
         Ok((Some(bytes), Some(hashes.len() as u64), filter.expected_fpr()))
     }
 
-    /// Copies the part of the old file that comes after the new filters: page indexes and kept filters. If pages have
+    /// Copies the part of the old file from `insert_at` to the footer: page indexes and kept filters. If pages have
     /// moved, adapts the offset indexes.
     fn copy_page_indexes(
         &mut self,

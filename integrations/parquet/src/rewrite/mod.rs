@@ -112,10 +112,10 @@ impl Rewrite {
     /// name of the temporary file is `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and
     /// a number.
     ///
-    /// Memory: the footer and buffers. For one column chunk at a time, also the pages that are decoded, the values of
-    /// 8,192 records, hashes, and the filter. The number of hashes is at most about 65,536 or twice the number of
-    /// distinct values, whichever is larger, plus the hashes of the 8,192 records. A record can have many values if
-    /// they are in a list.
+    /// Memory: the footer and buffers. For one column chunk at a time, also the pages that are being decoded, the
+    /// values of 8,192 records, hashes, and the filter. The number of hashes is at most about 65,536 or twice the
+    /// number of distinct values, whichever is larger, plus the hashes of the 8,192 records. A record can have many
+    /// values if they are in a list.
     ///
     /// # Errors
     /// [`RewriteError`]. After an error, the output is unchanged, with one exception: if only the sync of the folder

@@ -120,8 +120,8 @@ impl Default for Options {
 
 pub(crate) const COLUMNS: [&str; 6] = ["id", "code", "price", "name", "key", "tags.list.element"];
 
-/// The numbers of the rows of a row group. The numbers of every row group are spread over the whole range, so that
-/// minimum and maximum cannot exclude a row group.
+/// The numbers from which the values of a row group are computed, one for each row. The numbers of every row group are
+/// spread over the whole range, so that minimum and maximum cannot exclude a row group.
 pub(crate) fn rows(options: &Options, group: usize) -> impl Iterator<Item = i64> + use<> {
     let (groups, rows) = (options.groups as i64, options.rows);
     (0..rows).map(move |row| (row * 7919 % rows) * groups + group as i64)

@@ -26,7 +26,7 @@ pub(crate) fn thousands(number: u64) -> String {
     }
 }
 
-/// Measurements in ascending order. Prints the median and, in brackets, the lowest.
+/// Measurements in ascending order. `Display` shows the median and, in brackets, the lowest.
 #[derive(Clone, Default)]
 pub(crate) struct Samples(pub(crate) Vec<f64>);
 

@@ -134,7 +134,8 @@ pub async fn compacted(db: &Db) {
     }
 }
 
-/// Requires that the database has the keys of all even numbers in a range, with their values, and of no odd number.
+/// Requires that, in a range of numbers, the database has the keys of all even numbers, with their values, and no key
+/// of an odd number.
 pub async fn require_even_keys(db: &(impl DbReadOps + Sync), numbers: Range<u64>) {
     for i in numbers {
         let value = db.get(key(i)).await.unwrap();

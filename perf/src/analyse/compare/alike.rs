@@ -13,8 +13,8 @@
 //! matching, the ratio of two medians had errors of 6 % and 34 %. With matching, 7 % of the intervals wrongly showed an
 //! effect of 5 % or more; without matching, 40 % did. With matching, two of 120 verdicts were "unsettled"; without
 //! matching, 47 were "unsettled", two "slower" and one "faster". Rejected, with the share of wrong intervals: the
-//! median of all rounds in which the median of the rivals is within 2 % (13 %); the nearest seven rounds (5 %, but
-//! fewer attempts have an interval); the nearest rounds at any distance (9 %).
+//! median of all old rounds in which the median of the rivals is within 2 % of that in the new round (13 %); the
+//! nearest seven rounds (5 %, but fewer attempts have an interval); the nearest rounds at any distance (9 %).
 //!
 //! Source: Rubin, "Matching to remove bias in observational studies", Biometrics 29(1), 1973 (nearest matches within
 //! a caliper).
@@ -46,7 +46,7 @@ impl Control<'_> {
         !self.old.is_empty() && !self.new.is_empty()
     }
 
-    /// The median new time over the median old time.
+    /// The median new time divided by the median old time.
     pub(super) fn ratio(&self) -> f64 {
         median(self.new) / median(self.old)
     }
@@ -84,9 +84,9 @@ impl Alike {
         Some(Self { old_rounds, of_new: of_new.collect() })
     }
 
-    /// New time over old time of a case that was interleaved with the rivals, and the interval of this ratio. `None` if
-    /// the case and the rivals have unequal numbers of rounds. Also `None` if fewer than [`FEWEST`] rounds of the new
-    /// run have enough matches, or if that happens in at least half of the resamples.
+    /// The new time divided by the old time of a case that was interleaved with the rivals, and the interval of this
+    /// ratio. `None` if the case and the rivals have unequal numbers of rounds. Also `None` if fewer than [`FEWEST`]
+    /// rounds of the new run have enough matches, or if that happens in at least half of the resamples.
     pub(super) fn ratio(&self, old: &[f64], new: &[f64]) -> Option<(f64, Interval)> {
         if (old.len(), new.len()) != (self.old_rounds, self.of_new.len()) {
             return None;
@@ -97,7 +97,7 @@ impl Alike {
         Some((ratio, interval))
     }
 
-    /// The median ratio over the drawn rounds. The second slice of each pair holds how often each round was drawn.
+    /// The median ratio of the drawn rounds. The second slice of each pair holds how often each round was drawn.
     fn ratio_of_drawn(&self, old: (&[f64], &[u32]), new: (&[f64], &[u32])) -> Option<f64> {
         let mut ratios = Vec::with_capacity(new.0.len());
         let drawn = new.0.iter().zip(new.1).zip(&self.of_new);

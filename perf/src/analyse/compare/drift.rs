@@ -1,8 +1,8 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
 //! change of ours makes rivals or reads slower, so a factor that the times of all of them have in common is due to the
 //! machine. The factor is computed for every attempt, which is a run of the old program and a run of the new program.
-//! It is divided out of the times of rivals, and of our cases that were interleaved with no rival, or only with rivals
-//! that were left out as controls.
+//! It is divided out of the times of rivals, and out of the times of our cases that have no control: cases that were
+//! interleaved with no rival, or only with rivals that were left out as controls.
 
 use super::runs::Pair;
 use crate::base::bootstrap;
@@ -22,7 +22,7 @@ pub(crate) struct Drift {
     pub(crate) factor: f64,
 }
 
-/// The common factor of several ratios of new time over old time.
+/// The common factor of several ratios of new time to old time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Common {
     /// The median of the ratios.

@@ -7,7 +7,7 @@
 //! estimated from the rivals of the case's own group: a round of the new run is compared with rounds of the old run in
 //! which the rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the
 //! rivals is divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as
-//! slower or faster. With one drift for the whole attempt, 256 cases were wrongly counted.
+//! slower or faster; with one drift for the whole attempt instead of one for each group, 256 were.
 //!
 //! A rival can also be slower or faster for another reason. The rivals in two programs have the same source, but their
 //! machine code can lie at other addresses, and then a rival is slower or faster in every run of one program. Such a
@@ -94,9 +94,9 @@ const LEAST_MOVE: f64 = 1.05;
 const LEAST_SHARE: f64 = 0.2;
 
 /// Whether a rival became slower or faster for a reason other than the machine: our filters in the same rounds did not
-/// become slower or faster with it. Both arguments are ratios of new time over old time, without the drift of the whole
-/// run; `ours` is the median of our filters. If a change of our filters cancels out a change of the machine, the rival
-/// seems to have moved alone, although it did not.
+/// become slower or faster with it. Both arguments are ratios of new time to old time, divided by the drift of the
+/// whole run; `ours` is the median of our filters. If a change of our filters cancels out a change of the machine, the
+/// rival seems to have moved alone, although it did not.
 fn moved_alone(rival: f64, ours: f64) -> bool {
     rival.ln().abs() > LEAST_MOVE.ln() && ours.ln() / rival.ln() < LEAST_SHARE
 }
@@ -115,7 +115,7 @@ fn groups_of(groups_by_name: &[HashMap<&str, usize>; 2], name: &str) -> Option<G
 #[derive(Clone, Debug)]
 pub(super) struct Rivals {
     alike: Option<Alike>,
-    /// The median of the rivals' ratios of new time over old time.
+    /// The median of the rivals' ratios of new time to old time.
     median_ratio: f64,
     /// The smallest interval that contains the intervals of all rivals' ratios.
     hull: Interval,
@@ -133,12 +133,12 @@ impl Rivals {
         Self { alike: Alike::by(controls), median_ratio: median(&ratios), hull }
     }
 
-    /// Returns the drift-adjusted ratio of new time over old time of a case, how the ratio was computed, and its
+    /// Returns the drift-adjusted ratio of a case's new time to its old time, how the ratio was computed, and its
     /// interval if there is one. `ratio` is the ratio of the medians of the case.
     ///
     /// If too few rounds match, `ratio` is divided by the median ratio of the rivals. The interval then lies above 1
-    /// only if the ratio of the case is above the ratio of every rival, and below 1 only if it is below the ratio of
-    /// every rival.
+    /// only if the ratio of the case is above the ratio of every rival, and below 1 only if the ratio of the case is
+    /// below the ratio of every rival.
     pub(super) fn drift_adjusted(
         &self,
         ratio: f64,

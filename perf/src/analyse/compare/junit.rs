@@ -5,7 +5,8 @@ use super::{Case, Comparison};
 use anyhow::Result;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// Writes one test suite. Regressions fail. Other cases are skipped if they are unsettled or have too few repetitions.
+/// Writes one test suite. The tests of regressions fail. The tests of other cases are skipped if the cases are
+/// unsettled or have too few repetitions.
 pub(crate) fn to_junit(comparison: &Comparison) -> Result<String> {
     let mut report = Report::new("trommel-perf compare");
     let mut suite = TestSuite::new("compare");

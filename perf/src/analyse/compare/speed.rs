@@ -13,7 +13,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Speed {
     pub(crate) attempts: Vec<Measure>,
-    /// New time over old time: the median of all attempts.
+    /// New time divided by old time: the median of all attempts.
     pub(crate) ratio: f64,
     /// The drift-adjusted ratio: the median of all attempts. The verdict depends on this ratio.
     pub(crate) relative: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Measure {
     /// Median nanoseconds per operation.
     pub(crate) old_ns: f64,
     pub(crate) new_ns: f64,
-    /// `new_ns` over `old_ns`.
+    /// `new_ns` divided by `old_ns`.
     pub(crate) ratio: f64,
     /// The drift-adjusted ratio.
     pub(crate) relative: f64,

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Counters of the events of this thread in user mode. The processor counts all events of one group at once.
+/// Counters of the events of this thread in user mode, in groups. The processor counts all events of one group at once.
 pub(crate) struct Counters {
     groups: Vec<Counted>,
     refusals: Vec<Refusal>,
@@ -32,7 +32,7 @@ impl fmt::Debug for Counters {
 }
 
 impl Counters {
-    /// Opens the counters that the machine has for this thread.
+    /// Opens, for this thread, the counters that the machine has.
     ///
     /// # Errors
     /// If there are no counters. The error is a sentence that says why.

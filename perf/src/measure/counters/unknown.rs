@@ -1,4 +1,4 @@
-//! A substitute on systems whose counters the harness does not support.
+//! The substitute for `hardware` on systems whose counters the harness does not support.
 
 use crate::model::Counts;
 use std::io;

@@ -34,7 +34,7 @@ where
     }
 }
 
-/// A filter that can list its fingerprints, and that can be merged by its fingerprints alone.
+/// A filter that can list its fingerprints, and that can be merged with another filter without the keys.
 pub(crate) trait Fingerprinted: Sized {
     /// Lists the fingerprints in ascending order.
     fn list(&self) -> impl Iterator<Item = u64>;
@@ -53,8 +53,8 @@ impl<L: Layout> Fingerprinted for Quotient<L> {
     }
 }
 
-/// Creates the empty filter of a kind with the requested number of slots. If slots come in whole cache lines, the
-/// number of slots can differ from the requested number by less than the slots of one cache line.
+/// Creates the empty filter of a kind with the requested number of slots. If the kind has only whole cache lines of
+/// slots, the number of slots can differ from the requested number by less than the slots of one cache line.
 pub(crate) fn create_slots(
     kind: FilterKind,
     filling: &Filling,
@@ -95,8 +95,8 @@ impl<L: Layout> Ours<Quotient<L>> {
     }
 }
 
-/// A cuckoo filter cannot list its fingerprints. If it is sized by slots, it is a multiset, with one fingerprint per
-/// key.
+/// A cuckoo filter is not a set of fingerprints: it cannot list them, and if it is sized by slots, it is a multiset,
+/// with one fingerprint per key.
 impl Slotted for CuckooFilter {}
 
 impl Ours<CuckooFilter> {

@@ -40,7 +40,7 @@ struct Entry {
     filter: String,
     /// The size of the filter, in one of the forms `12-bit`, `fpr-1%` and `64-MiB`.
     size: String,
-    /// A filter is made for each number of keys.
+    /// The numbers of keys. A filter is made for each of them.
     keys: Vec<usize>,
     #[serde(default = "usual_operations")]
     operations: Vec<Operation>,

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(count(&selection("split-block.*batch")), 0);
         assert_eq!(count(&selection("miss/.*by-64")), 3);
         assert_eq!(count(&selection("hit/.*column")), 3);
-        // The part is selected by `in-`, so it has the points of all four levels.
+        // `in-L2` contains `in-`, which selects the part as a whole, so the points of all four levels are returned.
         assert_eq!(count(&selection("in-L2")), 4);
         assert!(selection("zipf/1e6").includes_zipf() && !selection("hit").includes_zipf());
     }

@@ -12,8 +12,8 @@ pub(crate) const MAX_THREADS: usize = 1024;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Selection {
     /// Measure every kind at 1e5 keys, lookups in large filters (1e7 to 3e7 keys, or fewer if memory is short), filters
-    /// of 2^20 slots at 75 and 95 % load with their fastest rival, and TPC-H at scale 0.1, in about two minutes.
-    /// Without --quick and --full, a run takes a quarter of an hour. Such a run has 1e5, 1e6 and 1e7 keys, and adds
+    /// of 2^20 slots at 75 and 95 % load with their fastest rival, and TPC-H at scale 0.1, in about two minutes. With
+    /// neither --quick nor --full, a run takes a quarter of an hour. Such a run has 1e5, 1e6 and 1e7 keys, and adds
     /// Zipf-distributed probes, all loads, widths of slots and rivals at 2^20 slots, filters of 2^24 slots with their
     /// fastest rival, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]

@@ -13,9 +13,9 @@ const fn kinds_of(family: Family, bits: u32) -> &'static [FilterKind] {
     }
 }
 
-/// The rivals of a family that have slots of `bits` bits, beginning with the rival that is fastest at most of the
-/// loads. Rivals that would take too long at `slots` slots are left out: the textbook quotient filter above [`SMALL`]
-/// slots, and `AutoscaleCuckoo` with 8 bits above [`MEDIUM`] slots (see `rivals/autoscale_cuckoo.rs`).
+/// The rivals of a family that have slots of `bits` bits. The first rival in the list is the fastest one at the
+/// majority of the loads. Rivals that would take too long at `slots` slots are left out: the textbook quotient filter
+/// above [`SMALL`] slots, and `AutoscaleCuckoo` with 8 bits above [`MEDIUM`] slots (see `rivals/autoscale_cuckoo.rs`).
 fn rivals_of(family: Family, bits: u32, slots: usize) -> Vec<Rival> {
     let (small, medium) = (slots <= SMALL, slots <= MEDIUM);
     let all: &[(Rival, bool)] = match (family, bits) {
@@ -41,8 +41,8 @@ const fn changes_of(family: Family) -> &'static [Op] {
     }
 }
 
-/// The loads at which filters of a family with `slots` slots are measured, in ascending order. Each filter is filled up
-/// to the first load and then from each load to the next.
+/// The loads at which a family's filters of `slots` slots are measured, in ascending order. Each filter is filled up to
+/// the first load and then from each load to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loads {
     pub(crate) family: Family,
@@ -56,9 +56,9 @@ const SMALL: usize = 1 << 20;
 const MEDIUM: usize = 1 << 24;
 const LARGE: usize = 1 << 27;
 
-/// The loads that are measured unless the user names others, in per cent.
+/// The loads, in per cent, that are measured unless the user names others.
 const LOADS: [u32; 5] = [75, 80, 85, 90, 95];
-/// The lowest and the highest of [`LOADS`], for tables with which all loads would take too long.
+/// The lowest and the highest of [`LOADS`], for runs and tables in which measuring all loads would take too long.
 const ENDS: [u32; 2] = [75, 95];
 
 /// Returns the table sizes and loads of a selection.

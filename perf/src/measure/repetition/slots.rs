@@ -1,7 +1,6 @@
 //! The repetitions of cases for filters with slots: inserts and removals of a band of keys, builds, merges and
-//! enumerations. A band is a range in the sequence of keys that ends at or shortly before the load of the case.
-//! Inserts, removals and merges change a fresh copy of their filter in each timed section. The copy is made outside the
-//! section.
+//! enumerations. A band is a range in the sequence of keys; it ends at the load of the case or shortly before. Inserts,
+//! removals and merges change a fresh copy of their filter in each timed section. The copy is made outside the section.
 
 use super::{Length, ensure_contains_all};
 use crate::measure::interleave::Repetition;
@@ -22,8 +21,9 @@ pub(crate) struct Band<'a> {
 }
 
 /// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
-/// insert can report that the filter is full although the same keys fitted before. Then only the keys inserted so far
-/// count, and the filter is not verified, since `cuckoofilter` loses an accepted key when it refuses another one.
+/// insert can report that the filter is full although the same keys fitted before. In this case, only the keys inserted
+/// so far count, and the filter is not verified, since `cuckoofilter` loses an accepted key when it refuses another
+/// one.
 pub(crate) fn band_inserts(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
@@ -62,8 +62,8 @@ pub(crate) struct Removal {
 
 impl Removal {
     /// The expectation for a set, which deletes a fingerprint when the first of the keys that share it is removed.
-    /// `band_alone` holds only the band's keys. If it finds another key, that key shares a fingerprint with a key of
-    /// the band, so the filter no longer finds that key after the removal.
+    /// `band_alone` is a filter that holds only the band's keys. If it finds a key of `others`, this key shares a
+    /// fingerprint with a key of the band, so the filter of the case no longer finds this key after the removal.
     pub(crate) fn from_set(band_alone: &dyn Slots, others: &[KeyHash]) -> Self {
         let mut shared = Bitmap::new(0);
         band_alone.answer_batch(others, &mut shared);

@@ -3,9 +3,10 @@
 //! use and pay for this on one thread too. The filter takes a hasher, which hashes keys and fingerprints.
 //!
 //! An insert plans its evictions, at most 500, before it moves anything, so a failed insert changes nothing. According
-//! to its source, `from_bytes` allocates the capacity that the header states before it compares this capacity with the
-//! number of bytes that follow, so it must not be given untrusted bytes. Here `from_bytes` reads only bytes that
-//! `to_bytes` wrote, to copy a filter: the crate has no other call with which a filter can be copied.
+//! to the crate's source, `from_bytes` first allocates the capacity that the header states, and only afterwards
+//! compares this capacity with the number of bytes that follow. So it must not be given untrusted bytes. Here
+//! `from_bytes` reads only bytes that `to_bytes` wrote, to copy a filter: the crate has no other call with which a
+//! filter can be copied.
 
 use super::Size;
 use super::cuckoo::{Crate, Cuckoo, KeyOrFingerprint};

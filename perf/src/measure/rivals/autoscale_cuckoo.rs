@@ -2,9 +2,9 @@
 //! to 512 kicks. It has calls that take hashes; its hasher hashes only fingerprints. Its batched lookup is a loop over
 //! single lookups.
 //!
-//! The filter never refuses a key. A fingerprint that finds no slot goes to a sorted list, and then the filter adds a
-//! second, larger table. The second table changes the filter's number of slots, its bytes and its false-positive rate,
-//! so the filter counts as full from then on.
+//! The filter never refuses a key. If a fingerprint finds no slot, the filter puts it in a sorted list and at once adds
+//! a second, larger table. The second table changes the filter's number of slots, its bytes and its false-positive
+//! rate, so the harness treats the filter as full from then on.
 //!
 //! Keys whose fingerprint is 0 (one key in 256 with 8 bits) are kept in the same list, with 16 bytes per entry.
 //! On average, each insert of such a key moves half of the list. In a filter of 2^27 slots, half a million such keys

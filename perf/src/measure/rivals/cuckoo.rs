@@ -29,8 +29,9 @@ pub(super) trait Crate: Sized + Send + 'static {
     /// includes its list of fingerprints outside the table.
     fn bytes(&self) -> usize;
 
-    /// The probability that two keys have the same fingerprint. It depends on the fingerprint that the crate stores in
-    /// place of the fingerprint that marks empty slots.
+    /// The probability that two keys have the same fingerprint. In some crates, one fingerprint marks empty slots, and
+    /// keys with this fingerprint get another one instead. The other one is then more frequent, which raises this
+    /// probability.
     fn collision(&self) -> f64;
 
     /// Returns a copy with its own memory.
@@ -70,8 +71,8 @@ impl<C: Crate> Subject for Cuckoo<C> {
     }
 
     /// The probability that at least one of the used slots in two buckets holds the key's fingerprint. In some crates,
-    /// the mark of empty slots makes one fingerprint more frequent. [`Crate::collision`] includes this effect; the
-    /// equations in these crates ignore it.
+    /// one fingerprint is more frequent than the others. [`Crate::collision`] includes this effect; the equations in
+    /// these crates ignore it.
     ///
     /// Source: Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo filter: practically better than
     /// Bloom", CoNEXT 2014, section 5.1.

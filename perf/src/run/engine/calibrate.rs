@@ -1,6 +1,7 @@
 //! Measures the constants of the engine's cost model on this machine.
 //!
-//! The costs of memory accesses are measured on one thread, by its processor time, with each strategy forced:
+//! The costs of memory accesses are measured on one thread, by its processor time, with each of the engine's two
+//! strategies forced:
 //!
 //! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`], except
 //!   tables that are too large for the machine (see [`Extent`]);
@@ -133,7 +134,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures each constant in one pass.
+    /// Makes one pass: measures each constant once.
     fn constants(&self, mut say: impl FnMut(&str)) -> Result<Calibration> {
         let default = CostModel::default();
         say("lookups");

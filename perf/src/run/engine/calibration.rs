@@ -1,4 +1,4 @@
-//! The measured constants of the cost model, and the file in which they are stored.
+//! The measured constants of the engine's cost model, and the file in which they are stored.
 
 use crate::base::failure::bad_input;
 use crate::base::files::replace;

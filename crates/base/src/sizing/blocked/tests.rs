@@ -1,4 +1,5 @@
-//! Compares the searches with halvings of the range of loads, and each function of a search with its documentation.
+//! Tests that compare each search for a load with a search that only halves the range of loads, and each function of a
+//! search with its documentation.
 
 use super::super::{blocked_fpr, split_fpr};
 use super::*;
@@ -57,8 +58,8 @@ fn searches_end_where_halving_ends() {
     }
 }
 
-/// At usual rates, the search and halving give the same result to the last bit. Filters were sized by halving before,
-/// and must not change their sizes.
+/// At usual rates, the search and halving give the same result to the last bit. Earlier versions sized filters by
+/// halving, and the sizes of filters must not change.
 #[test]
 fn searches_for_usual_rates_give_the_value_of_halving() {
     for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {

@@ -1,4 +1,4 @@
-//! Cache-line blocks with AVX-512: a cache line is one register, and one shift and one rotate make a key's mask.
+//! Cache-line blocks with AVX-512: a cache line is one vector, and one shift and one rotate make a key's mask.
 //!
 //! Time of a batch relative to the AVX2 functions, by number of keys in the filter, at 12 bits per key:
 //!

@@ -1,4 +1,4 @@
-//! Register-blocked with AVX2: a vector holds the patterns of four keys, whose words are loaded one by one.
+//! Register-blocked kernels with AVX2: a vector holds the patterns of four keys, whose words are loaded one by one.
 //!
 //! Rejected: a gather of the four words (on a Cascade Lake core, lookups in tables of up to 4 MiB take 1.3 to 1.9 times
 //! as long; in a table in L2, a lookup takes 4.0 ns instead of 2.1).

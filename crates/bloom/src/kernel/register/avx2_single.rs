@@ -19,10 +19,10 @@ use crate::kernel::x86::{Operand, asm_on_vectors};
 use crate::kernel::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use trommel_base::range::reduce;
 
-/// For each bit of a key, the lane in which it is tested. A product of [`pattern_positions`] has a *field* of six bits
-/// for each bit of the key: the position of this bit in the word. The product is broadcast, so all even lanes have the
-/// low half of the product, with the fields of bits 0 to 3, and all odd lanes have the high half, with the fields of
-/// bits 4 to 7.
+/// For each of the bits that a key sets, the lane in which the bit is tested. A product of [`pattern_positions`] has a
+/// *field* of six bits for each of these bits: its position in the word. The product is broadcast, so all even lanes
+/// have the low half of the product, with the fields of bits 0 to 3, and all odd lanes have the high half, with the
+/// fields of bits 4 to 7.
 const LANE_OF_BIT: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
 
 /// For each lane, the shift that brings the field of its bit to the bottom of the lane.

@@ -1,6 +1,6 @@
-//! Register-blocked with AVX-512: eight keys per vector, at a cost that does not depend on the number of bits of a key.
-//! One multishift puts the pattern positions of each key into the bytes of its lane, and one `vpshufbitqmb` tests all
-//! these positions in the gathered words.
+//! Register-blocked lookups with AVX-512: eight keys per vector, at a cost that does not depend on the number of bits
+//! that a key sets. One multishift puts the pattern positions of each key into the bytes of its lane, and one
+//! `vpshufbitqmb` tests all these positions in the gathered words.
 
 use super::avx512_core::{self, spread};
 use super::avx512_single::field_starts;
@@ -35,8 +35,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
     }
 }
 
-/// Returns eight bits per key. A key's eight bits are all 1 if the key's word has all bits of the key's pattern.
-/// `control` has [`field_starts`] in each lane.
+/// Returns eight bits per key. A key's eight bits are all 1 if the key's word has all bits of the key's pattern. Each
+/// lane of `control` must be the result of [`field_starts`].
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bitalg,avx2,bmi1,bmi2,popcnt,lzcnt"

@@ -1,9 +1,9 @@
 //! Lookups and inserts of one key in a register-blocked filter with AVX-512, in assembly.
 //!
 //! A function that is compiled for an instruction set cannot be inlined into a caller that is compiled without this
-//! set. In tables beyond L2, the call is a quarter to a third of the cost of a key: a core overlaps the cache misses of
-//! those keys whose instructions are in its reorder buffer together, so the more instructions a key takes, the fewer
-//! misses overlap. Times in ns per key on a Zen 4 core, by size of the table:
+//! set. In tables larger than L2, the call is a quarter to a third of the cost of a key: a core overlaps the cache
+//! misses of those keys whose instructions are in its reorder buffer together, so the more instructions a key takes,
+//! the fewer misses overlap. Times in ns per key on a Zen 4 core, by size of the table:
 //!
 //! | operation | code | 150 KB | 1.5 MB | 15 MB |
 //! |---|---|---:|---:|---:|
@@ -19,9 +19,9 @@ use crate::kernel::pattern_positions;
 use core::arch::asm;
 use trommel_base::range::reduce;
 
-/// The operand that tells the multishift which *fields* to extract. A field is the six-bit position of one of the key's
-/// bits. Byte `i` is the index of the bit of a product at which the field of the key's bit `i` begins. Bytes beyond the
-/// last bit repeat the first byte.
+/// The operand that tells the multishift which *fields* of a product to extract. A field is the six-bit position of one
+/// of the `hashes` bits that a key sets. Byte `i` is the index of the product's bit at which field `i` begins. The
+/// bytes after that of the last field repeat byte 0.
 #[inline(always)]
 pub(super) fn field_starts(hashes: u32) -> u64 {
     static ROWS: [u64; 8] = {

@@ -1,5 +1,5 @@
-//! Register-blocked with NEON: lookups test all bits of two keys in one vector of bytes; inserts make the patterns of
-//! two keys in one vector.
+//! Register-blocked kernels with NEON: lookups test all bits of two keys in one vector of bytes; inserts make the
+//! patterns of two keys in one vector.
 
 use super::RegisterBody;
 use crate::geometry::Geometry;

@@ -1,6 +1,6 @@
-//! The shared bodies, compiled for the target's baseline and, on x86-64, a second time for AVX2. The instruction sets
-//! above AVX2 use the functions for AVX2. (Register blocks use the functions for the baseline on every instruction
-//! set.) Only the masks are computed in vectors: words that other threads can change are read one by one.
+//! The functions of each [`SharedBody`], compiled for the target's baseline and, on x86-64, a second time for AVX2. The
+//! instruction sets above AVX2 use the functions for AVX2. (Register blocks use the functions for the baseline on every
+//! instruction set.) Only the masks are computed in vectors: words that other threads can change are read one by one.
 
 use super::{SharedBody, SharedKernels};
 use trommel_simd::Isa;

@@ -1,4 +1,4 @@
-//! Split-block with AVX2: the mask of a key is one multiply, one shift and one variable shift.
+//! Split-block kernels with AVX2: the mask of a key is one multiply, one shift and one variable shift.
 
 use super::{SALTS, SplitBlockBody, WORDS_SHIFT};
 use crate::geometry::Geometry;

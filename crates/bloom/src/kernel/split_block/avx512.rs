@@ -1,4 +1,4 @@
-//! Split-block with AVX-512: two keys per register.
+//! Split-block kernels with AVX-512: two keys per vector.
 //!
 //! Time relative to the AVX2 loops, at 12 bits per key. On a Cascade Lake core, lookups take 0.63 to 0.70 in filters of
 //! up to 1e5 keys and 0.84 to 0.93 at 1e6; inserts take 0.88 to 0.97 up to 1e5 keys and 1 beyond. On a Zen 4 core,
@@ -8,7 +8,7 @@
 //! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, which is not worth another
 //! set of functions). Also rejected, with figures for a filter in L2 of Sapphire Rapids: one key per vector lane with
 //! early exit (0.43 to 0.96 G lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73 G lookups/s),
-//! and addresses that are computed one by one instead of in vectors and through the ring (10 to 20 % slower).
+//! and addresses that are computed one by one, instead of in vectors that are kept in a ring (10 to 20 % slower).
 
 use super::{SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;

@@ -1,4 +1,4 @@
-//! Split-block with NEON: a block is two vectors, as is the mask of a key.
+//! Split-block kernels with NEON: a block is two vectors, as is the mask of a key.
 
 use super::{BLOCK_BYTES, SALTS, SplitBlockBody};
 use crate::geometry::Geometry;

@@ -70,7 +70,8 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     let (start, bytes) = (table.as_mut_ptr(), table.len());
     let set = |position: u64| {
         // SAFETY: `set` gets results of `positions` only. These positions are below `geometry.units * WORD_BITS`, since
-        // every geometry has a unit. The assertion above checks the length, and the table is not borrowed elsewhere.
+        // `geometry.units` is at least 1. The assertion above checks the length, and the table is not borrowed
+        // elsewhere.
         let word = unsafe { &mut *start.cast::<[u8; 8]>().add((position / WORD_BITS) as usize) };
         set_in_word(word, position);
     };

@@ -111,7 +111,8 @@ struct Table<'a, const GATHERS: bool> {
     window: Window,
 }
 
-/// The powers of the multiplier. The position of bit number `i` of a key is computed from the hash times `POWERS[i]`.
+/// The powers of the multiplier. Of the bits that a key sets, the position of bit number `i` is computed from the hash
+/// times `POWERS[i]`.
 pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     let mut powers = [1u64; MAX_HASHES as usize];
     let mut i = 1;
@@ -122,7 +123,8 @@ pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     powers
 };
 
-/// The position of bit number `bit` of each of eight keys, in a table of `bits` bits, fewer than 2^32.
+/// For each of eight keys, the position of bit number `bit` of the bits that the key sets, in a table of `bits` bits,
+/// fewer than 2^32.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: __m512i, bit: u32, bits: __m512i) -> __m512i {
@@ -166,9 +168,10 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         });
     }
 
-    /// Tests some bits of the `len` hashes at `list`. Writes an answer bit for each hash. The *survivors* are the
-    /// hashes whose tested bits are all set: writes them to `survivors`, and returns their number. `list` and
-    /// `survivors` can be the same pointer, since writing survivors never overtakes reading hashes.
+    /// Takes the `len` hashes at `list`, and tests, of the bits that each key sets, those with the numbers `bits`.
+    /// Writes an answer bit for each hash. The *survivors* are the hashes whose tested bits are all set in the table:
+    /// writes them to `survivors`, and returns their number. `list` and `survivors` can be the same pointer, since
+    /// writing survivors never overtakes reading hashes.
     ///
     /// If `FIRST` is not 0, the pass tests the first `FIRST` bits instead of `bits`. The numbers of these bits are
     /// constants, so that bit 0 needs no multiplication. Without `FIRST`, the compiler left out this multiplication

@@ -16,7 +16,7 @@ use trommel_base::with_fetch;
 
 /// The number of keys in a group. The keys of a group fill a vector of 32-bit lanes.
 const GROUP: usize = 16;
-/// The prefetch distance in keys. Each key fetches up to 32 cache lines.
+/// The prefetch distance in keys. Each key has up to 32 cache lines, so even a short distance keeps many in flight.
 const DISTANCE_KEYS: usize = 32;
 /// The number of bits in a half-word.
 const HALF_BITS: u32 = 32;
@@ -117,8 +117,8 @@ fn insert_pipelined<F: Fetch>(
     }
 }
 
-/// The position of bit number `bit` of each of sixteen keys, in a table of `bits` bits, fewer than 2^32. The sum
-/// in each 64-bit lane has a position in its high half, so the odd 32-bit lanes are selected.
+/// For each of sixteen keys, the position of bit number `bit` of the bits that the key sets, in a table of `bits` bits,
+/// fewer than 2^32. The sum in each 64-bit lane has a position in its high half, so the odd 32-bit lanes are selected.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: [__m512i; 2], bit: usize, bits: __m512i) -> __m512i {

@@ -56,7 +56,7 @@ struct Left {
     indices: [u16; CHUNK],
 }
 
-/// How many keys ahead cache lines are prefetched if `bits` bits of each key are tested.
+/// The prefetch distance, in keys, if `bits` bits of each key are tested.
 #[inline(always)]
 fn prefetch_distance(bits: u32, window: Window) -> usize {
     (LINES_AHEAD / bits as usize).clamp(FEWEST_AHEAD, window.distance_keys.max(FEWEST_AHEAD))
@@ -92,7 +92,7 @@ impl<B: Fn(u64) -> u64> Table<B> {
     }
 
     /// Tests all bits of each key of a chunk, and returns how many of the keys are present. `bits` is the number of
-    /// bits of a key.
+    /// bits that a key sets.
     #[inline(always)]
     fn test_all_bits<F: Fetch>(
         &self,
@@ -152,8 +152,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         while tested < all && keys > 0 {
             let nearly_all = keys > before / 8 * 7;
             before = keys;
-            // The numbers 1 and 2 are given as constants, so that the compiler unrolls the loop over the bits: a loop
-            // over two bits costs as much as testing the two bits.
+            // The numbers 1 and 2 are given as constants, so that the compiler unrolls the loop over the bits: the
+            // instructions of the loop itself would cost as much as testing two bits.
             let bits;
             (bits, keys) = if nearly_all {
                 (all - tested, self.pass::<F>(left, keys, all - tested, window))

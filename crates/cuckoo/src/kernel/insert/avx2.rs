@@ -1,4 +1,4 @@
-//! Vectors with AVX2: two registers of eight lanes.
+//! Vectors of sixteen lanes with AVX2: two registers of eight lanes each.
 
 use super::vector::Vector;
 use crate::evict::lane_group::{LANES, Lanes};
@@ -187,8 +187,8 @@ fn choose(sign: __m256i, yes: __m256i, no: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn load_each<const SCALE: i32>(base: *const u8, index: &Lanes) -> [__m256i; 2] {
-    // Indices go through memory. Otherwise the compiler shuffles them out of registers, on the same port that puts the
-    // loaded lanes into registers.
+    // The indices are read from memory. Otherwise, the compiler extracts them from registers by shuffles, which compete
+    // for an execution port with the instructions that combine the loaded lanes.
     let index = core::hint::black_box(index);
     let at = |lane: usize| base.wrapping_add(index[lane] as usize * SCALE as usize).cast::<i32>();
     // SAFETY: the caller promises that these bits may be read.

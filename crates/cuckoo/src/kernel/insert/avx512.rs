@@ -1,4 +1,4 @@
-//! Vectors with AVX-512: one register.
+//! Vectors of sixteen lanes with AVX-512: one register.
 
 use super::avx2::{any_equal, load_each};
 use super::vector::Vector;
@@ -101,7 +101,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
         unsafe { Self(_mm512_mask_blend_epi32(_mm512_movepi32_mask(sign.0), no.0, yes.0)) }
     }
 
-    /// Compares rotations of the lanes, which is less work than `vpconflictd` on Intel's cores.
+    /// Compares the lanes with their rotations. On Intel's cores, this is less work than `vpconflictd`.
     #[inline(always)]
     fn any_equal_16(self) -> bool {
         // SAFETY: registers only.

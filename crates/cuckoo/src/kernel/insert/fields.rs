@@ -1,4 +1,4 @@
-//! Reads and writes the buckets of sixteen lanes as fields, for fingerprints of up to 16 bits.
+//! Reads and writes the buckets of sixteen lanes, each slot in a field of 16 bits, for fingerprints of up to 16 bits.
 
 use super::vector::Vector;
 use crate::width::{Bits8, Bits12, Bits16, Width};

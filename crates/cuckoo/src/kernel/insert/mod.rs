@@ -1,4 +1,4 @@
-//! The eviction kernels in vectors: `evict::scalar_lanes` and `evict::window` have the same steps lane by lane.
+//! The eviction kernels in SIMD vectors. `evict::scalar_lanes` and `evict::window` compute the same steps lane by lane.
 //!
 //! Two vectors hold sixteen buckets. A lane of the first vector has a bucket's even slots, 0 and 2, as two fields of 16
 //! bits, and the same lane of the second vector has the bucket's odd slots, 1 and 3. So the two slots of a class's pair
@@ -7,9 +7,9 @@
 //!
 //! Scalar code handles these cases:
 //!
-//! - blocks of fewer than sixteen keys;
+//! - blocks (groups of keys that are placed together) of fewer than sixteen keys;
 //! - blocks in which two primary buckets, or two alternates, agree in their low 16 bits;
-//! - chains that conflict with each other;
+//! - chains that are in the same bucket;
 //! - in batches, moves into a bucket with room, which one lane in six makes per step. Windowed eviction makes these
 //!   moves in vectors unless two lanes might move into one bucket.
 

@@ -1,4 +1,4 @@
-//! The eviction kernel in vectors: placing sixteen keys, and a step of sixteen chains.
+//! The eviction kernel in SIMD vectors: it places sixteen keys at a time, or advances sixteen chains by a step.
 
 use super::fields::Fields;
 use super::vector::{Vector, fetch};
@@ -12,8 +12,8 @@ use crate::evict::scalar_lanes::ScalarLanes;
 use crate::geometry::{Geometry, MIX_FACTORS};
 use crate::table::{Entry, Table};
 
-/// The most buckets of a table that vectors insert into. For fingerprints of 12 bits, the index of a bucket is three
-/// times the number of the bucket, and must fit into a signed number of 32 bits.
+/// The most buckets of a table that the vector kernels insert into. For fingerprints of 12 bits, the index that a
+/// gather uses for a bucket is three times the number of the bucket, and must fit into a signed number of 32 bits.
 pub(in super::super) const MAX_VECTOR_BUCKETS: u64 = 1 << 29;
 
 /// The field of class 0 in a lane (see `bucket`).
@@ -21,7 +21,7 @@ pub(super) const FIRST: u32 = 0x0000_FFFF;
 /// The field of class 1 in a lane (see `bucket`).
 pub(super) const SECOND: u32 = 0xFFFF_0000;
 
-/// The constants of a table in vectors, and the operations on sixteen lanes.
+/// The constants of a table, each in all lanes of a vector, and the operations on sixteen lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimdLanes<V> {
     buckets: V,
@@ -33,7 +33,7 @@ pub(super) struct SimdLanes<V> {
     is_far: bool,
 }
 
-/// The slots of sixteen buckets: the even ones, and the odd ones.
+/// The slots of sixteen buckets: the even slots, and the odd slots.
 type Slots<V> = (V, V);
 
 impl<V: Vector> SimdLanes<V> {
@@ -48,7 +48,7 @@ impl<V: Vector> SimdLanes<V> {
         }
     }
 
-    /// For two fingerprints per lane, the offsets between the two buckets of each, before doublings: twice
+    /// For two fingerprints per lane, the offsets that the two buckets of each had before any doubling: twice
     /// [`Geometry::half_offset`], plus one.
     #[inline(always)]
     pub(super) fn offsets(&self, fingerprints: V) -> V {
@@ -59,8 +59,8 @@ impl<V: Vector> SimdLanes<V> {
     }
 
     /// The part of [`Self::alternate`] that depends on the bucket alone, in two vectors: zero and `bucket` for an even
-    /// bucket, all ones and `bucket + buckets + 1` for an odd one. The bucket's number before doublings tells whether
-    /// it is odd.
+    /// bucket, all ones and `bucket + buckets + 1` for an odd one. A bucket counts as odd if its number before any
+    /// doubling was odd.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
         let odd = V::splat(0).sub(buckets.right_by(self.doublings).and(V::splat(1)));
@@ -77,7 +77,7 @@ impl<V: Vector> SimdLanes<V> {
         there.min(there.sub(self.buckets))
     }
 
-    /// Adds a fingerprint to each bucket. Buckets without room get arbitrary slots.
+    /// Adds a fingerprint to each bucket. For a bucket without room, the result is arbitrary.
     #[inline(always)]
     pub(super) fn with(&self, slots: Slots<V>, fingerprints: V) -> Slots<V> {
         let (even, odd) = slots;
@@ -121,7 +121,7 @@ pub(super) fn with_flags<V: Vector>((a, b): Slots<V>, flags: V) -> Slots<V> {
     (low.xor(exchange), high.xor(exchange))
 }
 
-/// The lanes with a free slot, as signs.
+/// The lanes whose bucket has a free slot, as signs: the sign bit of each such lane is set.
 #[inline(always)]
 pub(super) fn free<V: Vector>((even, odd): Slots<V>) -> V {
     in_either_field(even.min_16(odd).eq_16(V::splat(0)))
@@ -320,8 +320,8 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
                 full_signs(full, to[3]),
             ]
         };
-        // The slot whose fingerprint leaves, as two bits, for the pair and for the slot in the pair. It is the first
-        // slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
+        // The slot whose fingerprint leaves, as two bits: one for the pair, and one for the slot in the pair. It is the
+        // first slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
         let first_full = a.and(b);
         let all_full = first_full.and(c.and(d));
         let any = fingerprints.xor(steps);

@@ -1,11 +1,11 @@
-//! Vectors of sixteen lanes of 32 bits, with the operations that inserts need.
+//! SIMD vectors of sixteen lanes of 32 bits, with the operations that inserts need.
 
 use crate::evict::lane_group::Lanes;
 use core::fmt::Debug;
 use trommel_simd::{Hint, prefetch};
 
-/// Sixteen lanes of 32 bits, or of two *fields* of 16 bits each. The *sign* of a lane is its highest bit. Methods
-/// that decide by signs ignore the other bits.
+/// Sixteen lanes of 32 bits. Some methods treat each lane as two *fields* of 16 bits. The *sign* of a lane is its
+/// highest bit. Methods that decide by signs ignore the other bits.
 ///
 /// Although most methods are safe functions, the caller may call the methods only in functions that are compiled for
 /// the instruction set of the type.
@@ -39,9 +39,9 @@ pub(super) unsafe trait Vector: Copy + Debug {
     fn max_16(self, other: Self) -> Self;
     /// All ones in the fields that are equal, zero in the others.
     fn eq_16(self, other: Self) -> Self;
-    /// The low half of the product of fields.
+    /// For each field, the low half of the product of `self` and `other`.
     fn mul_16(self, other: Self) -> Self;
-    /// The high half of the product of fields.
+    /// For each field, the high half of the product of `self` and `other`.
     fn mul_high_16(self, other: Self) -> Self;
     fn right_16<const BITS: u32>(self) -> Self;
 
@@ -49,7 +49,7 @@ pub(super) unsafe trait Vector: Copy + Debug {
     fn signs(self) -> u32;
     /// The lanes of `yes` where the sign in `sign` is set, and the lanes of `no` elsewhere.
     fn choose(sign: Self, yes: Self, no: Self) -> Self;
-    /// Whether two lanes are equal in their low 16 bits.
+    /// Whether any two lanes are equal in their low 16 bits.
     fn any_equal_16(self) -> bool;
 
     /// Reads 32 bits in each lane, at `base + index · SCALE`.

@@ -1,4 +1,4 @@
-//! One step of sixteen eviction chains that stay within a window (see `evict::window`), in vectors.
+//! One step of sixteen eviction chains that stay within a window (see `evict::window`), in SIMD vectors.
 
 use super::fields::Fields;
 use super::simd_lanes::{
@@ -10,7 +10,7 @@ use crate::evict::lane_group::{LaneGroup, ones};
 use crate::evict::window::{Window, WindowedEviction};
 use crate::table::Entry;
 
-/// The constants of a window in vectors, and the step of sixteen lanes.
+/// The constants of a window, each in all lanes of a vector, and the step of sixteen lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowedSimdLanes<V> {
     lanes: SimdLanes<V>,
@@ -88,8 +88,8 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
                 self.no_room(window.full, own),
             ]
         };
-        // The slot whose fingerprint would leave, as two bits, for the pair and for the slot in the pair. It is the
-        // first slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
+        // The slot whose fingerprint would leave, as two bits: one for the pair, and one for the slot in the pair. It
+        // is the first slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
         let first_full = a.and(b);
         let slots_full = first_full.and(c.and(d));
         let any = fingerprints.xor(steps);
@@ -104,8 +104,8 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
         let to = V::choose(own_full, to, own);
         let all_full = slots_full.and(own_full);
 
-        // The new bucket: the fingerprint in hand takes the slot of the fingerprint that leaves. If the fingerprint in
-        // hand itself leaves, the bucket keeps its four fingerprints.
+        // The new slots of the bucket: the fingerprint in hand takes the slot of the fingerprint that leaves. If the
+        // fingerprint in hand itself leaves, the bucket keeps its four fingerprints.
         let taken = V::choose(is_second, V::splat(SECOND), field);
         let taken = V::choose(own_full, taken, V::splat(0));
         let in_hand = fingerprints.or(fingerprints.left::<16>()).and(taken);

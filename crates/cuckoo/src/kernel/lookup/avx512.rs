@@ -1,11 +1,12 @@
-//! Lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight keys if a bucket has six or
-//! eight bytes.
+//! Batches of lookups with AVX-512: a vector has sixteen keys if a bucket has four bytes, and eight keys if a bucket
+//! has six or eight bytes.
 //!
-//! First, the primary buckets are gathered and compared. If a key was not found there, and the overflow flag of its
-//! class is set in its primary bucket (see `bucket`), the key can be in its alternate bucket. A masked gather reads the
-//! alternates of these keys. Tables in L2 are not prefetched, since gathers overlap by themselves. Beyond L2 the batch
-//! pipeline prefetches the primary buckets. This code is used only for [`Isa::Avx512Gather`](trommel_simd::Isa). For
-//! other instruction sets, the code in `columns.rs` is faster; that file has the figures.
+//! First, the primary buckets are gathered, and compared with the keys' fingerprints. If a key was not found there, and
+//! the overflow flag of its class is set in its primary bucket (see `bucket`), the key can be in its alternate bucket.
+//! A masked gather reads the alternates of these keys. Tables that fit into L2 are not prefetched, since the core
+//! overlaps gathers anyway. In larger tables, the batch pipeline prefetches the primary buckets. This code is used only
+//! for [`Isa::Avx512Gather`](trommel_simd::Isa). For other instruction sets, the code in `columns.rs` is faster; that
+//! file has the figures.
 
 mod dwords;
 mod qwords;

@@ -1,4 +1,4 @@
-//! Lookups of batches in vectors.
+//! The kernels that look up batches of keys in SIMD vectors.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;

@@ -72,13 +72,13 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
     with_fetch!(window, F => blocks::<F, VPOPCNT>(geometry, table, hashes, found));
 }
 
-/// Before the end of a batch, a block of keys from the list is looked up only when the list has at least this number of
-/// keys after that block. These further keys were added in the last step or two. They stay in the list, since their
-/// lines are still being fetched.
+/// Until the last block of a batch is probed, a block of keys from the list is looked up only when the list has at
+/// least this number of keys after that block. These further keys were added in the last step or two. They stay in the
+/// list, since their lines are still being fetched.
 const RIPE: usize = 16;
 
-/// A block of keys is located this number of blocks before it is probed. So the lines of 128 keys are being fetched at
-/// a time.
+/// A block of keys is located, and its lines are prefetched, this number of blocks before it is probed. So the lines of
+/// 128 keys are being fetched at a time.
 const AHEAD: usize = 2;
 
 #[inline]
@@ -305,14 +305,14 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         (hits, covered)
     }
 
-    /// Two bytes with a bit for each key of a group: whether the key is in its line, and whether it is not, but its run
-    /// goes on in the next line.
+    /// Two bytes with a bit for each key of a group. The first tells whether the key is in its line; the second,
+    /// whether the key is not in its line but its run goes on in the next line.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
     fn verdict(&self, group: usize) -> (u8, u8) {
         let (ends, equal) = (self.ends.get(group), self.equal.get(group));
         let but_first = _mm512_and_si512(ends, _mm512_sub_epi64(ends, _mm512_set1_epi64(1)));
-        // The bits from the run's start to below the next start, or to the end of the line if there is none.
+        // The bits from the run's start to below the next start, or to the end of the line if no start comes next.
         let run = _mm512_sub_epi64(but_first, _mm512_andnot_si512(but_first, ends));
         let run = _mm512_and_si512(run, _mm512_set1_epi64(SLOT_BITS as i64));
         let hit = _mm512_mask_test_epi64_mask(self.occupied[group], run, equal);

@@ -1,7 +1,7 @@
 //! Inserts with AVX-512. The remainders of a line (a block of the table) are in one register, where a byte permute
 //! moves them up.
 //!
-//! An insert at 95 % load loads, moves and stores some four lines, and mispredicts two branches: on the number of
+//! At 95 % load, an insert loads, moves and stores some four lines, and mispredicts two branches: on the number of
 //! lines, and on whether the run goes on in the next line. When a line is moved up, all its words and bytes are loaded
 //! before any part of it is stored: loading a word soon after a narrower store to a part of it has to wait for that
 //! store. Inserts that loaded words soon after such stores took 2.4 times as long.
@@ -38,8 +38,8 @@ impl Compare for Slots {
     }
 }
 
-/// Compares a remainder with those slots of a line whose bits are set in `slots`. Returns a bit for each slot that
-/// equals the remainder, and the number of slots that are below the remainder.
+/// Compares a remainder with those slots of a line whose bits are set in `slots`. Returns a bit for each of these slots
+/// that holds the remainder, and the number of these slots that hold a smaller remainder.
 ///
 /// # Safety
 /// The caller must ensure that the line lies in the table.
@@ -153,7 +153,8 @@ unsafe fn insert_at(
     let last = |line: usize| if line == free.line { free.at } else { SLOTS - 1 };
     let mut line = key.line;
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
-    // From the key's line to the line of slot `at`, moves can begin within the line.
+    // From the key's line to the line of slot `at`, moves can begin within the line. In later lines, they begin at slot
+    // 0.
     loop {
         let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
         // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
@@ -206,7 +207,7 @@ unsafe fn move_up(
     }
 }
 
-/// [`move_up`] for a pushed line in which all slots up to `last` move.
+/// [`move_up`] for a pushed line in which all slots up to and including `last` move.
 ///
 /// # Safety
 /// The caller must ensure that 64 bytes from `line` on can be read and written.

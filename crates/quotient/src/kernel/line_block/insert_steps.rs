@@ -32,8 +32,8 @@ impl Slot {
 /// The number of lines that are prefetched after a key's line. Without prefetching, these lines are fetched late,
 /// because processors mispredict where the loop that reads them ends. With AVX-512, single inserts from 92 to 95 % load
 /// took 0.95 times as long with prefetching as without at 2^20 slots, and 0.91 to 0.98 times as long at 2^24 slots.
-/// With AVX2, they took 0.93 times as long at 2^24 slots. Storing whole lines instead of only the bytes that change
-/// made no difference.
+/// With AVX2, they took 0.93 times as long at 2^24 slots. Rejected: storing whole lines instead of only the bytes that
+/// change, which made no difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's line.
@@ -58,8 +58,8 @@ pub(super) enum Place {
 /// Compares slots with a key's remainder. This is a trait, since closures in functions that are always inlined can end
 /// up compiled for fewer instruction sets than the caller.
 pub(super) trait Compare {
-    /// Compares those slots of a line whose bits are set in `slots`. Returns a bit for each slot that equals the
-    /// remainder, and the number of slots that are below the remainder.
+    /// Compares those slots of a line whose bits are set in `slots`. Returns a bit for each of these slots that holds
+    /// the remainder, and the number of these slots that hold a smaller remainder.
     ///
     /// # Safety
     /// The caller must ensure that the line lies in the table.
@@ -181,7 +181,7 @@ pub(super) fn move_runends(
 #[inline(always)]
 pub(super) unsafe fn set_occupieds(base: *mut u8, line: usize, occupieds: u64) {
     // The word with the occupieds also has a byte of runends. The runends have changed since the word was read, so the
-    // word is not stored whole. Bits 0 to 47 are stored. Bits 48 and 49 are set in their byte, whose other bits are
+    // word is not stored whole. Bits 0 to 47 are stored. Bits 48 and 49 are or-ed into their byte, whose other bits are
     // zero.
     // SAFETY: the caller guarantees that these bytes of the line can be written.
     unsafe {

@@ -105,8 +105,8 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
 }
 
 /// Looks a key up in its line without a selection of bits (see `kernel/equal_slots.rs`). Returns whether the line holds
-/// the key, and whether only [`probe`] can decide about it. Slots between the end of a run and the home of the next one
-/// are free, so they are never equal.
+/// the key, and whether only [`probe`] can decide about it. The home needs no mask: slots between the end of a run and
+/// the home of the next run are free, and a free slot equals no remainder.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
@@ -248,8 +248,8 @@ fn one_by_one<F: Fetch, W: Words>(
     }
 }
 
-/// Looks up the keys of a block whose quotients are occupied by [`count`], and then the few of them that [`count`] does
-/// not decide.
+/// Looks up, by [`count`], those keys of each block whose quotients are occupied. Then looks up, by [`probe`], the few
+/// of them about which [`count`] does not decide.
 #[inline(always)]
 fn by_counts<F: Fetch, W: Words>(
     words: W,

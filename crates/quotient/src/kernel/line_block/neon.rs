@@ -15,7 +15,7 @@ use trommel_base::with_fetch;
 
 /// If lines are prefetched, a block of keys is located this number of blocks before it is probed.
 const AHEAD: usize = 2;
-/// The number of blocks whose positions are kept.
+/// The number of blocks of keys whose positions are kept.
 const RING: usize = AHEAD + 1;
 /// The number of keys in a step of the loop that prefetches.
 const UNROLLED: usize = 4;
@@ -111,7 +111,7 @@ fn locate(geometry: &Geometry, hashes: &[u64; BLOCK], located: &mut Located) {
     }
 }
 
-/// A block of keys in a table that has their lines.
+/// A block of keys, and the table that has their lines.
 struct OfTable<'a> {
     table: &'a [u8],
     located: &'a Located,

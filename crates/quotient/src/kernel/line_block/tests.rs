@@ -6,7 +6,8 @@ use crate::kernel::samples::{self, geometry};
 
 type Sample = samples::Sample<LineBlock>;
 
-/// Tables of every width, with few and many lines. The number of keys is one more than 50, 95 or 110 % of the slots.
+/// Tables with remainders of every width, and with few and many lines. The number of keys is one more than 50, 95 or
+/// 110 % of the slots.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=8 {
@@ -20,8 +21,8 @@ fn kernels_agree_on_random_tables_of_every_width() {
     }
 }
 
-/// Most of these clusters are far longer than a line. So some runs are several lines away from their homes, and some
-/// offsets are above 50. The highest offset that is stored, 63, means 63 or more.
+/// In most of these tables, the keys fill far more adjacent slots than a line has. So some runs are several lines away
+/// from their homes, and some offsets are above 50. The highest offset that is stored, 63, means 63 or more.
 #[test]
 fn kernels_agree_where_runs_are_far_from_home() {
     for bits in [1, 3, 8] {
@@ -39,7 +40,8 @@ fn kernels_agree_where_runs_are_far_from_home() {
     }
 }
 
-/// Runs of 2 to 71 remainders that begin at every slot of a line, and so also end at every slot.
+/// Each table has a run that begins at a given slot of a line. The test tries all slots, and runs of 2 to 71
+/// remainders, so that runs end at every slot too.
 #[test]
 fn kernels_agree_on_runs_that_end_at_every_slot() {
     for bits in [5, 8] {
@@ -47,7 +49,7 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
             for length in [1, 2, 3, 4, 5, 9, 17, 50, 51, 70] {
                 let geometry = geometry::<LineBlock>(300, bits, MAX_COPIES);
                 let mut next = 0;
-                // First the run of one quotient, then keys of the quotients after it, which that run pushes.
+                // First the keys of one quotient, then keys of the quotients after it, whose runs the first run pushes.
                 Sample::new(geometry, length + 8, |_| {
                     next += 1;
                     50 + home + (next / 2_u64).saturating_sub(length as u64)

@@ -1,7 +1,8 @@
 //! Lookups in tables whose remainders have 8 bits. (`kernel/equal_slots.rs` says how they decide about a key.)
 //!
-//! A block's remainders are one cache line, which a batch can prefetch before it reads the block's metadata. A lookup
-//! that finds the run first (`lookup.rs`) must read the metadata to know which line to fetch.
+//! A block's remainders are one cache line, whose address follows from the key's home. So a lookup can prefetch this
+//! line before it reads the block's runends and offset. A lookup that finds the run first (`lookup.rs`) must read both
+//! to know which line to fetch.
 
 use super::lookup::{BLOCK_KEYS, BLOCKS_AHEAD, Batch, Located, MANY_OCCUPIED, Rest};
 use super::places::{Places, SLOTS};
@@ -29,7 +30,8 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Whether the first equal slot belongs to the key's run, and whether it does not decide about the key.
+    /// Whether the first equal slot shows that the block holds the key, and whether another look must decide about the
+    /// key.
     #[inline(always)]
     pub(super) fn judge(self) -> (bool, bool) {
         // If no slot is equal, this is the number of all own runends.
@@ -120,13 +122,13 @@ impl Places {
     }
 }
 
-/// The number of blocks whose homes are kept.
+/// The number of blocks of keys whose homes are kept.
 const RING: usize = 2 * BLOCKS_AHEAD + 1;
 
 impl Batch<'_> {
-    /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second the keys whose quotients are
-    /// occupied, and the third compares the remainders of these keys' blocks. The first pass prefetches the words of the
-    /// keys' blocks, and the second their remainders. Each pass is `ahead` blocks behind the pass before it.
+    /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second the keys whose quotients
+    /// are occupied, and the third compares the remainders of these keys' blocks. The first pass prefetches the words
+    /// of the keys' blocks, and the second their remainders. Each pass is `ahead` blocks behind the pass before it.
     ///
     /// # Safety
     /// The caller must ensure that remainders have 8 bits.
@@ -182,9 +184,9 @@ impl Batch<'_> {
         }
     }
 
-    /// Compares the blocks of those keys that have the given indices. Returns a bit for each of these keys: whether the
-    /// table holds it, and whether another look must decide. The bits of keys whose quotients are not occupied have no
-    /// meaning.
+    /// Compares the blocks of those keys that have the given indices. Returns two words with a bit for each of these
+    /// keys: whether the table holds the key, and whether another look must decide about it. The bits of keys whose
+    /// quotients are not occupied have no meaning.
     ///
     /// # Safety
     /// The caller must ensure that remainders have 8 bits.

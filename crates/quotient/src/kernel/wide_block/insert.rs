@@ -1,4 +1,4 @@
-//! Inserts. They find all free slots of a block at once, and move remainders of 8 bits in vectors.
+//! Inserts, which find all free slots of a block at once, and move remainders of 8 bits in vectors.
 //!
 //! A slot is in use if a run whose quotient is at most the slot's number ends at this slot or later; such a run is
 //! *open* at the slot ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends
@@ -56,8 +56,7 @@ pub(super) fn prepare(geometry: &Geometry, table: &[u8]) -> Prepared {
 }
 
 impl Places {
-    /// Like [`Places::of`], but returns `None` not only if a key's block can be the table's last block, but also if a
-    /// key's block can be the last but one.
+    /// Like [`Places::of`], but also returns `None` if a key's block can be the table's last block but one.
     #[inline(always)]
     fn with_two_blocks_after(geometry: &Geometry, table: &[u8]) -> Option<Self> {
         let last_home = (geometry.slots - 1) / u64::from(SLOTS);

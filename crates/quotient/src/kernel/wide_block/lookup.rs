@@ -1,5 +1,5 @@
-//! Lookups. The metadata of one key at a time is in scalar registers. (`kernel/wide_block.rs` says how they find a
-//! run.)
+//! Lookups of single keys and of batches, with the metadata of one key at a time in scalar registers.
+//! (`kernel/wide_block.rs` says how they find a run.)
 
 use super::places::{Places, SLOTS};
 use crate::geometry::Geometry;
@@ -121,11 +121,11 @@ impl Places {
     }
 }
 
-/// [`contains_rest`] gets no results of the inlined code, since it starts the lookup again.
+/// The results that the inlined code passes to [`contains_rest`]: none, since that function starts the lookup again.
 pub(super) type Rest = ();
 
-/// Looks up a key about which the inlined code does not decide: if remainders have 8 bits, by another look at its block,
-/// and otherwise, or if that does not decide either, by the algorithms of `table.rs`.
+/// Looks up a key about which the inlined code does not decide: if remainders have 8 bits, by another look at its
+/// block, and otherwise, or if that look does not decide either, by the algorithms of `table.rs`.
 #[inline(always)]
 pub(super) fn contains_rest<W: Words>(
     words: W,
@@ -143,7 +143,7 @@ pub(super) fn contains_rest<W: Words>(
     found.unwrap_or_else(|| scalar::contains::<WideBlock, _>(words, geometry, table, hash))
 }
 
-/// One lookup. `rest` is [`contains_rest`], in a function that is not inlined.
+/// One lookup. `rest` calls [`contains_rest`] through a function that is not inlined.
 #[inline(always)]
 pub(super) fn contains<W: Words>(
     words: W,
@@ -322,7 +322,7 @@ impl Batch<'_> {
         }
     }
 
-    /// A bit for each key of a block: whether its quotient is occupied. No bits for entries behind the last key.
+    /// A bit for each key of a block: whether its quotient is occupied. The bits after the last key's bit are zero.
     #[inline(always)]
     pub(super) fn with_run(&self, block: usize, keys: &[Located; BLOCK_KEYS]) -> u64 {
         self.occupied(keys) & (u64::MAX >> (BLOCK_KEYS - self.block(block).len()))

@@ -11,9 +11,9 @@ use trommel_base::batch::{Fetch, NoFetch, Window};
 use trommel_base::bitmap::ones;
 use trommel_base::with_fetch;
 
-/// If cache lines are prefetched, the number of blocks between a pass over a block and the next pass over it.
+/// If cache lines are prefetched, each pass over the blocks of keys is this number of blocks behind the pass before it.
 const AHEAD: usize = 2;
-/// The number of blocks whose positions are kept.
+/// The number of blocks of keys whose positions are kept.
 const RING: usize = 2 * AHEAD + 1;
 /// The number of bytes of a block's remainders.
 const BYTES: usize = SLOTS as usize;
@@ -29,7 +29,7 @@ struct Located {
     /// The highest byte is the remainder; the others have no meaning.
     remainder: [u32; BLOCK],
     /// The block whose remainders are prefetched and compared: the block of the home or, if the quotient is not
-    /// occupied, the first one, which stays in cache. Not used without prefetch.
+    /// occupied, the table's first block, which stays in cache. Used only if cache lines are prefetched.
     compared: [u32; BLOCK],
 }
 
@@ -44,7 +44,7 @@ impl Located {
 
 #[target_feature(enable = "neon")]
 pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    // `locate` computes quotients from products of 32-bit numbers.
+    // `locate` computes quotients from products of 32-bit numbers, so the number of slots must fit into 32 bits.
     let is_small = geometry.slots <= u32::MAX.into();
     let places = Places::of(geometry, table);
     let places = places.filter(|places| is_small && places.bits == 8);
@@ -190,7 +190,8 @@ impl<const FETCHES: bool> OfTable<'_, FETCHES> {
         };
         let slots = vandq_u64(slots, vdupq_n_u64(u64::from(SLOTS) - 1));
         let [a, b] = [vreinterpretq_u64_u8(words[0]), vreinterpretq_u64_u8(words[1])];
-        // A shift takes a signed number of bits from the lowest byte.
+        // A shift reads the number of bits as a signed byte. So offsets are limited to 64; a shift by 64 clears the
+        // word.
         let most = vreinterpretq_u8_u64(vdupq_n_u64(SLOTS.into()));
         let offsets = vminq_u8(vreinterpretq_u8_u64(offsets), most);
         let own = from(vreinterpretq_u64_u8(offsets));

@@ -12,8 +12,8 @@ fn geometry(slots: u64, remainder_bits: u32, copies: u32) -> Geometry {
     samples::geometry::<WideBlock>(slots, remainder_bits, copies)
 }
 
-/// Tables of every width, with few and many slots. The number of keys is one more than 50, 95 or 110 % of the slots.
-/// Keys with equal fingerprints take one slot, so tables of short fingerprints are filled less.
+/// Tables with remainders of every width, and with few and many slots. The number of keys is one more than 50, 95 or
+/// 110 % of the slots. Keys with equal fingerprints take one slot, so tables of short fingerprints are filled less.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=32 {
@@ -46,7 +46,8 @@ fn kernels_agree_where_runs_are_far_from_home() {
     }
 }
 
-/// Runs of 2 to 71 remainders that begin at every slot of a block, and so also end at every slot.
+/// Each table has a run that begins at a given slot of a block. The test tries all slots, and runs of 2 to 71
+/// remainders, so that runs end at every slot too.
 #[test]
 fn kernels_agree_on_runs_that_end_at_every_slot() {
     for bits in [5, 8, 16, 31] {
@@ -54,7 +55,7 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
             for length in [1, 2, 3, 4, 5, 9, 17, 64, 65, 70] {
                 let geometry = geometry(300, bits, MAX_COPIES);
                 let mut next = 0;
-                // First the run of one quotient, then keys of the quotients after it, which that run pushes.
+                // First the keys of one quotient, then keys of the quotients after it, whose runs the first run pushes.
                 Sample::new(geometry, length + 8, |_| {
                     next += 1;
                     64 + home + (next / 2_u64).saturating_sub(length as u64)

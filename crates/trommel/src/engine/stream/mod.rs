@@ -231,11 +231,11 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// Sets a function that is called on the caller's thread. [`Stream::contains`] calls it after each batch that was
-    /// answered. [`Stream::insert`] calls it each time that it has gathered and inserted enough
-    /// [keys](Stream::keys_at_a_time). At the end, [`Stream::insert`] inserts the keys that are left, unless the filter
-    /// is full or the stream was cancelled. Before [`Stream::insert`] returns a result or an error, it always calls the
-    /// function a last time.
+    /// Sets a function that is told how far the stream has come. It runs on the caller's thread. [`Stream::contains`]
+    /// calls it after each batch that was answered. [`Stream::insert`] calls it each time that enough
+    /// [keys](Stream::keys_at_a_time) were gathered and inserted. At the end, [`Stream::insert`] inserts the keys that
+    /// are left, unless the filter is full or the stream was cancelled. Before [`Stream::insert`] returns a result or
+    /// an error, it always calls the function a last time.
     ///
     /// ```
     /// use std::convert::Infallible;

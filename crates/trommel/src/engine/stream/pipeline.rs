@@ -10,17 +10,17 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use trommel_base::{Hasher, KeyHash};
 
-/// The number of threads of the pipeline, without the caller's.
+/// The number of threads that the pipeline starts. The third thread is the caller's.
 const THREADS: usize = 2;
 /// The most batches that wait in a queue between two threads.
 const QUEUED: usize = 2;
 
 /// Reads batches on one thread, hashes them on another, and consumes them on the caller's thread, in order.
 ///
-/// A thread that ends early drops its ends of the queues. The others then find the queues closed, so no thread waits
-/// for one that has ended. If a thread panics, the caller panics with the same payload after all threads have ended. If
-/// a thread does not start, no batch is read, since the reader starts last. Once the caller's thread sees that `cancel`
-/// is set, it consumes no further batch.
+/// A thread that ends early drops its senders and receivers. The other threads then find the queues closed, so no
+/// thread waits for one that has ended. If a thread panics, the caller panics with the same payload after all threads
+/// have ended. If the system refuses to start a thread, no batch is read, since the reading thread is started last.
+/// Once the caller's thread sees that `cancel` is set, it consumes no further batch.
 pub(super) fn run<B, E, I>(
     hasher: Hasher,
     batches: I,

@@ -27,7 +27,7 @@ pub struct IntegerBatches<R> {
 impl<R: Read> IntegerBatches<R> {
     /// Makes batches of `keys` keys. The last batch can be shorter. If `keys` is 0, a batch has one key; if `keys` is
     /// more than 2^20, a batch has 2^20 keys. This type buffers the bytes of a batch, so the reader needs no buffer of
-    /// its own. Ends the program if the system refuses the memory for these bytes.
+    /// its own. `new` ends the program if the system refuses the memory of this buffer.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -50,7 +50,7 @@ const MOST_KEYS: usize = 1 << 20;
 impl<R: Read> Iterator for IntegerBatches<R> {
     type Item = io::Result<Vec<u64>>;
 
-    /// Returns the next batch. If the reader fails, or ends within a key, the whole keys before that point are first
+    /// Returns the next batch. If the reader fails, or ends within a key, the keys that were read completely are first
     /// returned as a batch, if there are any. Then the error is returned, once. If the system refuses the memory for a
     /// batch, the keys of the batch are lost, an error is returned, and nothing more is read.
     fn next(&mut self) -> Option<Self::Item> {
@@ -117,7 +117,7 @@ pub struct LineBatches<R> {
     error: Option<io::Error>,
 }
 
-/// Lines of a reader, in one buffer.
+/// A batch of [`LineBatches`]: lines of a reader, in one buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     bytes: Vec<u8>,
@@ -129,7 +129,7 @@ impl<R: BufRead> LineBatches<R> {
     /// Makes batches of lines. The lines of a batch have at least `batch_bytes` bytes together, with each terminator
     /// counted as one byte; only the last batch, at the end of the input or before an error, can have fewer. A line is
     /// never split, so a batch with a very long line takes at least as much memory as that line. If the system refuses
-    /// that memory, the program ends.
+    /// the memory of a batch, the program ends.
     ///
     /// ```
     /// use trommel::engine::LineBatches;
@@ -147,9 +147,9 @@ impl<R: BufRead> LineBatches<R> {
 impl<R: BufRead> Iterator for LineBatches<R> {
     type Item = io::Result<Lines>;
 
-    /// Returns the next batch. If the reader fails, the whole lines before that point are first returned as a batch, if
-    /// there are any. Then the error is returned, once. The line within which the reader failed is dropped, since its
-    /// rest is unknown.
+    /// Returns the next batch. If the reader fails, the lines that were read completely are first returned as a batch,
+    /// if there are any. Then the error is returned, once. The line within which the reader failed is dropped, since
+    /// its rest is unknown.
     fn next(&mut self) -> Option<Self::Item> {
         let mut lines = Lines::default();
         while !self.is_done

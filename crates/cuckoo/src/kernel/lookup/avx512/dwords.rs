@@ -17,8 +17,7 @@ lookup!();
 /// Constants of a batch, the same in every lane.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// The number of buckets in 64-bit lanes, as the factor of multiplications. `buckets` has the same number in 32-bit
-    /// lanes.
+    /// The number of buckets, in 64-bit lanes for multiplications. `buckets` has the same number in 32-bit lanes.
     factor: __m512i,
     buckets: __m512i,
     fingerprint_shift: __m128i,
@@ -27,7 +26,7 @@ struct Shape {
     /// The bit of a bucket's number that was the lowest bit before the filter was doubled. It tells whether the bucket
     /// counts as odd.
     odd: __m512i,
-    /// `EmptyPair::least_set`, in the highest byte.
+    /// `EmptyPair::least_set`, in the highest byte of the lane.
     least_set: __m512i,
 }
 
@@ -124,15 +123,15 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
     _mm512_test_epi32_mask(zeros, _mm512_set1_epi8(0x80u8.cast_signed()))
 }
 
-/// The lanes whose bucket has the flag of the fingerprint's class set.
+/// The lanes in whose bucket the flag of the fingerprint's class is set.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi32_mask(fingerprints, _mm512_set1_epi32(1));
-    // `odd_slots` has the pair of the class in its highest bytes, the odd slot above the even one. `even_slots` has
-    // the even slot in its highest byte.
+    // A lane of `odd_slots` has the odd slot of the class's pair in the highest byte, and the even slot in the byte
+    // below. A lane of `even_slots` has the even slot in the highest byte.
     let odd_slots = _mm512_mask_slli_epi32::<16>(words, is_even, words);
     let even_slots =
         _mm512_or_si512(_mm512_slli_epi32::<8>(odd_slots), _mm512_set1_epi32(0xFF_FFFF));

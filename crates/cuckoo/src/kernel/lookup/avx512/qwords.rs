@@ -132,15 +132,15 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
     _mm512_test_epi64_mask(zeros, _mm512_set1_epi64(highs.cast_signed()))
 }
 
-/// The lanes whose bucket has the flag of the fingerprint's class set.
+/// The lanes in whose bucket the flag of the fingerprint's class is set.
 #[inline]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt"
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi64_mask(fingerprints, _mm512_set1_epi64(1));
-    // `odd_slots` has the pair of the class in its highest bits, the odd slot above the even one. `even_slots` has the
-    // even slot in its highest bits.
+    // A lane of `odd_slots` has the odd slot of the class's pair in the highest bits, and the even slot in the bits
+    // below. A lane of `even_slots` has the even slot in the highest bits.
     let (odd_slots, even_slots) = if W::BITS == 12 {
         let of_class_1 = _mm512_slli_epi64::<16>(words);
         let odd_slots = _mm512_mask_slli_epi64::<40>(of_class_1, is_even, words);
