@@ -1,4 +1,4 @@
-//! The items of the Rust API guidelines that a compiler can check: which traits the public types have.
+//! Tests of the Rust API guidelines that the compiler can check: which traits the public types must have.
 
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
@@ -16,7 +16,7 @@ use trommel::{
 fn table<T: Clone + Debug + PartialEq + Eq + Send + Sync + 'static>() {}
 /// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS, for small values, which can be copied.
 fn value<T: Copy + Debug + PartialEq + Eq + Hash + Send + Sync + 'static>() {}
-/// C-GOOD-ERR, and C-COMMON-TRAITS: tests compare errors, and threads pass them on.
+/// C-GOOD-ERR, and C-COMMON-TRAITS, since tests compare errors, and threads send them to each other.
 fn error<T: Error + Clone + Debug + Display + PartialEq + Send + Sync + 'static>() {}
 
 #[test]

@@ -1,4 +1,5 @@
-//! Readers of mutated containers of every kind never panic, and never make a filter from damaged bytes.
+//! Tests that read mutated containers of every kind. A reader must never panic, and must refuse mutated bytes. If the
+//! test corrects the checksums after the mutation, a reader may also accept the bytes as another valid filter.
 
 use proptest::prelude::*;
 use trommel::quotient::{Layout, Quotient};
@@ -111,7 +112,7 @@ fn mutate(bytes: &mut Vec<u8>, mutation: &Mutation) {
     }
 }
 
-/// Corrects length and checksums, as an attacker can.
+/// Corrects the payload's length and both checksums, as an attacker can.
 fn repair(bytes: &mut [u8]) {
     use trommel::Hasher;
     let Some(payload_len) = bytes.len().checked_sub(HEADER_BYTES) else { return };

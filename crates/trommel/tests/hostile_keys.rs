@@ -202,7 +202,7 @@ fn hashes_of_the_last_quotients_fill_a_quotient_filter_early_and_lose_nothing() 
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
         assert_eq!(full.map(|full| full.why), Some(WhyFull::Slots), "{kind}");
         let most = (OVERHANG_SLOTS + 64 + 10) as usize;
-        assert!((300..=most).contains(&taken), "{kind}: {taken} keys taken, not 300 to {most}");
+        assert!((300..=most).contains(&taken), "{kind}: {taken} keys taken, not in 300..={most}");
         assert_refuses_and_goes_on(&mut filter, &hashes, taken);
     }
 }
@@ -219,11 +219,11 @@ fn hashes_of_few_buckets_fill_a_cuckoo_filter_early_and_lose_nothing() {
         assert!(hashes.len() > 800, "{} hashes", hashes.len());
         let (taken, full) = insert_what_fits(&mut filter, &hashes);
         assert_eq!(full.map(|full| full.why), Some(WhyFull::Slots));
-        // The four slots of each of these buckets, and the 64 entries of the overflow area.
+        // The four slots of each of the chosen buckets, and the 64 entries of the overflow area.
         let most = 4 * few as usize + 64;
         assert!(
             (most * 3 / 4..=most).contains(&taken),
-            "{taken} keys taken, not three quarters of {most} to {most}"
+            "{taken} keys taken, expected three quarters of {most} to {most}"
         );
         assert_refuses_and_goes_on(&mut filter, &hashes, taken);
     }
@@ -419,7 +419,7 @@ fn prints_the_time_of_inserts_of_hostile_and_of_random_hashes() {
         hashes.iter().step_by(997).for_each(|hash| _ = black_box(cluster.contains_hash(*hash)));
         let lookup = begin.elapsed().as_nanos() as f64 / (hashes.len() / 997) as f64;
         println!(
-            "{kind}: {hostile:.0} ns per insert before a cluster of {} slots, {usual:.0} at the same load; \
+            "{kind}: {hostile:.0} ns per insert in front of a cluster of {} slots, {usual:.0} at the same load; \
              {lookup:.0} ns per lookup in the cluster",
             rest.len()
         );

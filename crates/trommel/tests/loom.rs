@@ -1,4 +1,4 @@
-//! Concurrent operations, in every order that the model checker loom explores. scripts/check-loom runs these tests.
+//! Tests of concurrent operations, in every order that the model checker loom explores. scripts/check-loom runs them.
 #![cfg(all(loom, feature = "parallel"))]
 
 use loom::sync::Arc;
@@ -64,8 +64,8 @@ fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
     });
 }
 
-/// An insert skips bits that another thread has set. A thread that is ordered after this insert finds the key, although
-/// nothing orders that thread after the thread that set the bits.
+/// Thread `second` inserts a key, and skips the key's bits if thread `other` has set them already. A thread that is
+/// ordered after the insert of `second` finds the key, although nothing orders it after the insert of `other`.
 #[test]
 fn an_insert_that_skips_set_bits_is_seen_by_threads_ordered_after_it() {
     loom::model(|| {

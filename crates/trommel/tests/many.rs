@@ -39,7 +39,8 @@ fn check<F: Filter>(filters: &[F]) {
             assert_eq!(found.get(i), filter.contains_hash(*hash), "probe {i} of {count}");
         }
     }
-    // Every third key is present, 334 in all. Of the 666 absent keys, at most some 3 % are reported as present.
+    // Every third key is present, 334 in all. Of the 666 absent keys, some 3 % or fewer are expected to be reported as
+    // present; 65 are allowed.
     assert!((334..400).contains(&found.count_ones()), "{} found", found.count_ones());
 }
 

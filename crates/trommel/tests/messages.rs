@@ -1,5 +1,5 @@
-//! The texts that people read. The message of an error contains the numbers that the error carries. The `Debug` output
-//! of a type with a table has the parameters of the table and not its bytes.
+//! Tests of the texts that people read. The message of an error contains the numbers that the error carries. The
+//! `Debug` output of a type with a table has the parameters of the table and not its bytes.
 
 use std::error::Error;
 use trommel::cuckoo::GrowError;
@@ -16,7 +16,7 @@ fn says(error: &dyn Error, expected: &str) {
     assert!(!message.contains('\n') && !message.ends_with('.'), "{message}");
     assert!(
         error.source().is_none(),
-        "the cause is printed, so it must not be returned too: {message}"
+        "the message contains the cause, so `source` must not return it: {message}"
     );
 }
 

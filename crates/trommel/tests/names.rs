@@ -297,8 +297,8 @@ fn a_program_uses_two_threads() -> Outcome {
     Ok(())
 }
 
-/// The root of the crate has few enough names to be read at once. The test counts its public modules and the names of
-/// its `pub use` items. Further names belong in the module of their topic.
+/// The root of the crate has so few names that a reader can look through all of them. The test counts the root's public
+/// modules and the names of its `pub use` items. Further names belong in the module of their topic.
 #[test]
 fn the_root_has_at_most_40_names() {
     let root = include_str!("../src/lib.rs");

@@ -1,5 +1,6 @@
 //! Filter blocks have exactly the predicted sizes, and no false negatives. Standard blocks, which are blocks of
-//! `bloom`, have the false-positive rate of the equation. For bytes that are not a block, the answer is "maybe".
+//! the kind `bloom`, have the false-positive rate of the equation. For bytes that are not a block, the answer is
+//! "maybe".
 
 use trommel::{
     Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, FormatError, Hasher, Insert, Isa,
@@ -68,7 +69,7 @@ fn blocks_of_one_key_or_none_exclude_absent_keys() {
         let none = policy.build(&[]);
         assert!(
             absent.iter().all(|hash| !policy.may_match(&none, *hash)),
-            "{kind}: no keys, but one is reported"
+            "{kind}: a block of zero keys reports a key as present"
         );
         let one = policy.build(&hashes(1, 1));
         let reported = absent.iter().filter(|hash| policy.may_match(&one, **hash)).count();
@@ -222,7 +223,7 @@ fn lookups_in_any_bytes_do_not_panic() {
             let lengths =
                 (0..400).chain(hashes(7, 40).into_iter().map(|hash| hash.raw() as usize % 20_000));
             for len in lengths {
-                // Makes the random bytes sparse or dense, or leaves them as they are.
+                // Clears most of the random bits, sets most of them, or leaves them as they are.
                 let mut bytes = random.bytes(len + 1);
                 let dense = random.word() % 4;
                 bytes.iter_mut().for_each(|byte| match dense {
@@ -316,7 +317,7 @@ fn impossible_policies_are_refused() {
     assert!(matches!(counting, SpecError::Option { kind: FilterKind::CountingBloom, .. }));
 }
 
-/// Tests several hashers, so that a policy that always uses the default hasher does not pass.
+/// Tests several hashers, so that a policy that always uses the default hasher fails.
 #[test]
 fn a_policy_hashes_keys_by_its_own_hasher() {
     for hasher in [Hasher::xxh3(0), Hasher::xxh3(7), Hasher::siphash13([7; 16])] {
@@ -366,7 +367,7 @@ fn a_buffer_that_is_too_short_is_left_as_it_was() {
         assert_eq!(
             buffer[..need],
             policy.build(&keys)[..],
-            "{kind}: the buffer's old contents are left"
+            "{kind}: the block has old contents of the buffer"
         );
         assert!(
             buffer[need..].iter().all(|byte| *byte == 0xA5),
@@ -420,7 +421,7 @@ fn large_tables_are_read() {
     }
 }
 
-/// Buckets of six bytes are followed by padding, since they are read as eight bytes.
+/// A table of buckets of six bytes ends with two bytes of padding, since each bucket is read as eight bytes.
 #[test]
 fn the_padding_of_a_cuckoo_block_must_be_zero() {
     let policy = policy(FilterKind::Cuckoo, 13.0);
@@ -482,7 +483,7 @@ fn the_largest_quotient_block_has_the_maximum_of_slots() {
 fn keys_without_room_give_a_block_that_excludes_nothing() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo] {
         let policy = policy(kind, 17.0);
-        // The highest byte of these hashes is 255, so they belong to the last 1/256 of the buckets or runs.
+        // The highest byte of these hashes is 255, so they belong to the last 1/256 of the buckets or quotients.
         let chosen: Vec<_> =
             hashes(1, 300).iter().map(|hash| KeyHash::from_raw(!(hash.raw() >> 8))).collect();
         let mut buffer = vec![0; policy.encoded_len(chosen.len())];
@@ -520,7 +521,7 @@ fn a_cuckoo_block_is_refused_as_soon_as_one_key_has_no_slot() {
             Err(error) => panic!("{count} keys: {error}"),
         }
     }
-    let (count, inserted) = refused.expect("a number of keys is too many");
+    let (count, inserted) = refused.expect("some number of keys is refused");
     assert_eq!(inserted, count - 1);
 }
 
@@ -531,8 +532,8 @@ fn a_policy_is_shared_by_threads() {
     assert_shared::<PolicyError>();
 }
 
-/// Asks blocks of many sizes, then a block of another policy, an empty slice, the block of one byte that excludes no
-/// key (`[0]`), and two blocks with a damaged trailer.
+/// Looks keys up in blocks of many sizes, a block of another policy, an empty slice, the block of one byte that
+/// excludes no key (`[0]`), and two blocks with a damaged trailer.
 #[test]
 fn many_blocks_are_answered_like_one_after_the_other() {
     for kind in kinds() {

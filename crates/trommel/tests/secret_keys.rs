@@ -153,7 +153,7 @@ fn the_key_is_neither_in_the_header_nor_in_what_debug_prints() {
             for word in &words {
                 assert!(!text.contains(&word.to_string()) && !text.contains(&format!("{word:x}")));
             }
-            assert!(!text.contains("secret!"), "the key is in: {text}");
+            assert!(!text.contains("secret!"), "the debug output has the secret key: {text}");
         }
     }
 }
@@ -168,7 +168,7 @@ fn filters_of_unlike_secret_keys_do_not_merge_and_nothing_changes() {
             let right = filter(*kind, other);
             let refused = left.merge(&right).unwrap_err();
             assert!(matches!(refused, MergeError::Incompatible(_)), "{kind}: {refused}");
-            assert!(left.to_bytes() == before, "{kind}: changed by an error");
+            assert!(left.to_bytes() == before, "{kind}: changed by a refused merge");
         }
         let right = filter(*kind, hasher);
         left.merge(&right).unwrap();
@@ -227,8 +227,8 @@ fn accumulators_of_a_secret_key_merge_with_each_other_alone() {
     assert!(filter.hasher() == hasher && (0..200u64).all(|key| filter.contains(&key)));
 }
 
-/// A filter block does not tell with which secret key it was built. But policies with different secret keys
-/// have different names.
+/// A filter block does not record the secret key with which it was built. But policies with different secret keys have
+/// different names.
 #[test]
 fn filter_blocks_take_a_secret_key_and_tell_policies_apart_by_name() {
     for kind in FilterKind::ALL.iter().filter(|kind| **kind != FilterKind::CountingBloom) {

@@ -1,5 +1,5 @@
 //! Sharded filters of every kind find all keys, and have the false-positive rate of the spec. Multisets count exactly
-//! under concurrent threads.
+//! while several threads insert and remove.
 #![cfg(feature = "parallel")]
 
 use std::sync::atomic::{AtomicBool, Ordering};

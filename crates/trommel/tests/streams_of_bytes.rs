@@ -154,7 +154,7 @@ fn an_error_of_a_writer_is_returned_at_once() {
                     if taken == at { Act::Fail(*kind) } else { Act::Move(at - taken) }
                 });
                 assert_eq!(filter.write_to(&mut failing).unwrap_err().kind(), *kind);
-                // One call for each part before the error, and the call that failed.
+                // One call for each part (header, payload) that has bytes before the error, and the call that failed.
                 let parts = usize::from(at > 0) + usize::from(at > HEADER_BYTES);
                 assert_eq!(failing.calls, parts + 1);
             }
@@ -193,8 +193,8 @@ fn a_writer_that_breaks_its_contract_does_not_harm_the_filter() {
     }
 }
 
-/// The filter types write by the same code as `AnyFilter`. This test checks that types of each family pass the errors
-/// of the writer on.
+/// The filter types write by the same code as `AnyFilter`. This test checks that types of each family return the errors
+/// of the writer.
 #[test]
 fn types_of_each_family_return_the_error_of_their_writer() {
     fn check<F: Frozen>(filter: &F) {
@@ -222,7 +222,7 @@ fn types_of_each_family_return_the_error_of_their_writer() {
     assert_eq!(error.kind(), ErrorKind::WriteZero);
 }
 
-/// The bytes of a header with another payload length, and the right checksum of the header.
+/// The header of `bytes` with another payload length, and with the header checksum that fits this length.
 fn with_payload_len(bytes: &[u8], payload_len: u64) -> Vec<u8> {
     let mut head = bytes[..HEADER_BYTES].to_vec();
     head[64..72].copy_from_slice(&payload_len.to_le_bytes());

@@ -1,4 +1,5 @@
-//! Views of bytes that were verified before, and how such views behave if the bytes are damaged nevertheless.
+//! Tests of trusted views, which rely on an earlier check of their bytes, and of their answers if the bytes are damaged
+//! after that check.
 
 use trommel::container::{self, HEADER_BYTES};
 use trommel::{

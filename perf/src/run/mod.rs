@@ -1,4 +1,4 @@
-//! A run: groups of cases, each verified, timed, and saved as soon as it ends.
+//! A run: verifies and times groups of cases, and saves the results of each group as soon as the group ends.
 
 pub(crate) mod engine;
 pub(crate) mod progress;

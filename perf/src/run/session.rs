@@ -47,7 +47,7 @@ pub(crate) struct Session {
     /// The directory to which results are saved after each group, if any.
     out: Option<PathBuf>,
     meter: Meter,
-    /// The record of cases that are run in marked sections instead of being timed; `None` if cases are timed.
+    /// The record of the cases, if they are run in sections that are marked for Callgrind; `None` if they are timed.
     ledger: Option<Ledger>,
     /// Makes the headline. The headline is printed once, after the first group whose results are enough for a headline.
     headline: Option<Headline>,
@@ -63,8 +63,8 @@ fn save_to(out: Option<&Path>, results: &Results) -> Result<()> {
     out.map_or(Ok(()), |out| results.save(out))
 }
 
-/// Filled filters, which one group of cases uses or several groups share; the number of keys in each filter; and the
-/// memory in which the roofline is measured.
+/// The filled filters of one or more groups of cases, with the number of keys in each filter, and the memory in which
+/// the roofline is measured.
 struct FilledFilters<'a, S: Subject + ?Sized = dyn Subject> {
     keys: usize,
     built: &'a [Built<S>],
@@ -193,7 +193,7 @@ impl Session {
         self.plain(point.groups.clone(), &point.specs, stream, point.keys)
     }
 
-    /// Measures groups of cases that take hashes.
+    /// Measures groups of cases whose timed sections get hashes, not keys.
     fn plain(
         &mut self,
         groups: Vec<Group>,
@@ -538,8 +538,8 @@ const INSERTED_AT_MOST: usize = 100_000_000;
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
 /// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If one of the filters that are filled
 /// together is larger than [`LARGE_FILTER_BYTES`], the cases without hashing have [`MOST_PROBES`] for each of these
-/// filters, because fewer probes would read only a small part of the large filter's cache lines. In all these cases,
-/// `Effort::most_probes` is an upper bound too.
+/// filters, because fewer probes would read only a small part of the large filter's cache lines. None of these cases
+/// has more than `Effort::most_probes` probes.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

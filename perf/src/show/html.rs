@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Returns the report of a run, with a plot and a table of the history if there is one. The tables in `machines`, which
+/// Returns the report of a run, with a plot and a table of `history` if it is given. The tables in `machines`, which
 /// compare several machines, come before the tables of the run.
 pub(crate) fn render(
     results: &Results,

@@ -1,6 +1,6 @@
 //! Tables with the results of several machines side by side: a line per case, and for each machine its speed and the
-//! ratio to the rival. Only the ratios compare filters: a filter and its rival are measured in the same rounds, but the
-//! speeds of two machines come from different rounds.
+//! ratio to the rival. Only the ratios are reliable comparisons: a filter and its rival are measured in the same
+//! rounds, but the speeds of two machines come from different rounds.
 
 use crate::analyse::rival::ratio;
 use crate::base::failure::bad_input;

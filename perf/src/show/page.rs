@@ -5,7 +5,7 @@ use crate::show::tables;
 use crate::store::results::Results;
 use std::fmt::Write as _;
 
-/// Returns the page. The plots are files beside it.
+/// Returns the page. It shows the plots from files in its own directory.
 pub(crate) fn render(results: &Results, pictures: &[Picture]) -> String {
     let mut page = format!("# Results on {}\n\n", results.environment.get("cpu"));
     page.push_str(

@@ -24,7 +24,7 @@ use draw::{Frame, Side};
 use std::collections::BTreeMap;
 
 /// Width and height, in pixels: first of a picture that stands alone, then of a plot in the page. A plot in the page
-/// has its title and legend outside, and is small so that its text can be read on a phone.
+/// has its title and legend outside. It is small because a phone scales a wide plot down until its text is illegible.
 const ALONE: (u32, u32) = (600, 390);
 const IN_PAGE: (u32, u32) = (440, 300);
 /// Width, in pixels, of the labels of the y axis: first of labels that are figures, then of labels that are names.
@@ -152,8 +152,8 @@ pub(crate) fn roofline_line() -> Series {
 /// Returns the roofline of those rows of ours for which `is_wanted` is true: the random cache lines that one core read
 /// per second, over the bytes of the filter. These reads were interleaved with the operations of the filter, in as much
 /// memory as the filter takes. All rows with the same number of keys share one point: the medians of their bytes and of
-/// their rooflines. The column "of roofline" divides each row by its own roofline. Counting filters are left out, since
-/// their lookups read only a fifth of their bytes.
+/// their rooflines. (In the column "of roofline", by contrast, each row is divided by its own roofline.) Counting
+/// filters are left out, since their lookups read only a fifth of their bytes.
 pub(crate) fn roofline_of(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Series {
     let mut by_keys: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     for row in results.rows.iter().filter(|row| {
@@ -262,8 +262,8 @@ pub(crate) fn rates(title: Option<&str>, series: &[Series]) -> Result<String> {
     frame.draw_where_shown(series)
 }
 
-/// Plots points in named rows. The y of a point is the index of its row. The first row is at the top, so the axis shows
-/// negated indices.
+/// Plots points in named rows. The y of a point is the index of its row. To have the first row at the top, the rows are
+/// drawn at their negated indices.
 pub(crate) fn by_name(
     title: Option<&str>,
     x_title: &str,

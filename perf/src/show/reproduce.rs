@@ -4,10 +4,10 @@ use crate::measure::effort::Effort;
 use crate::measure::environment::Environment;
 use crate::model::{Api, Calls, Case, Row, Sizing};
 
-/// Without `--cases`, only full runs measure filters with at least this number of slots, or with a fixed number of
-/// bytes.
+/// Filters with this number of slots or more are measured only by full runs and by runs with `--cases`, as are filters
+/// with a fixed number of bytes.
 const SLOTS_OF_FULL: usize = 1 << 27;
-/// The name of the input of a user's own files.
+/// The name of the input whose keys come from a user's own files.
 const OWN_FILES: &str = "file";
 
 /// Returns the command line for a shell. The option `-f` matches only the row's case, and `measure` adds the rivals of

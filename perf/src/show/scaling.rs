@@ -37,7 +37,8 @@ pub(crate) fn is_engine(row: &Row) -> bool {
     row.case.is_of_engine() && row.case.calls.api == Api::Engine
 }
 
-/// The figures. Each shows one task, at the largest key count of the rows that [`is_usual`] accepts.
+/// The figures, one for each task. A figure shows those rows of its task that [`is_usual`] accepts and that have the
+/// largest key count among them.
 pub(crate) fn figures(results: &Results) -> Vec<Figure> {
     let figure = |(file, title, wanted): Task| {
         let is_of_task = |row: &&Row| {
@@ -128,7 +129,8 @@ mod tests {
                 example("bloom", "fpr-1%+wall", Some("fastbloom"), 9.0 / f64::from(threads));
             results.put(rival.with(|case| case.threads = threads));
         }
-        // Lookups at 1e6 keys do not keep inserts at 1e3 keys from being plotted.
+        // Each plot has the largest key count of its own operation: inserts at 1e3 keys are plotted, although there are
+        // lookups at 1e6 keys.
         results.put(example("bloom", "fpr-1%+wall", None, 4.0).with(|case| {
             (case.op, case.workload) = (Op::Insert, None);
             (case.keys, case.calls) = (1000, engine);

@@ -1,4 +1,5 @@
-//! Replaces tables in a document between marks, so that authors write the text and the harness writes the figures:
+//! Replaces the tables that stand between marks in a document, so that authors write the text and the harness writes
+//! the figures:
 //!
 //! ```text
 //! <!-- trommel-perf:inserts begin -->

@@ -139,12 +139,12 @@ pub(crate) fn label(row: &Row) -> String {
     }
 }
 
-/// Returns the name of a subject of the sweep over loads, and after `+` the instruction set in `kernels`, if any.
+/// Returns the name of a subject of the sweep over loads, followed by `+` and the instruction set if `kernels` has one.
 fn with_isa(subject: &str, kernels: Option<Isa>) -> String {
     kernels.map_or_else(|| subject.to_owned(), |isa| format!("{subject}+{isa}"))
 }
 
-/// Creates a table of throughputs with a line per filter and columns per number of keys.
+/// Creates a table of throughputs with a line for each [`line_key`], and three columns for each number of keys.
 fn throughput(
     results: &Results,
     name: &'static str,
@@ -189,8 +189,8 @@ fn throughput_cells(row: &Row, rows: &[Row]) -> [String; 3] {
     ]
 }
 
-/// Shows the rows that were measured on given keys. A line has two speeds: one with hashing before the timed section,
-/// and one with hashing within the timed section.
+/// Shows the rows that were measured on keys of TPC-H or of the user's files. A line has two speeds: one with hashing
+/// before the timed section, and one with hashing within the timed section.
 fn inputs(results: &Results) -> Table {
     let mut lines = Vec::new();
     for input in &results.inputs {

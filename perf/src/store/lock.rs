@@ -21,7 +21,7 @@ impl Drop for DirectoryLock {
     /// Unlocks the file. Closing the file is not enough: a child process that another thread is starting shares the
     /// open file until the child executes its own program, and would keep the lock until then.
     fn drop(&mut self) {
-        // Nothing can be done about an error here, and the system unlocks the file when every process that shares it
+        // Nothing can be done about an error here. The system unlocks the file anyway once every process that shares it
         // has closed it.
         let _ = self.file.unlock();
     }

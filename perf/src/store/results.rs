@@ -63,16 +63,16 @@ pub(crate) const SCHEMA: u32 = 2;
 /// not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
-    /// Seconds that the thread ran. In the engine's groups: the seconds of wall-clock time minus `waited_s`.
+    /// Seconds in which the measuring thread ran. In the engine's groups: the seconds of wall-clock time minus
+    /// `waited_s`.
     pub(crate) busy_s: f64,
-    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. The times
-    /// in rows of the engine's groups include these seconds, since they are taken from the wall clock; the times in
-    /// other rows do not.
+    /// Seconds in which the thread did not run, mostly because other programs ran on its processor. Rows of the
+    /// engine's groups have wall-clock times, which include these seconds; the times in other rows do not.
     pub(crate) waited_s: f64,
 }
 
 impl Timed {
-    /// Adds the sections of a subject.
+    /// Adds the total time of a subject's timed sections.
     pub(crate) fn add(&mut self, lap: Lap) {
         self.busy_s += lap.busy.as_secs_f64();
         self.waited_s += lap.waited.as_secs_f64();

@@ -3,8 +3,8 @@
 use trommel::{AnyFilter, FilterKind, FilterSpec, Hasher, KeyHash};
 use trommel_testkit::streams::mix;
 
-/// Every kind with `false`. A kind that has a variant, compact counters or a multiset, is also here with `true`, for
-/// the variant.
+/// Every kind with `false`. A kind that has a variant (compact counters or a multiset) is here a second time, with
+/// `true` for the variant.
 pub(crate) const KINDS: [(FilterKind, bool); 12] = [
     (FilterKind::Bloom, false),
     (FilterKind::CountingBloom, false),
@@ -30,8 +30,8 @@ pub(crate) fn built(kind: FilterKind, variant: bool, keys: usize, hasher: Hasher
     spec.build().unwrap()
 }
 
-/// The number of units, each of which gets an equal range of hashes: bits, words, blocks, cache lines, quotients or
-/// buckets.
+/// The number of units, which are bits, words, blocks, cache lines, quotients or buckets. Each unit gets an equal range
+/// of hashes.
 pub(crate) fn units(filter: &AnyFilter) -> u64 {
     match filter {
         AnyFilter::Bloom(filter) => 64 * filter.geometry().units,
@@ -68,10 +68,10 @@ pub(crate) fn of_one_unit(units: u64, count: usize) -> Vec<KeyHash> {
 /// The factor of XXH3 for keys of four to eight bytes.
 const XXH3_FACTOR: u64 = 0x9FB2_1C65_1E98_DF25;
 
-/// For keys of eight bytes, returns the number that XXH3 mixes into this hash. Undoes each step of the mixing.
+/// Inverts the mixing of XXH3 for keys of eight bytes: returns the number that the mixing turns into `hash`.
 fn unmixed(hash: u64) -> u64 {
     // Newton's iteration for the inverse of the factor f: with x = 3f ^ 2, the lowest 5 bits of f · x are 00001. Each
-    // step doubles the number of right bits, so four steps are enough for 64 bits.
+    // step doubles the number of correct bits, so four steps are enough for 64 bits.
     let inverse = (0..4).fold(XXH3_FACTOR.wrapping_mul(3) ^ 2, |x, _| {
         x.wrapping_mul(2u64.wrapping_sub(XXH3_FACTOR.wrapping_mul(x)))
     });
@@ -86,7 +86,7 @@ fn unmixed(hash: u64) -> u64 {
     (0..63).fold(x, |x, _| x ^ x.rotate_left(49) ^ x.rotate_left(24))
 }
 
-/// The keys that have these hashes under XXH3 with seed 0: XXH3 maps keys of eight bytes one to one.
+/// The keys that have these hashes under XXH3 with seed 0. Each hash has exactly one key of eight bytes.
 pub(crate) fn keys_of(hashes: &[KeyHash]) -> Vec<u64> {
     let public = Hasher::xxh3(0);
     // Before XXH3 mixes a key, it swaps the key's halves and XORs them with a constant. For key 0, the result is the
@@ -122,7 +122,7 @@ pub(crate) fn of_quotients(filter: &AnyFilter, quotients: core::ops::Range<u64>)
         .collect()
 }
 
-/// The two buckets of a hash in a cuckoo filter that was not doubled, by docs/FORMAT.md.
+/// The two buckets of a hash in a cuckoo filter that was not doubled, computed as docs/FORMAT.md specifies.
 pub(crate) fn buckets_of(hash: KeyHash, buckets: u64, bits: u32) -> [u64; 2] {
     let x = u128::from(hash.raw()) * u128::from(buckets);
     let fingerprint = ((x as u64) >> (64 - bits)).max(1);
@@ -136,7 +136,7 @@ pub(crate) fn buckets_of(hash: KeyHash, buckets: u64, bits: u32) -> [u64; 2] {
     [primary, other % buckets]
 }
 
-/// The bits that a key sets in a standard filter of `m` bits, by docs/FORMAT.md.
+/// The positions of the bits that a key sets in a standard filter of `m` bits, computed as docs/FORMAT.md specifies.
 pub(crate) fn bits_of(hash: KeyHash, m: u64, hashes: u32) -> impl Iterator<Item = u64> {
     let next = |x: &u64| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5));
     let x = core::iter::successors(Some(hash.raw()), next).take(hashes as usize);

@@ -1,5 +1,6 @@
-//! A reader of kinds 6 and 7, written only from docs/FORMAT.md. It reads a whole table from its first slot to its last,
-//! without rank, select or offsets, and checks that the payload is as the document states.
+//! A reader of kinds 6 and 7 (`quotient` and `cache-line-quotient`), written only from docs/FORMAT.md. It reads a
+//! whole table from its first slot to its last, without rank, select or offsets, and checks that the payload is as the
+//! document states.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two, scaled};
 use std::collections::BTreeMap;
@@ -170,7 +171,7 @@ fn read_lines(payload: &[u8], b: u64, r: u64) -> (Vec<Block>, Vec<Option<u64>>) 
 }
 
 /// Checks that the reader and the library agree on a filter: on the answers for `probes`, on all fingerprints, and on
-/// the number of all copies together.
+/// the total number of copies.
 fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) {
     let bytes = filter.to_bytes();
     let page = Page::read(&bytes);
@@ -193,7 +194,7 @@ fn assert_read<L: Layout>(filter: &Quotient<L>, probes: &[KeyHash], what: &str) 
     }
 }
 
-/// Reads sets and multisets, with remainders of every width: empty, filled, resized and doubled.
+/// Reads sets and multisets with remainders of every width, each of them empty, filled, resized and doubled.
 #[test]
 fn a_reader_written_from_the_format_document_reads_every_quotient_table() {
     let keys = hashes(1, 400);
@@ -270,7 +271,8 @@ fn the_library_writes_and_reads_the_example_of_fingerprints() {
     }
 }
 
-/// The document and the library agree on the largest number of slots, and on the payload of such a table.
+/// The document and the library agree on the largest number of slots, and on the length of the payload of
+/// such a table.
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",

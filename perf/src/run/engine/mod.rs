@@ -1,5 +1,5 @@
-//! Measures the speedup by several threads. The engine is compared with a filter's own batch, and
-//! with rivals on the same numbers of threads.
+//! Measures how much faster several threads are than one. Trommel's `Engine` is compared with the batch calls of the
+//! filter itself, which run on one thread, and with rivals on the same numbers of threads.
 //!
 //! | module | content |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | [`threads`] | starts engines, and threads for rivals and shared filters |
 //! | [`runner`] | builds and calls our filters and rivals through one trait |
 //! | [`rows`] | verifies the cases of a group and times them interleaved |
-//! | [`strategies`] | times both strategies by size, keys per cache line and threads; records the model's choices |
+//! | [`strategies`] | times both engine strategies by size, keys per cache line, threads; records the model's picks |
 //! | [`mod@calibrate`], [`calibration`] | measure and store the constants of the cost model |
-//! | [`shared`] | Bloom filters into which several threads insert |
+//! | [`shared`] | Bloom filters into which several threads insert at the same time |
 //! | [`wall`], [`peak`] | measure wall-clock time and peak memory |
 
 mod calibrate;

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-/// Runs a section. Also returns the number of bytes by which the resident memory grew at its peak,
-/// if the system reports it (Linux does). Memory that the allocator has kept from earlier sections
-/// is not counted. If the section needed only such memory, the number is `None`.
+/// Runs a section. Returns its value, and the number of bytes by which the peak of the resident memory exceeded the
+/// resident memory before the section, if the system reports both (Linux does). Memory that the allocator has kept from
+/// earlier sections is not counted. If the section needed only such memory, the number is `None`.
 pub(crate) fn during<T>(section: impl FnOnce() -> T) -> (T, Option<u64>) {
     // The value 5 resets the peak (see the manual page proc_pid_clear_refs(5)).
     let before = fs::write("/proc/self/clear_refs", "5").ok().and_then(|()| status("VmRSS:"));

@@ -11,13 +11,13 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use trommel::{FilterKind, FilterSpec, Isa};
 
-/// The name of the map of strategies, which compares both strategies of the engine (see `strategies`). `--filter`
-/// selects the map if it matches this name.
+/// The name of the map of strategies, which compares both strategies of the engine (see `strategies`). The map is
+/// selected by a `--filter` that matches this name.
 const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
-/// The key counts at which skewed keys ([`Distribution::SKEWED`]) and shared filters are measured, if the run has these
-/// key counts. So many keys are enough work for several threads, yet the rounds are short.
+/// Skewed keys ([`Distribution::SKEWED`]) and shared filters are measured only at those key counts of a run that are in
+/// this range: they are enough work for several threads, yet the rounds are short.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
@@ -176,7 +176,7 @@ impl Group {
             return all;
         }
         all.extend(on_threads(rival));
-        // Our runners are compared with the rival on one thread, so this runner is always included.
+        // The rival on one thread is always included, since our runners are compared with it.
         let alone = Runner { participant: rival, threads: 1 };
         if !all.contains(&alone) {
             all.push(alone);
@@ -238,7 +238,7 @@ fn sized_filters() -> [SizedFilter; 7] {
     ]
 }
 
-/// The groups of a key count, ordered by filter, with plain keys. Above 1e7 keys, where filling the filters takes
+/// The groups with `keys` plain keys, ordered by filter. Above 1e7 keys, where filling the filters takes
 /// minutes, inserts are left out, while builds and lookups are measured. The times of builds show about how long
 /// inserts would take. In one full run, inserts of 1e8 keys took 0.72 to 1.05 times as long as a build. These keys were
 /// inserted into an empty filter whose memory had already been written to.
@@ -256,12 +256,12 @@ pub(crate) fn groups_of(keys: usize) -> Vec<Group> {
     sized_filters().into_iter().flat_map(of_filter).collect()
 }
 
-/// The sized filters of some kinds.
+/// The sized filters of these kinds.
 fn sized_filters_of(kinds: &[FilterKind]) -> impl Iterator<Item = SizedFilter> {
     sized_filters().into_iter().filter(|filter| kinds.contains(&filter.kind))
 }
 
-/// The groups with skewed keys of a key count.
+/// The groups with `keys` skewed keys.
 pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
     use FilterKind as Kind;
     let mut groups = Vec::new();
@@ -274,18 +274,19 @@ pub(crate) fn groups_of_skewed(keys: usize) -> Vec<Group> {
             let is_zipf = distribution == Distribution::Zipf;
             let probes = if is_zipf { Workload::Zipf } else { Workload::Hit };
             groups.push(group(Op::Contains, Some(probes)));
-            // A cuckoo filter stores every copy of a key, and has room for only a few copies.
+            // Equal and Zipf-distributed keys are not inserted into cuckoo filters, which store every copy of a key but
+            // have room for only a few copies.
             if filter.kind != FilterKind::Cuckoo || distribution == Distribution::Sorted {
                 groups.push(group(Op::Insert, None));
             }
         }
     }
-    // Lookups come first, so that the lookups in one filter follow one another.
+    // Lookups come first. So all lookups in one filter follow one another, and the filter is filled only once for them.
     groups.sort_by_key(|group| group.op == Op::Insert);
     groups
 }
 
-/// The groups with shared filters of a key count.
+/// The groups of shared filters with `keys` keys.
 pub(crate) fn groups_of_shared(keys: usize) -> Vec<Group> {
     let group = |filter| Group { shared: true, ..Group::of(filter, Op::Insert, None, keys) };
     sized_filters_of(&[FilterKind::SplitBlockBloom, FilterKind::Bloom]).map(group).collect()
@@ -439,7 +440,7 @@ mod tests {
         assert!(inserts.iter().all(|group| group.op == Op::Insert));
         let other = Selection { threads: None, ..selection("miss/1e6/split-block") };
         assert!(other.engine_groups().is_empty());
-        // In a full run, `--filter` selects the cases that `list` shows for it.
+        // A full run measures the engine even if `--filter` does not contain "engine".
         let builds = Selection { full: true, threads: None, ..selection("build/1e8/split-block") };
         let groups = builds.engine_groups();
         assert_eq!(groups.len(), 1);

@@ -29,15 +29,15 @@ pub(crate) struct Bench<'a> {
     pub(crate) thread_sets: &'a [ThreadSet],
     pub(crate) effort: Effort,
     pub(crate) isa: Option<Isa>,
-    /// The time after which no group begins, if the run has a limit.
+    /// No group begins later than this after the start of the run; `None` if the run has no limit.
     pub(crate) deadline: Option<Duration>,
 }
 
 /// A repetition of up to this many operations is preceded by an untimed pass, which warms up the caches.
 const WARMED_UP_TO: usize = 2_000_000;
 
-/// The most keys that are looked up to verify a filter after it was filled. Looking up all keys of
-/// a larger filter of a rival would take about as long as filling it.
+/// After a filter was filled, at most this many of its keys are looked up to verify it. Looking up all keys of a larger
+/// filter of a rival would take about as long as filling the filter.
 const MOST_KEYS_FOUND: usize = 10_000_000;
 
 /// The number of probes whose batched answers are compared with the answers of single calls.

@@ -1,4 +1,4 @@
-//! Builds the filters of a group, ours and rivals, behind one trait.
+//! Builds the filters of a group, ours and those of rivals, and calls them through one trait.
 
 use super::plan::{Group, Participant, Runner};
 use super::shared;
@@ -75,7 +75,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// A filter of ours, which inserts and looks up by its own batches or by an engine.
+/// A filter of ours. The engine, if there is one, inserts and looks up; otherwise the filter's own batch calls do.
 struct Ours {
     filter: AnyFilter,
     engine: Option<Engine>,

@@ -67,7 +67,7 @@ pub(crate) struct MapBench<'a> {
     /// The pace of an operation at a point.
     pub(crate) pace: Pace,
     pub(crate) isa: Option<Isa>,
-    /// The time since the start of the run after which no point begins, if the run has a limit.
+    /// No point begins later than this after the start of the run; `None` if the run has no limit.
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -130,8 +130,8 @@ impl<'a> Map<'a> {
     }
 
     fn inserts(&self, pace: &Pace) -> Result<Vec<Choice>> {
-        // All repetitions use the same table. If each repetition had its own table, it would have to write back the
-        // cache lines of the table of the repetition before.
+        // All repetitions use the same table. With a table of its own, a repetition would also have to write back the
+        // cache lines that the previous repetition left modified in another table.
         let filter = RefCell::new(self.empty.clone());
         let mut expected = self.empty.clone();
         expected.insert_batch(&self.keys).context("cannot insert into a Bloom filter")?;

@@ -61,7 +61,7 @@ impl ThreadSet {
         })
     }
 
-    /// Starts a set for each number of threads, in the same order.
+    /// Starts a set for each number in `threads`, in the order of `threads`.
     pub(crate) fn start_all(threads: &[usize], cost: CostModel) -> Result<Vec<Self>> {
         threads.iter().map(|threads| Self::start(*threads, cost)).collect()
     }

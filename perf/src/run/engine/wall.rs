@@ -1,5 +1,5 @@
-//! Measures wall-clock time, for sections on which several threads work: the processor time of the calling thread does
-//! not include the work of the other threads.
+//! Measures the wall-clock time of sections on which several threads work. The processor time of the calling thread
+//! would not include the work of the other threads.
 
 use crate::base::clock::Lap;
 use crate::measure::interleave::Meter;

@@ -8,8 +8,9 @@ use anyhow::Result;
 
 impl Session {
     /// Times the engine on these thread sets, interleaved with the same filters' own batches on one thread and with the
-    /// rivals. Then times both strategies at every selected point of the map of strategies, and records which strategy
-    /// the cost model picks at this point. Leaves out the groups and points that would begin after the deadline.
+    /// rivals. Then times both strategies of the engine at every selected point of the map of strategies, and records
+    /// which strategy the cost model picks at this point. Leaves out the groups and points that would begin after the
+    /// deadline.
     pub(crate) fn engine(&mut self, thread_sets: &[ThreadSet]) -> Result<()> {
         let (groups, points) = (self.selection.engine_groups(), self.selection.map_points());
         let (isa, deadline) = (self.isa, self.deadline());

@@ -1,4 +1,4 @@
-//! Fills filters with one number of keys. The lookups of several groups share the filled filters.
+//! Fills several filters with the same keys. The lookups of several groups share the filled filters.
 
 use crate::measure::built::Built;
 use crate::measure::environment::Environment;
@@ -15,8 +15,8 @@ use trommel::{Bitmap, Isa, KeyHash};
 /// The most threads that fill filters. Each thread needs memory for the hashes of keys.
 const MAX_FILLERS: usize = 4;
 
-/// Filters of this number of keys and more are filled on several threads. One thread fills smaller filters in a second
-/// or two.
+/// From this number of keys on, several filters are filled at the same time, one per thread. One thread fills smaller
+/// filters in a second or two.
 const LARGE: usize = 10_000_000;
 
 /// The number of keys that one call inserts while a filter is filled. It bounds the memory for keys and hashes: 2^22

@@ -29,7 +29,7 @@ const BAND_KEYS: usize = 1 << 20;
 /// microseconds.
 const TEXTBOOK_PROBES: usize = 1 << 12;
 
-/// The most keys that are looked up after removals of other keys.
+/// After removals, at most this many of the keys that were not removed are looked up.
 const KEPT_KEYS: usize = 1 << 20;
 
 /// A filter that is filled from load to load.
@@ -68,7 +68,7 @@ impl GrowingFilter {
     }
 }
 
-/// A load, and the positions in the sequence of keys that belong to this load.
+/// A load, the number of keys that gives this load, and the part of the sequence of keys that is the band of the load.
 #[derive(Clone, Copy, Debug)]
 struct LoadPoint {
     load: u32,

@@ -44,7 +44,7 @@ fn reference_answers(
 /// The most probes that are looked up again by calls with a fixed number of keys.
 const VERIFIED_IN_CALLS: usize = 100_000;
 
-/// Checks that calls with `keys` keys each give the answers of the reference.
+/// Checks that calls with `keys` keys per call give the answers in `reference`.
 fn ensure_same_answers(
     subject: &dyn Subject,
     hashes: &[KeyHash],

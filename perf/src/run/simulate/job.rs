@@ -106,7 +106,7 @@ impl Job {
             }
         }
         let ledger = session.into_ledger();
-        ensure!(!ledger.is_empty(), "{self}: this program has none of its cases");
+        ensure!(!ledger.is_empty(), "{self}: this program has none of the job's cases");
         Ok(ledger)
     }
 }

@@ -1,5 +1,5 @@
-//! Times of cases over commits. Times are compared only within one comparison, which measures two commits. So the
-//! change over several commits is the product of the changes in successive comparisons on the same machine.
+//! Times of cases over commits. Times are compared only within one comparison, which measures an old and a new commit.
+//! So the change over several commits is the product of the changes in successive comparisons on the same machine.
 
 use super::change;
 use crate::base::format::distinct;

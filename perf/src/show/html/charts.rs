@@ -1,4 +1,4 @@
-//! Writes the sections of plots, each with its legend and figures.
+//! Writes the sections of plots, with legends and explanatory notes.
 
 use super::{escape, heading};
 use crate::base::format::short_count;
@@ -85,7 +85,8 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
          The random reads were interleaved with the operations of the filters. A filter that is larger than the \
          caches and reads one cache line per \
          lookup can hardly exceed the roofline. In the first two cache levels, the roofline is the speed of scalar \
-         loads, which kernels that gather several keys per vector can exceed. Dotted lines: sizes of the caches.",
+         loads, which kernels that gather several keys per vector can exceed. Dotted vertical lines are at the sizes \
+         of the caches.",
     );
     let all = plots::legend(results);
     if all.is_empty() {
@@ -258,7 +259,7 @@ pub(super) fn misses(results: &Results) -> Result<Option<Section>> {
         figure(&mut drawn, &title, &plots::by_name(None, "misses per lookup", names, series)?);
         if !has_note {
             section.note(&format!(
-                "Source of the counts: {}. The lookups are those at {} keys.",
+                "Source of the counts: {}. The lookups are in filters of {} keys.",
                 misses.source,
                 short_count(misses.keys)
             ));

@@ -26,7 +26,7 @@ pub(super) fn section(results: &Results) -> String {
     heading(&mut html, "findings", "What was found");
     let findings = all(results);
     if findings.is_empty() {
-        html.push_str("<p>Nothing that can be compared was measured.</p>");
+        html.push_str("<p>The run has no results that can be compared.</p>");
         return html;
     }
     html.push_str("<ul class=\"findings\">");
@@ -194,7 +194,7 @@ impl<'a> Rows<'a> {
         let (loss, emptiest, fullest) = ends.max_by(|a, b| a.0.total_cmp(&b.0))?;
         if loss < 1.0 {
             return Some(
-                "No filter with slots answers absent keys slower when it is fuller.".into(),
+                "No filter with slots becomes slower at lookups of absent keys as it fills.".into(),
             );
         }
         let say = |(filling, (index, row)): &(Filling, IndexedRow<'_>)| {

@@ -29,14 +29,14 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
         "<p>On Linux, times are processor times of one thread, with two exceptions. Cases with +wall in their names \
          (the engine, shared filters, and what is interleaved with them) have wall-clock times. Lookups of short \
          batches, whose hashes were copied into the cache just before, take too little time for the clock of \
-         processor times. Such lookups are timed by the wall clock; if the thread ran for 90 % of a repetition, 90 % \
-         of its wall-clock time counts. On other systems, all times are wall-clock times. Every time is a \
-         median of short repetitions, in which our filters, the rivals and random cache-line reads were interleaved; \
-         &plusmn; is the median absolute deviation. The answers of every case were verified. &ldquo;Of roofline&rdquo; is \
-         the number of cache lines that the case has to read per second, divided by the number of random cache lines \
-         that one core reads per second from as much memory as the filter takes. This ratio can exceed 1 on several \
-         threads, and for filters that fit into the \
-         second-level cache, whose speed is limited by computation and not by memory.</p>",
+         processor times. Such lookups are timed by the wall clock; if, for example, the thread ran for only 90 % of a \
+         repetition, only 90 % of its wall-clock time counts. On other systems, all times are wall-clock times. \
+         Every time is a median of short repetitions, in which our filters, the rivals and random cache-line reads \
+         were interleaved; &plusmn; is the median absolute deviation. The answers of every case were verified. \
+         &ldquo;Of roofline&rdquo; is the number of cache lines that the case has to read per second, divided by the \
+         number of random cache lines that one core reads per second from as much memory as the filter takes. \
+         This ratio can exceed 1 on several threads, and for filters that fit into the second-level cache, \
+         since computation, not memory, limits the speed of such filters.</p>",
     );
     if let Some(noise) = results.noise {
         let is_noisy = noise.is_noisy() || results.timed.is_disturbed();

@@ -39,7 +39,7 @@ pub(super) enum Stroke {
     Dashed(u32, u32),
 }
 
-/// The markers of lines, of ours and of rivals. Each of our kinds has its own marker.
+/// The markers of all lines, ours and those of rivals. Each of our kinds has its own marker.
 const MARKERS: [Marker; 8] = [
     Marker::Circle,
     Marker::Square,

@@ -191,7 +191,7 @@ mod tests {
         results.put(row("register-bloom", ours, Api::Engine, 2, 1.0));
         results.put(row("register-bloom", rival, Api::Single, 1, 12.0));
         results.put(row("register-bloom", rival, Api::Sharded, 2, 4.0));
-        // This row belongs to another filter's group.
+        // This row belongs to another filter's group, so no row of ours is compared with it.
         results.put(row("split-block-bloom", ours, Api::Sharded, 2, 100.0));
         results.strategies = vec![choice("insert", "direct"), choice("contains", "partitioned")];
         results

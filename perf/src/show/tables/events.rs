@@ -74,7 +74,7 @@ fn table<'a, const WORDS: usize>(
     Table { name, title, header, rows: lines, words: WORDS }
 }
 
-/// Whether a row shows an operation. Rows of ours must be batches; rows of rivals can have any api.
+/// Whether a row belongs in the columns of an operation. Rows of ours must be batches; rows of rivals can have any api.
 fn is_of(row: &Row, (_, op, workload): &Operation) -> bool {
     (row.case.op, row.case.workload) == (*op, *workload)
         && (row.case.calls.api == Api::Batch || row.case.is_of_rival())

@@ -1,4 +1,4 @@
-//! The goals of the project, and the table of the goals that a run misses.
+//! The goals of the project, and the table of the goals that a run does not reach.
 
 use crate::analyse::rival::ratio;
 use crate::base::table::{Line, Table};

@@ -44,7 +44,7 @@ impl Column {
     }
 }
 
-/// The columns of lookups by an api.
+/// The columns of lookups with one api.
 const fn lookups(api: Api) -> [Column; 3] {
     [
         Column::lookup("hit", Workload::Hit, api),
@@ -93,7 +93,7 @@ fn sort_key(filling: &Filling) -> impl Ord + use<> {
     (filling.family, filling.slots, filling.load)
 }
 
-/// Returns the rows of the sweep, in order, with their slots and load.
+/// Returns the rows of the sweep, sorted by [`sort_key`], each with its slots and load.
 pub(super) fn swept(results: &Results) -> Vec<(Filling, &Row)> {
     let mut rows: Vec<(Filling, &Row)> =
         results.rows.iter().filter_map(|row| Some((row.case.filling()?, row))).collect();

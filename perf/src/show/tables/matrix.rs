@@ -160,7 +160,7 @@ fn pages(results: &Results) -> Table {
     let rows = rows_of(results, |matrix| matrix == Matrix::Pages);
     let lines = lines(&rows, |of_line| {
         let with_form = |form: Form| of_line.iter().find(|row| row.case.form == form);
-        // The row of a rival has the usual form, whatever pages its allocator chooses.
+        // The row of a rival has the usual form, whatever pages its allocator chooses, so it counts as `huge`.
         let (huge, small) = (with_form(Form::Usual), with_form(Form::SmallPages));
         let gain = huge.zip(small).map(|(huge, small)| small.ns_per_op / huge.ns_per_op);
         vec![
