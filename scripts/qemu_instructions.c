@@ -2,8 +2,8 @@
  * calls getpid, the plug-in writes the number of instructions so far to the standard error output, as a line
  * "instructions N". Used by scripts/count-aarch64.
  *
- * The declarations below are those of version 1 of QEMU's plug-in interface (QEMU 6 to 8): Debian's packages have no
- * qemu-plugin.h. Source: QEMU documentation, "QEMU TCG Plugins".
+ * The declarations below replace qemu-plugin.h, which Debian's packages lack. They are those of version 1 of QEMU's
+ * plug-in interface (QEMU 6 to 8). Source: QEMU documentation, "QEMU TCG Plugins".
  */
 #include <inttypes.h>
 #include <stddef.h>

@@ -90,7 +90,7 @@ impl Run {
         self.samples["ns_per_op"][name] = json!(repetitions);
     }
 
-    /// Marks all cases of an operation as interleaved. Multiplies each of their repetitions by
+    /// Marks all cases of an operation as interleaved. Multiplies the time of each of their repetitions by
     /// `factor(index, round)`, with the index of the row and the round of the repetition.
     fn interleave(&mut self, op: &str, factor: impl Fn(usize, usize) -> f64) {
         let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! Wrong input gives the user a message and an exit code, never a panic. A few calls with right input succeed.
+//! Wrong input gives the user a message and an exit code, never a panic. Some tests also make calls with right input.
 
 use std::fs;
 use std::path::Path;

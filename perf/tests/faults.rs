@@ -1,4 +1,4 @@
-//! Runs that are interrupted, and runs on a full disk: the files of an earlier run stay complete.
+//! Tests that a run on a full disk keeps the results of an earlier run, and that an interrupted run keeps its own rows.
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The arguments of a short run: six groups of cases on few keys.
+/// The arguments of a short run on few keys. Its cases are in six groups, and each group is saved as soon as it ends.
 const SELECTED: [&str; 8] =
     ["measure", "--keys", "500", "--filter", "split-block-bloom", "--no-rivals", "--seconds", "1"];
 

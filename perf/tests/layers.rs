@@ -29,9 +29,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// layer's own file.
 type Module = (String, String);
 
-/// Returns the modules that a file names: the first two words of each path that begins with `crate::` or `super::`. The
-/// file's own module has the path `own`, such as `["show", "tables", "matrix"]`. The file's unit tests, which stand at
-/// its end, may name any module.
+/// Returns the modules that a file names in paths that begin with `crate::` or `super::`: the first two words of each
+/// path, as written from the root of the crate. The file's own module has the path `own`, such as
+/// `["show", "tables", "matrix"]`. The file's unit tests, which stand at its end, may name any module.
 fn imports(own: &[String], source: &str) -> Vec<Module> {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let before_tests = |line: &&str| !line.ends_with("mod tests {");

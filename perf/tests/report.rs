@@ -103,7 +103,7 @@ fn assert_refused(output: &Output, words: &[&str]) {
     }
 }
 
-/// Returns the name and the command of each case of a page.
+/// Returns the name and the command of each case in the HTML of a report.
 fn commands(page: &str) -> Vec<(String, String)> {
     let text = |html: &str| {
         let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
@@ -182,7 +182,7 @@ fn the_command_of_every_case_selects_only_that_case() {
         let listed = String::from_utf8(output.stdout).unwrap();
         let listed: Vec<&str> = listed.lines().collect();
         if is_of_engine {
-            // The command selects the whole group, but no other operation or number of keys.
+            // The command selects the case's whole group. All cases of a group have one operation and number of keys.
             let (task, keys) = (case.0, format!("/{:e}/", case.1));
             assert!(listed.contains(&&*name), "{command}: {listed:?}");
             let is_of_group = |line: &&str| line.starts_with(task) && line.contains(&keys);

@@ -55,7 +55,7 @@ fn only_the_timed_sections_of_cases_are_counted() {
         let instructions = per_op(part.instructions());
         assert!((5.0..5000.0).contains(&instructions), "{name}: {instructions}");
         // The tables have a few KiB and were just filled, so most of their cache lines are in the
-        // cache.
+        // L1 data cache.
         assert!(per_op(part.d1_misses()) < 2.0, "{name}");
         // Unlike `d1_misses`, `ll_misses` also counts misses of instruction fetches. Up to 200 of them are allowed.
         assert!(part.ll_misses().unwrap() <= part.d1_misses().unwrap() + 200, "{name}");

@@ -1,5 +1,6 @@
-"""Finds the reads of a sample that come from a genome, by looking up their k-mers in a filter of the genome's k-mers.
-The k-mers of a sequence are all its parts of K letters.
+"""Finds the reads (sequenced fragments) of a sample that come from a genome. Looks up the k-mers of
+the reads in a filter of the genome's k-mers. The k-mers of a sequence are its substrings of K
+letters.
 
     python kmers.py [BASES]
 

@@ -131,7 +131,8 @@ def timed(call, keys, count):
 
 
 def measure(subject, present, absent, text, times):
-    """Appends to each table row in `times` the ns per key of adding keys and of looking up present and absent keys."""
+    """Appends the times of one round to the table rows of `subject` in `times`. The times are ns per
+    key, for adding keys, and for looking up present and absent keys."""
     forms = [("one by one", *subject.single(len(present), text)), *subject.batches(len(present), text)]
     for form, build, count_found in forms:
         present_keys, absent_keys = (in_form(keys, form) for keys in (present, absent))

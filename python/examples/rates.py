@@ -33,8 +33,9 @@ def main():
         cells = [f"{100 * rows[i][1]:.3f} / {100 * rows[i][2]:.3f} %" for i in (4, 9)]
         print(f"{kind:22} " + " ".join(f"{cell:>15}" for cell in cells))
         for _, measured, expected in rows:
-            # The allowed difference is a sum: five standard deviations of the measured rate, 10 % of the expected rate
-            # (for some kinds, it is a mean or an estimate), and five false positives (for rates near zero).
+            # The allowed difference is a sum: five standard deviations of the measured rate, 10 %
+            # of the expected rate (which for some kinds is a mean or an estimate), and five false
+            # positives (for rates near zero).
             bound = 5 * (expected / PROBES) ** 0.5 + 0.1 * expected
             assert abs(measured - expected) < bound + 5 / PROBES, (kind, measured, expected)
     if len(sys.argv) > 2:

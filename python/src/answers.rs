@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use trommel::{Bitmap, Engine, Filter, Hasher};
 
-/// A batch with at least this number of keys releases the GIL while it uses the filter.
+/// A call with at least this number of keys releases the GIL while it uses the filter.
 pub(crate) const FEWEST_KEYS_DETACHED: usize = 1 << 12;
 
 /// The engine for a batch of `keys` keys; `None` if the batch is too small for several threads.
@@ -15,7 +15,7 @@ pub(crate) fn engine_for(py: Python<'_>, keys: usize) -> PyResult<Option<Engine>
     (keys >= threads::FEWEST_KEYS).then(|| threads::engine(py)).transpose()
 }
 
-/// Looks up a batch in a filter, with `engine` or, if that is `None`, on this thread.
+/// Looks up a batch in a filter, with `engine` or, if `engine` is `None`, on the calling thread.
 pub(crate) fn look_up<F: Filter + Sync>(
     filter: &F,
     hashes: &Hashes,
@@ -28,8 +28,8 @@ pub(crate) fn look_up<F: Filter + Sync>(
     }
 }
 
-/// Hashes a batch of keys piece by piece, calls `look_up` for each piece, and returns all answers as a NumPy array of
-/// bools. The answer for a null is false.
+/// Hashes a batch of keys piece by piece, has each piece looked up by the caller's closure `look_up`, and returns all
+/// answers as a NumPy array of bools. The answer for a null is false.
 pub(crate) fn answer<'py>(
     keys: &Bound<'py, PyAny>,
     hasher: &Hasher,

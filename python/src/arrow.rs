@@ -88,7 +88,7 @@ struct Array<'py> {
     buffers: Vec<Option<Bound<'py, PyAny>>>,
     data_type: String,
     len: usize,
-    /// The index of the array's first item in the buffers. It is not 0 if the array is a slice of a longer one.
+    /// The index of the array's first item in the buffers. It can be above 0 if the array is a slice of a longer one.
     offset: usize,
 }
 
@@ -195,7 +195,7 @@ impl<'py> Array<'py> {
         out.hashes = nulls.hashes;
         let mut null_indices = nulls.nulls.into_iter().peekable();
         for index in items::<i64>(&buffer)? {
-            // The index of a null is arbitrary.
+            // The index of a null is arbitrary, so it is not checked.
             if null_indices.next_if_eq(&out.hashes.len()).is_some() {
                 out.push_null();
                 continue;

@@ -6,7 +6,7 @@
 //! read-only views. Some C functions, such as parts of NumPy, write to an array without the GIL. If one of them runs
 //! during a call, it races with this reader, as it would with NumPy's own functions. The bytes of keys are then hashed
 //! as they happen to be read, and nothing else depends on these bytes. `Filter.from_bytes` also takes writable buffers.
-//! A write without the GIL to such a buffer can change bytes of the frozen filter after they were checked.
+//! If C code writes to such a buffer without the GIL, it can change bytes of the frozen filter after they were checked.
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;

@@ -147,7 +147,8 @@ impl PyFilter {
     ///
     /// Removing a key that was never added can remove another key. In a quotient or cuckoo filter without ``multiset``,
     /// any removal can remove another key, since two keys with the same fingerprint are stored once. A counting-bloom
-    /// filter counts copies without ``multiset``. Raises UnsupportedError, a TypeError, if the kind cannot remove keys.
+    /// filter needs no ``multiset`` to count copies. Raises UnsupportedError, a TypeError, if the kind cannot remove
+    /// keys.
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let hash = key::hash(&self.hasher, key)?;
         let removed = self.write(py)?.remove_hash(hash);
@@ -178,8 +179,8 @@ impl PyFilter {
         })
     }
 
-    /// Adds all keys of another filter or view. Two filters match if they were made with the same kind, keys, fpr, seed
-    /// and multiset. Two cuckoo filters must also have doubled their sizes equally often.
+    /// Adds all keys of another filter or view. Two filters match if they were made with the same ``kind``, ``keys``,
+    /// ``fpr``, ``seed`` and ``multiset``. Two cuckoo filters must also have doubled their sizes equally often.
     ///
     /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
     /// >>> tuesday.add("anvil")
@@ -188,8 +189,8 @@ impl PyFilter {
     /// >>> "anvil" in monday, "anvil" in monday | tuesday
     /// (True, True)
     ///
-    /// Raises MergeError, a ValueError, if the two filters do not match, and FilterFull if there is no room. The filter
-    /// is then unchanged.
+    /// Raises MergeError, a ValueError, if the two filters do not match, and FilterFull if there is no room. In both
+    /// cases, the filter is unchanged.
     fn merge(&self, py: Python<'_>, other: FilterOrView<'_>) -> PyResult<()> {
         self.merge_any(py, &other)
     }

@@ -1,4 +1,4 @@
-//! The class `Filter`: a filter behind a lock. Its methods for Python are in `filter`.
+//! The class `Filter`: a filter behind a lock. Its methods for Python are in the module `filter`.
 
 use crate::errors;
 use pyo3::exceptions::PyRuntimeError;

@@ -10,7 +10,7 @@ use trommel::{Hasher, Key, KeyHash};
 
 /// The number of items of a *chunk*. A NumPy array of integers or bytes is hashed chunk by chunk. A chunk is enough
 /// work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of 64, so
-/// that the bitmaps of chunks can be concatenated by words.
+/// that the bitmaps of chunks, which consist of 64-bit words, can be concatenated word by word.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.
@@ -119,8 +119,9 @@ fn hash_padded_bytes(
     })
 }
 
-/// Calls `hash` for one range of keys after another, and `consumer` with the hashes of each range. No reference to an
-/// array's memory outlives a call of `hash`, because the consumer may let other Python code run.
+/// Calls the closure `hash` for one range of keys after another, and `consumer` with the hashes of each range. A
+/// reference to an array's memory must not outlive the call of `hash`, because the consumer may let other Python code
+/// run.
 fn in_chunks(
     keys: usize,
     consumer: Consumer<'_>,
@@ -138,8 +139,8 @@ fn in_chunks(
     Ok(())
 }
 
-/// Hashes items of NumPy's type `U`, whose code points have four bytes, as the UTF-8 bytes of the same text. Hashes all
-/// items before it calls `consumer`, because a code point may be refused.
+/// Hashes items of NumPy's type `U`. NumPy stores a text with four bytes per code point, but the text's UTF-8 bytes are
+/// hashed. Hashes all items before it calls `consumer`, because a code point may be refused.
 fn hash_padded_text(
     buffer: &PyUntypedBuffer,
     size: usize,

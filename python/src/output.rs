@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes a file at `path`. An old file there is replaced.
 ///
-/// The new file is first written under a temporary name in the same folder. It gets the old file's permissions, is
+/// The new file is first written under a temporary name in the same folder. It gets the permissions of an old file, is
 /// synchronised to the disk, and is then renamed. So a reader finds either the old file or the new one. After an error,
 /// the old file stays, and the temporary file is removed. If the path is a symbolic link, the file it leads to is
 /// replaced. A device or a pipe is written directly: if it were replaced by a file, its reader would get nothing.
@@ -22,7 +22,7 @@ pub(crate) fn write_whole(
         write(&mut file)?;
         return file.flush();
     }
-    // A dangling link has no canonical path, and is replaced itself.
+    // A dangling link has no canonical path, so the link itself is replaced.
     let path = if existing.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
     let (temporary, file) = create_beside(&path)?;
     let replace = || {

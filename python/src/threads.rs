@@ -1,4 +1,4 @@
-//! The threads for large batches, which all filters share.
+//! The threads that all filters share for large batches.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

@@ -38,7 +38,7 @@ pub(crate) struct PyFilterView {
 }
 
 impl PyFilterView {
-    /// The view as a `FilterView`, for functions that take one.
+    /// The view as Rust's `FilterView`, for functions that take one.
     pub(crate) fn borrowed(&self, py: Python<'_>) -> PyResult<FilterView<'_>> {
         FilterView::parse_trusted(self.bytes.as_ref()).map_err(|error| errors::format(py, &error))
     }

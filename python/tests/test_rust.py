@@ -52,7 +52,7 @@ def test_the_check_by_rust_detects_a_missing_key(peer, tmp_path):
 
 
 # Keys, seeds and hashes. The C library xxhash 0.8 computed the hashes from the bytes of each key. The documentation
-# states which bytes these are.
+# of the class `Filter` states the bytes of each type of key.
 GOLDEN = [
     ("", 0, 0x2D06800538D394C2),
     ("anvil", 0, 0x9BA044F70DBA44EE),

@@ -79,7 +79,7 @@ macro_rules! declare_filter_view {
             /// - for the counting kind, also the overflow table;
             /// - for the cuckoo kind, also the overflow area.
             ///
-            /// It does not check the checksum of the table, nor anything that only affects whether answers are right.
+            /// It skips the checksum of the table, and all other checks on which only the answers depend.
             /// On damaged bytes, a lookup can give any answer, including a false negative. But every lookup terminates,
             /// reads only within the bytes, and does not panic.
             ///

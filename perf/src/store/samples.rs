@@ -1,4 +1,4 @@
-//! `samples.json`: the times of all repetitions of each case, which the rows summarize.
+//! `samples.json`: the times of all repetitions of each case. The rows of `results.json` only summarize these times.
 
 use crate::base::failure::bad_input;
 use crate::base::stats::round_significant;
@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-/// Nanoseconds per operation of every repetition, in the order in which the repetitions were made. The key is the name
-/// of the case ([`crate::model::Row::name`]).
+/// The times of the repetitions of all cases, and which cases were interleaved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Samples {
+    /// For each case, the nanoseconds per operation of its repetitions, in the order in which they were made. A key of
+    /// the map is the name of a case ([`crate::model::Row::name`]).
     ns_per_op: BTreeMap<String, Vec<f64>>,
     /// For each interleaved measurement, the names of its cases. If repetitions of these cases have the same index,
     /// they were made in the same round. The list is empty in older files. In the file, this field is called `turns`.
@@ -22,11 +23,11 @@ pub(crate) struct Samples {
 /// The name of the file in a run's directory.
 pub(crate) const FILE: &str = "samples.json";
 
-/// The number of significant decimal digits that are kept: the same number as for the median in the row.
+/// The number of significant decimal digits that are kept: the same number as for the medians in `results.json`.
 const DIGITS: i32 = 5;
 
 impl Samples {
-    /// Replaces the repetitions of cases by those of an interleaved measurement.
+    /// Stores the repetitions of the cases of one interleaved measurement, in place of earlier ones of these cases.
     ///
     /// A repetition without operations has no time per operation. Its round is left out for all cases, so that
     /// repetitions with the same index still belong to the same round. A case without any time is an exception: its

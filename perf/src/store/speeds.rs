@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) struct Step {
     /// When the commits were compared, in RFC 3339.
     pub(crate) time: String,
-    /// The processor. Times of two machines are not compared.
+    /// The processor on which both commits were timed. Times on different machines are not compared.
     pub(crate) machine: String,
     /// The old commit.
     pub(crate) base: String,

@@ -43,8 +43,8 @@ pub(crate) struct Point {
     pub(crate) load_percent: u32,
     pub(crate) keys: u64,
     pub(crate) method: Method,
-    /// The number of inserts, including the inserts of a rehash, that found no free place or reached a limit before
-    /// they found a free place. Each such insert leads to a rehash or to a key in an overflow chain.
+    /// The number of inserts, including the inserts of a rehash, whose search for a free place found none or reached
+    /// its limit. Each such insert leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
     /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,
@@ -112,13 +112,13 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
     shuffled
 }
 
-/// The most rounds of both methods with one order of the keys. There are fewer rounds if the number of keys exceeds a
-/// fifth of the number of timed inserts.
+/// The maximum number of rounds per order of the keys. Each round fills sets with both methods. There are fewer rounds
+/// if the number of keys exceeds a fifth of the number of timed inserts.
 const MOST_ROUNDS: u64 = 5;
 
-/// Fills sets with both methods, and adds the costs of one set per method to `totals`. Every round fills one or more
-/// copies of an empty set. The copies behave identically. Their number is chosen so that all rounds together reach the
-/// number of timed inserts.
+/// Fills sets with both methods, and adds the costs of each method to `totals`: the counts of one set, and the median
+/// time of the rounds. Every round fills one or more copies of an empty set. The copies behave identically. Their
+/// number is chosen so that all rounds together reach the number of timed inserts.
 fn fill(
     keys: &[u64],
     load_percent: u32,

@@ -1,7 +1,7 @@
 //! Repeats experiments of papers on cuckoo filters and cuckoo hash tables with the implementations in
 //! `trommel-textbook`. The experiments measure the load that each variant reaches in a table of fixed size, and compare
-//! the density-based method of inserting with the standard one. As in that crate, a *place* is a slot of a table for
-//! one key.
+//! the density-based method of inserting with the standard one. As in `trommel-textbook`, a *place* is a slot of a
+//! table for one key.
 //!
 //! | file | content |
 //! |---|---|
@@ -50,7 +50,7 @@ impl Effort {
         Self { place_bits: 12, seeds: 4, keys, orders: 10, timed_inserts: 20_000 }
     }
 
-    /// The extent of `check`: every experiment runs briefly on few keys, only to verify its answers.
+    /// The extent for the verb `check`: every experiment runs briefly on few keys, only to verify its answers.
     pub(crate) fn check() -> Self {
         Self { place_bits: 8, seeds: 1, keys: vec![50, 200], orders: 2, timed_inserts: 100 }
     }
