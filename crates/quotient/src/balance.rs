@@ -15,36 +15,44 @@
 /// `ended` has the slots where runs stop being open, and `open` is the number of runs that are open before the block.
 /// In a forged table, `ended` can have a bit where no run is open; then only the bits below the first such bit are
 /// right.
+///
+/// A byte of a word stands for eight slots. The sums of all eight bytes advance together, from one slot to the next.
 #[inline(always)]
 pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
-    let mut open = u64::from(open);
-    let mut balanced = 0;
-    for byte in 0..8 {
-        let begun = ones_up_to_each_bit(begun >> (8 * byte));
-        let ended = ones_up_to_each_bit(ended >> (8 * byte));
-        // The sums within a byte are at most 8, so all values of `open` above 8 have the same effect.
-        let more_begun = begun.wrapping_add(open.min(9) * EACH);
-        balanced |= zero_bytes(more_begun ^ ended) << (8 * byte);
-        open = open.wrapping_add(begun >> 56).wrapping_sub(ended >> 56);
+    // At most 64 runs end in a block, so 64 can stand for all higher numbers of open runs, or 65 if 64 runs do end.
+    // Then no sum exceeds 128.
+    let open = open.min(64 + u32::from(ended == u64::MAX));
+    // For each byte: eight more than the runs that begin in it, less those that end in it.
+    let more = ones_of_bytes(begun, !ended);
+    // For each byte: the sum over the slots before it, and `BIAS`.
+    let mut sums = (more.wrapping_mul(EACH << 8))
+        .wrapping_add((u64::from(open) + BIAS).wrapping_mul(EACH))
+        .wrapping_sub(EIGHTS_BEFORE);
+    let mut above_zero = 0;
+    for slot in 0..8 {
+        sums = sums.wrapping_add(begun >> slot & EACH).wrapping_sub(ended >> slot & EACH);
+        above_zero |= (sums & EACH << 7) >> (7 - slot);
     }
-    balanced
+    !above_zero
 }
 
 /// The number 1 in every byte.
 const EACH: u64 = 0x0101_0101_0101_0101;
+/// Added to a sum, it sets the highest bit of the byte if the sum is 1 to 128, but not if the sum is 0.
+const BIAS: u64 = 0x7F;
+/// For each byte: eight times the number of bytes below it.
+const EIGHTS_BEFORE: u64 = 0x3830_2820_1810_0800;
 
-/// For each of the eight lowest bits, a byte: the number of ones up to and including that bit.
+/// For each byte, the number of ones of both words in it.
 #[inline(always)]
-fn ones_up_to_each_bit(bits: u64) -> u64 {
-    let own = (bits & 0xFF).wrapping_mul(EACH) & 0x8040_2010_0804_0201;
-    // 1 in every byte of `own` that is not zero.
-    let set = own.wrapping_add(EACH * 0x7F) >> 7 & EACH;
-    set.wrapping_mul(EACH)
-}
-
-/// A bit for each byte: whether it is zero. The caller must ensure that all bytes are below 128.
-#[inline(always)]
-fn zero_bytes(bytes: u64) -> u64 {
-    let zero = !bytes.wrapping_add(EACH * 0x7F) >> 7 & EACH;
-    trommel_simd::bits_of(&zero.to_le_bytes())
+fn ones_of_bytes(one: u64, other: u64) -> u64 {
+    const PAIRS: u64 = 0x5555_5555_5555_5555;
+    const FOURS: u64 = 0x3333_3333_3333_3333;
+    const BYTES: u64 = 0x0F0F_0F0F_0F0F_0F0F;
+    let ones_of_fours = |word: u64| {
+        let pairs = word - (word >> 1 & PAIRS);
+        (pairs & FOURS) + (pairs >> 2 & FOURS)
+    };
+    let fours = ones_of_fours(one) + ones_of_fours(other);
+    (fours & BYTES) + (fours >> 4 & BYTES)
 }

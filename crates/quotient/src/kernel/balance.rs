@@ -103,7 +103,13 @@ mod tests {
         agree(0, 0, 0);
         agree(u64::MAX, u64::MAX, 0);
         agree(u64::MAX, u64::MAX, 1);
+        agree(u64::MAX, u64::MAX, 65);
         agree(0, u64::MAX, 64);
-        agree(u64::MAX, 0, u32::MAX);
+        agree(0, u64::MAX, 65);
+        agree(0, u64::MAX << 1, 63);
+        agree(0, u64::MAX << 1, 64);
+        for open in [64, 65, 100, u32::MAX] {
+            agree(u64::MAX, 0, open);
+        }
     }
 }
