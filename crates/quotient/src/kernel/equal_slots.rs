@@ -15,40 +15,65 @@
 //!   `d` own runends below it is the run's first.
 //!
 //! Nearly always, the first equal slot that is below neither the offset nor the home decides about the key. If this
-//! slot belongs to an earlier run, or if the key's run does not end in the block, [`holds_in_run`] decides. At 90 %
+//! slot belongs to an earlier run, or if the key's run does not end in the block, [`Probe::look_again`] decides. At 90 %
 //! load, this happens to about one in ten present keys, and one in eighteen absent keys.
 
 /// All bits below the lowest set bit; all bits if none is set.
 #[inline(always)]
-pub(super) fn below_lowest(bits: u64) -> u64 {
+fn below_lowest(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
-/// Whether a key's run has an equal slot, for a key whose quotient is occupied. `own` are the own runends of the key's
-/// block, `equal` the block's equal slots that are below neither the offset nor the home, and `number` is `d`.
-/// `next` returns the runends of the block that comes the given number of blocks after the key's block, and the equal
-/// slots of that block; `None` if there is no such block. Returns `None` if `next` does.
-#[inline(always)]
-pub(super) fn holds_in_run(
-    own: u64,
-    equal: u64,
-    number: u32,
-    mut next: impl FnMut(usize) -> Option<(u64, u64)>,
-) -> Option<bool> {
-    if is_in_run(own, equal, number) {
-        return Some(true);
+/// What the block of a key tells about the key, whose quotient must be occupied.
+#[derive(Clone, Copy)]
+pub(super) struct Probe {
+    /// The block's equal slots that are below neither the offset nor the home.
+    pub(super) equal: u64,
+    /// The own runends of the block.
+    pub(super) own: u64,
+    /// The number `d` of the block's occupied quotients below the key's.
+    pub(super) number: u32,
+}
+
+impl Probe {
+    /// Whether the first equal slot shows that the block holds the key, and whether another look must decide about the
+    /// key. If runs of earlier blocks take the whole block and more, the block has no own runends, and another look
+    /// decides.
+    #[inline(always)]
+    pub(super) fn judge(self) -> (bool, bool) {
+        // If no slot is equal, this is the number of all own runends.
+        let before = (self.own & below_lowest(self.equal)).count_ones();
+        let goes_on = self.own.count_ones() <= self.number;
+        let again = goes_on | (before < self.number);
+        (!again & (before == self.number), again)
     }
-    // The number of runs that end after this block, and before the key's run ends.
-    let Some(mut number) = number.checked_sub(own.count_ones()) else { return Some(false) };
-    for block in 1.. {
-        let (runends, equal) = next(block)?;
-        if is_in_run(runends, equal, number) {
+
+    /// Whether the key's run has an equal slot, in this block or in a later one. `next` returns the runends of the block
+    /// that comes the given number of blocks after the key's block, and the equal slots of that block; `None` if there
+    /// is no such block. Returns `None` if `next` does. The caller must ensure that runs of earlier blocks do not take
+    /// the whole block and more.
+    #[inline(always)]
+    pub(super) fn look_again(
+        self,
+        mut next: impl FnMut(usize) -> Option<(u64, u64)>,
+    ) -> Option<bool> {
+        if is_in_run(self.own, self.equal, self.number) {
             return Some(true);
         }
-        let Some(rest) = number.checked_sub(runends.count_ones()) else { return Some(false) };
-        number = rest;
+        // The number of runs that end after this block, and before the key's run ends.
+        let Some(mut number) = self.number.checked_sub(self.own.count_ones()) else {
+            return Some(false);
+        };
+        for block in 1.. {
+            let (runends, equal) = next(block)?;
+            if is_in_run(runends, equal, number) {
+                return Some(true);
+            }
+            let Some(rest) = number.checked_sub(runends.count_ones()) else { return Some(false) };
+            number = rest;
+        }
+        None
     }
-    None
 }
 
 /// Whether a bit of `equal` has exactly `number` bits of `runends` below it.

@@ -6,7 +6,7 @@
 //! slot of each key is in the key's run. The few keys about which that slot does not decide are left to
 //! [`Probed::look_again`].
 
-use super::equal_slots::holds_in_run;
+use super::equal_slots::Probe;
 use core::arch::aarch64::*;
 use core::hint::black_box;
 
@@ -116,9 +116,8 @@ impl Probed {
     ) -> Option<bool> {
         let (own, ended) = (self.own[key], i32::from(self.ended[key]));
         let number = own.count_ones() as i32 - ended - 1;
-        holds_in_run(own, self.equal[key] & slots, number as u32, |block| {
-            next(block).map(|(runends, equal)| (runends, equal & slots))
-        })
+        let probe = Probe { equal: self.equal[key] & slots, own, number: number as u32 };
+        probe.look_again(|block| next(block).map(|(runends, equal)| (runends, equal & slots)))
     }
 }
 

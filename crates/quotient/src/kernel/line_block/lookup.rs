@@ -1,14 +1,14 @@
 //! Lookups key by key. The batch kernels in `avx2.rs` and `avx512.rs` keep the metadata of many lines in vectors; these
 //! lookups keep the two metadata words of one line (a block of the table) in scalar registers. They compare the
-//! remainders of a line in two halves. (`kernel/line_block.rs` says how they find a run.) Portable
-//! lookups find a run only for keys that [`count`] does not decide.
+//! remainders of a line in two halves. (`kernel/line_block.rs` says how they find a run.) Portable lookups do not find
+//! the run: they compare all slots of the line with the key's remainder, and count (see `kernel/equal_slots.rs`).
 
 use super::lines::{
     Byte, LINE_BYTES, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
     lines, starts,
 };
 use crate::geometry::Geometry;
-use crate::kernel::equal_slots::below_lowest;
+use crate::kernel::equal_slots::Probe;
 use crate::kernel::scalar;
 use crate::kernel::words::word;
 use crate::layout::LineBlock;
@@ -104,14 +104,14 @@ unsafe fn probe<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
     (hit, occupied & !hit & !ends_here, Continued { line, start, remainder: key.remainder })
 }
 
-/// Looks a key up in its line without a selection of bits (see `kernel/equal_slots.rs`). Returns whether the line holds
-/// the key, and whether only [`probe`] can decide about it. The home needs no mask: slots between the end of a run and
-/// the home of the next run are free, and a free slot equals no remainder.
+/// Looks a key up in its line without a selection of bits (see `kernel/equal_slots.rs`). Returns whether the quotient is
+/// occupied, and what the line tells if it is. The home needs no mask: slots between the end of a run and the home of
+/// the next run are free, and a free slot equals no remainder.
 ///
 /// # Safety
 /// The caller must ensure that the line lies within the table.
 #[inline(always)]
-unsafe fn count<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bool) {
+unsafe fn count<W: Words>(words: W, table: *const u8, key: Located) -> (bool, Probe) {
     // SAFETY: both words and the compared bytes are of the line, which the caller guarantees to lie within the table.
     let (occupieds, runends, equal) = unsafe {
         (
@@ -120,14 +120,42 @@ unsafe fn count<W: Words>(words: W, table: *const u8, key: Located) -> (bool, bo
             equal_to(words, table, key.line, key.remainder),
         )
     };
-    let offset = runends >> OFFSET_SHIFT;
-    let from_offset = SLOT_BITS & u64::MAX << offset;
-    let own = runends >> RUNENDS_SHIFT & from_offset;
-    let number = words.rank(occupieds, key.slot);
-    let before = (own & below_lowest(equal & from_offset)).count_ones();
-    let occupied = occupieds >> key.slot & 1 == 1;
-    let again = (before < number) | (own.count_ones() <= number);
-    (occupied & !again & (before == number), occupied & again)
+    let from_offset = SLOT_BITS & u64::MAX << (runends >> OFFSET_SHIFT);
+    let probe = Probe {
+        equal: equal & from_offset,
+        own: runends >> RUNENDS_SHIFT & from_offset,
+        number: words.rank(occupieds, key.slot),
+    };
+    (occupieds >> key.slot & 1 == 1, probe)
+}
+
+/// Whether the table holds a key about which [`count`] does not decide. `None` if only the algorithms of `table.rs` can
+/// find the key's run.
+///
+/// # Panics
+/// If the key's line is not in the table.
+#[inline(always)]
+fn look_again<W: Words>(words: W, table: &[u8], key: Located) -> Option<bool> {
+    assert!(key.line + LINE_BYTES <= table.len());
+    // SAFETY: the assertion checks that the line lies within the table.
+    let (probe, runends) = unsafe {
+        (count(words, table.as_ptr(), key).1, word(table.as_ptr(), key.line + RUNENDS_AT))
+    };
+    if runends >> OFFSET_SHIFT > u64::from(SLOTS) {
+        return None;
+    }
+    probe.look_again(|next| {
+        let line = key.line + next * LINE_BYTES;
+        if line + LINE_BYTES > table.len() {
+            return None;
+        }
+        // SAFETY: the condition above checks that the line lies within the table.
+        let (runends, equal) = unsafe {
+            let runends = word(table.as_ptr(), line + RUNENDS_AT);
+            (runends, equal_to(words, table.as_ptr(), line, key.remainder))
+        };
+        Some((runends >> RUNENDS_SHIFT & SLOT_BITS, equal & SLOT_BITS))
+    })
 }
 
 /// [`Continued::start`] of a run that only the algorithms of `table.rs` can find.
@@ -165,7 +193,8 @@ pub(super) fn follow<W: Words>(
 /// [`Continued::start`] of a run that goes on in the line after the key's line.
 pub(super) type Rest = u32;
 
-/// Looks a key up whose run goes on beyond the key's line.
+/// Looks a key up whose run goes on beyond the key's line. In portable code, looks a key up about which [`count`] does
+/// not decide, and does not use `start`.
 #[inline(always)]
 pub(super) fn contains_rest<W: Words>(
     words: W,
@@ -174,7 +203,13 @@ pub(super) fn contains_rest<W: Words>(
     hash: u64,
     start: Rest,
 ) -> bool {
-    let Located { line, remainder, .. } = locate(geometry, hash);
+    let key = locate(geometry, hash);
+    if !W::SELECTS {
+        let held = look_again(words, table, key);
+        return held
+            .unwrap_or_else(|| scalar::contains::<LineBlock, _>(words, geometry, table, hash));
+    }
+    let Located { line, remainder, .. } = key;
     let next = Continued { line: line + LINE_BYTES, start, remainder };
     follow(words, geometry, table, hash, next)
 }
@@ -193,10 +228,9 @@ pub(super) fn contains<W: Words>(
     let key = locate(geometry, hash);
     if !W::SELECTS {
         // SAFETY: `locate` returns one of the geometry's lines, and the table has all of them, as the assertion checks.
-        let (hit, again) = unsafe { count(words, table.as_ptr(), key) };
-        if !again {
-            return hit;
-        }
+        let (occupied, probe) = unsafe { count(words, table.as_ptr(), key) };
+        let (hit, again) = probe.judge();
+        return occupied && if again { rest(geometry, table, hash, FAR) } else { hit };
     }
     // SAFETY: as above.
     let (hit, more, next) = unsafe { probe(words, table.as_ptr(), key) };
@@ -248,8 +282,8 @@ fn one_by_one<F: Fetch, W: Words>(
     }
 }
 
-/// Looks up, by [`count`], those keys of each block whose quotients are occupied. Then looks up, by [`probe`], the few
-/// of them about which [`count`] does not decide.
+/// Looks up, by [`count`], those keys of each block whose quotients are occupied. Then looks again for the few of them
+/// about which [`count`] does not decide.
 #[inline(always)]
 fn by_counts<F: Fetch, W: Words>(
     words: W,
@@ -275,15 +309,12 @@ fn by_counts<F: Fetch, W: Words>(
         }
         for i in ones(with_run) {
             // SAFETY: as above.
-            let (hit, again) = unsafe { count(words, start, keys[i]) };
+            let (hit, again) = unsafe { count(words, start, keys[i]) }.1.judge();
             *found |= u64::from(hit) << i;
             others |= u64::from(again) << i;
         }
         for i in ones(others) {
-            // SAFETY: as above.
-            let (hit, more, next) = unsafe { probe(words, start, keys[i]) };
-            let hit = if more { rest(geometry, table, hashes[i], next.start) } else { hit };
-            *found |= u64::from(hit) << i;
+            *found |= u64::from(rest(geometry, table, hashes[i], FAR)) << i;
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::lookup::{BLOCK_KEYS, BLOCKS_AHEAD, Batch, Located, MANY_OCCUPIED, Rest};
 use super::places::{Places, SLOTS};
 use crate::geometry::Geometry;
-use crate::kernel::equal_slots::{below_lowest, holds_in_run};
+use crate::kernel::equal_slots::Probe;
 use crate::kernel::words::word;
 use crate::words::Words;
 use trommel_base::batch::Fetch;
@@ -15,32 +15,6 @@ use trommel_base::bitmap::ones;
 
 /// The number of bytes of a block's remainders.
 const BYTES: usize = SLOTS as usize;
-
-/// What a key's block tells about the key, whose quotient must be occupied.
-#[derive(Clone, Copy)]
-pub(super) struct Probe {
-    /// The slots that have the key's remainder, and that are below neither the offset nor the home.
-    equal: u64,
-    /// The own runends of the block.
-    own: u64,
-    /// The number of the block's occupied quotients below the key's.
-    number: u32,
-    /// Whether runs of earlier blocks take the whole block and more.
-    is_overrun: bool,
-}
-
-impl Probe {
-    /// Whether the first equal slot shows that the block holds the key, and whether another look must decide about the
-    /// key.
-    #[inline(always)]
-    pub(super) fn judge(self) -> (bool, bool) {
-        // If no slot is equal, this is the number of all own runends.
-        let before = (self.own & below_lowest(self.equal)).count_ones();
-        let goes_on = self.own.count_ones() <= self.number;
-        let again = goes_on | (before < self.number) | self.is_overrun;
-        (!again & (before == self.number), again)
-    }
-}
 
 impl Places {
     /// The byte of the table at which the remainders of a block begin.
@@ -87,7 +61,6 @@ impl Places {
             equal: equal & !(below_home | below_offset),
             own: runends & !below_offset,
             number: (occupieds & below_home).count_ones(),
-            is_overrun: offset > SLOTS,
         }
     }
 
@@ -103,12 +76,13 @@ impl Places {
         table: *const u8,
         key: Located,
     ) -> Option<bool> {
-        // SAFETY: the caller guarantees that the table has the block, and the width of remainders.
-        let probe = unsafe { self.probe(words, table, key) };
-        if probe.is_overrun {
+        // SAFETY: the caller guarantees that the table has the block, and so its offset, and the width of remainders.
+        let (probe, offset) =
+            unsafe { (self.probe(words, table, key), *table.add(self.offsets + key.block)) };
+        if u32::from(offset) > SLOTS {
             return None;
         }
-        holds_in_run(probe.own, probe.equal, probe.number, |next| {
+        probe.look_again(|next| {
             let block = key.block + next;
             if block >= self.shape.blocks {
                 return None;
