@@ -13,8 +13,8 @@ use criterion::{
 use std::hint::black_box;
 use trommel::{FilterKind, FilterPolicy, KeyHash};
 
-/// The numbers of keys of the three filter blocks that are measured for each kind: as many as a data block of 2 KB, a
-/// file of 200 KB and a file of 100 MB hold, if a key and its value take about 120 bytes.
+/// The numbers of keys of the three filter blocks that are measured for each kind: about the numbers of keys in a data
+/// block of 2 KB, a file of 200 KB and a file of 100 MB, if a key and its value take about 120 bytes.
 const KEYS: [usize; 3] = [18, 1_600, 800_000];
 const KINDS: [FilterKind; 7] = [
     FilterKind::Bloom,

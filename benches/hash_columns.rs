@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Duration;
 use trommel::{Hasher, Isa, Key, KeyHash};
 
-/// The number of keys in a column of integers, or of strings of one length. Keys and hashes take at most 1.4 MiB.
+/// The number of keys in a column of integers, or of strings of equal length. Keys and hashes take at most 1.4 MiB.
 const KEYS: usize = 1 << 14;
 /// The number of keys in a column of strings of different lengths: too many for a branch predictor to learn the
 /// lengths.
@@ -40,7 +40,7 @@ fn column(
 ) {
     let mut hashes = Vec::new();
     hash(&mut hashes);
-    assert!(hashes == expected, "the hashes of a column are not the hashes of its keys one by one");
+    assert!(hashes == expected, "the hashes of a column differ from those of its keys one by one");
     group.bench_function(id, |bencher| bencher.iter(|| hash(black_box(&mut hashes))));
 }
 

@@ -1,7 +1,7 @@
 //! What does a batch of inserts cost, by kind and instruction set, while the table is in L2?
 //!
-//! All keys are inserted into an empty filter. One filter does not fit into an L2 of 1 or 2 MiB: the counters of a
-//! counting filter take four times the memory of its bits.
+//! All keys are inserted into an empty filter. The table of the counting filter does not fit into an L2 of 1 or 2 MiB,
+//! since its counters take four times the memory of its bits.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

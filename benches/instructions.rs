@@ -3,8 +3,8 @@
 //! Callgrind counts the instructions, so the counts are the same on a busy machine as on a quiet one. The counts show
 //! even a change of a few percent, and need no hardware counters. The instruction sets are listed here instead of taken
 //! from the machine, since Valgrind does not support AVX-512. `scripts/check-instructions` compares the counts with the
-//! committed counts in `instructions.csv`, unless that file has the counts of another compiler, and fails if a count is
-//! over 2 % higher than committed.
+//! committed counts in `instructions.csv`, and fails if a count is over 2 % higher than committed. If that file has the
+//! counts of another compiler, the script does not compare them.
 //!
 //! Needs `valgrind` and `cargo install gungraun-runner --version 0.20.0`.
 
@@ -18,7 +18,7 @@ use trommel::{FilterKind, Isa};
 use trommel_benches::counted::{Op, Prepared};
 
 /// Defines the bench of an operation: its function, and a case for every kind with portable code and with AVX2.
-/// `check_instructions` finds the counts by the ids of the cases, such as `bloom_portable`.
+/// The program `check_instructions` finds the counts by the ids of the cases, such as `bloom_portable`.
 macro_rules! of_every_kind {
     ($name:ident, $op:ident) => {
         #[library_benchmark]

@@ -4,7 +4,7 @@
 //!
 //! Runs the operations of the bench `single_keys` twice on each filter. The second time, calls `getpid` before and
 //! after each operation, so that an emulator that runs this program can count the instructions between the two calls.
-//! `scripts/count-aarch64` counts them in this way. Writes a line for each operation, in the order of the calls:
+//! `scripts/count-aarch64` counts them in this way. Writes a line for each operation, in the order of these pairs:
 //!
 //! ```text
 //! size|group|role|filter|operation|keys

@@ -1,11 +1,12 @@
 //! What does it cost to look one key up in many filters, one after the other and by one call?
 //!
 //! There are 1,024 filters of 62,500 to 100,000 keys, which take more than 80 MB together. In each round, one filter is
-//! asked for a key that it holds, and all others for one absent key. A point read of a storage engine does nearly the
-//! same if it must find out which of many files has the key. The filters are either views of frozen bytes, or filter
-//! blocks. The one call is `contains_many` for views, and `may_match_many` for blocks. Each round measures both ways,
-//! each with an absent key of its own, and the next round measures them in the other order. Prints the medians in
-//! nanoseconds per filter. The answers are compared with those of single lookups.
+//! asked for a key that it holds, and all others for the same absent key. A point read of a storage engine does nearly
+//! the same if it must find out which of many files has the key. The filters are either views of frozen bytes, or
+//! filter blocks. The one call is `contains_many` for views, and `may_match_many` for blocks. Each round measures two
+//! ways: a lookup per filter, and the one call. Each way has an absent key of its own, and the next round measures the
+//! ways in the other order. Prints the medians in nanoseconds per filter. The answers are compared with those of single
+//! lookups.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench multi_get -- [ROUNDS]
@@ -35,8 +36,8 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// Measures both ways in `rounds` rounds, checks the answers, and prints a row with the name `name`. A probe is a
-/// filter and a hash. `probe` makes one from the index of the filter and the hash, `one` answers a single probe, and
-/// `many` answers all probes in one call.
+/// filter and a hash. `probe` makes a probe from the index of the filter and the hash, `one` answers a single probe,
+/// and `many` answers all probes in one call.
 fn measure<P>(
     name: &str,
     rounds: usize,
@@ -82,8 +83,8 @@ fn measure<P>(
     println!("| {name} | {one:.1} | {many:.1} | {:.2} |", one / many);
 }
 
-/// Makes [`FILTERS`] filters, which are copies of sixteen. The sixteen have different numbers of keys, so that a key is
-/// not at the same offset in all tables.
+/// Makes [`FILTERS`] filters: copies of sixteen filters with different numbers of keys, so that a key is not at the
+/// same offset in all tables.
 fn copies(filter: impl Fn(&[KeyHash]) -> Vec<u8>) -> Vec<Vec<u8>> {
     let keys = hashes(1, KEYS);
     let sixteen: Vec<Vec<u8>> = (0..16).map(|i| filter(&keys[..KEYS - i * 2_500])).collect();

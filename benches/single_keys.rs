@@ -6,19 +6,19 @@
 //! round, every filter of a group looks up 4,096 absent keys and 4,096 present ones, and inserts 4,096 keys unless it
 //! is a `FilterView`, which cannot insert. Without `--batches`, there is one call per key. Filters with slots insert
 //! new keys and remove them again; Bloom filters insert keys that they have already. The order of the filters rotates
-//! from round to round. The tables show medians in nanoseconds per key and, for our filters, a ratio: the time of the
+//! from round to round. The table shows medians in nanoseconds per key and, for our filters, a ratio: the time of the
 //! group's fastest rival divided by the time of our filter. The ratio is above 1 if our filter is faster. Each round
 //! checks that all present keys are found, that at most 5 % of the absent keys are reported as present, and that at
 //! least 95 % of the removals find their key.
 //!
-//! The filters are those of `subjects`, for 1e5, 1e6 and 1e7 keys, or with 2^17, 2^20 and 2^24 slots.
+//! The filters are those of the module `subjects`, for 1e5, 1e6 and 1e7 keys, or with 2^17, 2^20 and 2^24 slots.
 //!
 //! ```sh
 //! cargo bench -p trommel-benches --bench single_keys -- [--batches] [ROUNDS] [NAME]...
 //! ```
 //!
-//! ROUNDS is 401 by default. A NAME is that of a filter in the second column of the table: with names, only groups that
-//! have a filter of one of these names are measured. `TROMMEL_ISA` chooses the instruction set of our filters.
+//! ROUNDS is 401 by default. A NAME is a filter's name, as in the second column of the table: with names, only groups
+//! that have a filter of one of these names are measured. `TROMMEL_ISA` chooses the instruction set of our filters.
 
 mod subjects;
 

@@ -1,5 +1,5 @@
-//! From how many keys on is a batch faster than single lookups? One table has about 640 KiB and fits into an L2 cache
-//! of 1 MiB, the other is twenty times as large.
+//! From how many keys on is a batch faster than single lookups? Two filters are measured: the table of one has about
+//! 640 KiB and fits into an L2 cache of 1 MiB, the other is twenty times as large.
 //!
 //! Each call takes the next keys of a long list, so that no call repeats the lookups of the call before it.
 

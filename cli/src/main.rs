@@ -1,7 +1,7 @@
 //! `trommel`: the command line, which builds and queries filters.
 //!
-//! `cli/README.md` is the documentation for users. `verbs` has the verbs; `input` reads keys; `output` writes files
-//! whole or not at all.
+//! `cli/README.md` is the documentation for users. `verbs` has the subcommands (called *verbs*); `input` reads keys;
+//! `output` writes files whole or not at all.
 
 mod cli;
 mod failure;

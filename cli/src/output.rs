@@ -46,9 +46,9 @@ impl Output {
         Ok(Self { name, to })
     }
 
-    /// Writes the output. After success, a regular file has been synchronised to the disk and renamed to its path. The
-    /// last step synchronises the folder. If only this step fails, the file has been replaced, and the message says so.
-    /// Succeeds too if the reader of a pipe has closed it.
+    /// Writes the output. A regular file is synchronised to the disk, then renamed to its path. On Unix, a last step
+    /// synchronises the folder. If only this step fails, the new file is in place all the same, and the message says
+    /// so. If the reader of a pipe has closed it, that is no error.
     pub(crate) fn commit(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -217,9 +217,9 @@ mod interrupts {
         create: impl FnOnce() -> io::Result<NamedTempFile>,
     ) -> io::Result<NamedTempFile> {
         STARTED.call_once(|| {
-            // The thread that takes the signals installs the handler itself. If another thread installed the handler
-            // and this thread could not be started, the signals would have no effect. If the handler cannot be
-            // installed, an interrupt leaves the file for the next command to remove.
+            // The signal thread installs the handler itself. If the handler were installed before, and the signal
+            // thread could not be started, the signals would have no effect. If the handler cannot be installed, an
+            // interrupt leaves the file for the next command to remove.
             let (installed, is_installed) = sync_channel(1);
             let handle = move || {
                 let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]);

@@ -20,7 +20,7 @@ impl Shades {
         if is_utf_8 { Self::BLOCKS } else { Self::ASCII }
     }
 
-    /// A horizontal bar of `width` characters, of which the share `fraction` is full.
+    /// A horizontal bar of `width` characters. The share `fraction` of them is full.
     pub(crate) fn bar(self, fraction: f64, width: usize) -> String {
         let filled = (fraction.clamp(0.0, 1.0) * width as f64).round() as usize;
         let (empty, full) = (self.0[0], self.0[self.0.len() - 1]);

@@ -31,7 +31,7 @@ impl Bar {
         Self { bar, has_end: bytes.is_some() }
     }
 
-    /// A bar over steps. [`Bar::set_step`] sets the number of steps.
+    /// A bar over steps. [`Bar::set_step`] sets the number of steps done and the number of all steps.
     #[cfg(feature = "parquet")]
     pub(crate) fn steps(what: &'static str) -> Self {
         if !io::stderr().is_terminal() {

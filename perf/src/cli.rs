@@ -27,9 +27,9 @@ pub(crate) enum Verb {
     /// Run every kind of case briefly on few keys, only to verify the answers. Exit with 1 if an answer is wrong.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
-    /// Compare two programs by one or more runs of each. Exit with 3 if a case of ours is slower, or if its
-    /// false-positive rate or bits per key changed; else with 4 if a case of ours is unsettled, has too few
-    /// repetitions, or was measured with the old program but not in every run.
+    /// Compare an old and a new build of this program by one or more runs of each. Exit with 3 if a case of ours is
+    /// slower, or if its false-positive rate or bits per key changed; else with 4 if a case of ours is unsettled, has
+    /// too few repetitions, or was measured with the old program but not in every run.
     #[command(after_help = examples::COMPARE)]
     Compare(CompareArgs),
     /// Write report.html again from a run's results, splice its tables into a document, or show the runs of several
@@ -37,7 +37,7 @@ pub(crate) enum Verb {
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Repeat experiments of papers on cuckoo filters and cuckoo hashing: the maximum load of each variant, and the
-    /// density-based method compared with the standard one.
+    /// density-based method of inserting compared with the standard one.
     #[command(after_help = examples::TEXTBOOK)]
     Textbook(TextbookArgs),
     /// Advise which filter, with which parameters, has the lowest cost per probe. Lookup times are measured, in about a
@@ -92,8 +92,8 @@ pub(crate) struct MeasureArgs {
     /// Let the engine choose strategies by the constants in this file, which `calibrate` wrote.
     #[arg(long, value_name = "FILE")]
     pub(crate) cost_model: Option<PathBuf>,
-    /// Without hardware counters, count instructions and misses in a simulation by Valgrind, for filters of up to
-    /// 2^20 keys or slots: always, never, or only with --full (auto). It takes minutes per filter.
+    /// If there are no hardware counters, count instructions and misses in a simulation by Valgrind, for filters of up
+    /// to 2^20 keys or slots: always, never, or only with --full (auto). The simulation takes minutes per filter.
     #[arg(
         long,
         value_name = "WHEN",
@@ -216,12 +216,13 @@ pub(crate) struct CalibrateArgs {
 /// The arguments of `report`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReportArgs {
-    /// The directory that `measure --out` wrote. With several directories, of runs on different machines, the report of
-    /// the first begins with tables that show all of them side by side.
+    /// The directory that `measure --out` wrote. With several directories, whose runs are from different machines, the
+    /// report of the first begins with tables that show all runs side by side.
     #[arg(required = true, value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
-    /// Plot a history over commits, and list its latest values: times, from a file that `compare --history` wrote, or
-    /// instructions, from a CSV file with the columns time,commit,bench,isa,instructions,d1_misses,ll_misses.
+    /// Plot a history of times or instructions over commits, and list its latest values. For times, FILE is a file that
+    /// `compare --history` wrote; for instructions, a CSV file with the columns
+    /// time,commit,bench,isa,instructions,d1_misses,ll_misses.
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
     /// Write the run to a folder that can be published: a page in Markdown with all tables, the plots, results.csv,

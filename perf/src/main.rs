@@ -1,5 +1,6 @@
-//! `trommel-perf` measures how fast Trommel's filters are on this machine. The same run measures competing crates on
-//! the same keys, and the machine's roofline: the number of random cache lines that one core reads per second.
+//! `trommel-perf` measures how fast Trommel's filters are on this machine. In the same run, it measures competing
+//! crates on the same keys. It also measures the machine's roofline: the number of random cache lines that one core
+//! reads per second.
 //!
 //! The modules are in layers. The lowest is listed first. A module, apart from its unit tests, imports only modules of
 //! its own layer and of lower ones, which `tests/layers.rs` checks.

@@ -7,7 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The arguments of a short run on few keys. Its cases are in six groups, and each group is saved as soon as it ends.
+/// The arguments of a short run on few keys. Its cases are in six groups. Once a group is measured, its results are
+/// saved.
 const SELECTED: [&str; 8] =
     ["measure", "--keys", "500", "--filter", "split-block-bloom", "--no-rivals", "--seconds", "1"];
 
@@ -55,7 +56,7 @@ fn a_killed_run_leaves_complete_files_and_is_resumed() {
     let all = rows(&out);
     assert!(all.len() > kept.len() || all == kept, "{} of {}", kept.len(), all.len());
     assert!(all.starts_with(&kept));
-    // Standard error is a pipe here, so the resumed run wrote a line to it for each case that it measured.
+    // Standard error is not a terminal here, so the resumed run wrote a line to it for each case that it measured.
     let logged = said(&resumed).lines().filter(|line| line.contains(" ns ±")).count();
     assert_eq!(logged, all.len() - kept.len(), "{}", said(&resumed));
     let samples = json(&out.join("samples.json")).unwrap();
@@ -87,8 +88,8 @@ fn a_run_on_other_keys_is_not_resumed() {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let lines = |keys: std::ops::Range<u32>| keys.map(|key| format!("{key}\n")).collect::<String>();
     fs::write(path("keys"), lines(0..300)).unwrap();
-    // With each of the other files, the numbers of keys, probes and matches stay the same, so only
-    // the digest differs.
+    // If `other keys` replaces `keys`, or `other probes` replaces `probes`, the numbers of keys, probes and matches
+    // stay the same, so only the digest differs.
     fs::write(path("other keys"), [lines(100..300), lines(600..700)].concat()).unwrap();
     fs::write(path("probes"), lines(100..500)).unwrap();
     fs::write(path("other probes"), [lines(100..300), lines(600..800)].concat()).unwrap();

@@ -1,4 +1,5 @@
-//! The program that `measure` runs under Callgrind: its sections are found, and their counts are plausible.
+//! `trommel-perf simulated`, which `trommel-perf measure` runs under Callgrind: its sections are found, and their
+//! counts are plausible.
 
 use serde_json::Value;
 use std::ffi::OsStr;

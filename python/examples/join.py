@@ -1,4 +1,5 @@
-"""Joins a large table with a small one in polars. A filter of the small table's keys drops most rows before the join.
+"""Joins a large table with a small one in polars. Before the join, a filter of the small table's
+keys drops most rows of the large table.
 
     python join.py [ROWS]
 

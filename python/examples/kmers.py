@@ -1,11 +1,11 @@
-"""Finds the reads (sequenced fragments) of a sample that come from a genome. Looks up the k-mers of
-the reads in a filter of the genome's k-mers. The k-mers of a sequence are its substrings of K
+"""Finds which reads (sequenced fragments) of a sample come from a genome. Looks up the k-mers of
+each read in a filter of the genome's k-mers. The k-mers of a sequence are its substrings of K
 letters.
 
     python kmers.py [BASES]
 
-First writes FASTA files with a random genome of BASES letters (default: a million), and with reads from this
-genome and from another one.
+First writes two FASTA files: one with a random genome of BASES letters (default: a million), and
+one with reads from this genome and from another.
 """
 
 import pathlib

@@ -3,11 +3,13 @@
     pip install rbloom pybloom-live fastbloom-rs pyfusefilter 'xxhash<4'
     python measure.py [ROUNDS [KEYS]]
 
-In each of ROUNDS rounds (default: 9), every package adds KEYS keys (default: 200,000) to an empty filter and looks up
-KEYS present and KEYS absent keys: with one call per key and, if the package has batches, with one call for all keys.
-The exception is pyfusefilter, which builds a filter from all keys in one call. The order of the packages changes from
-round to round. All present keys must be found, and at most 3 % of the absent keys may be reported as present. The
-tables show the median time of the rounds and, in brackets, the best. Packages that are not installed are left out.
+In each of ROUNDS rounds (default: 9), every package adds KEYS keys (default: 200,000) to an empty
+filter, looks up these keys, and looks up KEYS absent keys. It does so with one call per key and, if
+the package has batches, also with one call for all keys. The exception is pyfusefilter, which
+builds a filter from all keys in one call. The order of the packages changes from round to round.
+All present keys must be found, and at most 3 % of the absent keys may be reported as present. The
+tables show the median time of the rounds and, in brackets, the best. Packages that are not
+installed are left out.
 """
 
 import importlib
@@ -46,7 +48,8 @@ class Trommel:
 
 
 class OneByOne:
-    """A package without batches, whose class `filter` is called with a number of keys and a false-positive rate."""
+    """A package without batches. `filter` is the name of its class, which is called with a number of
+    keys and a false-positive rate."""
 
     def __init__(self, name, module, filter):
         self.name, self.filter = name, getattr(importlib.import_module(module), filter)
@@ -131,8 +134,8 @@ def timed(call, keys, count):
 
 
 def measure(subject, present, absent, text, times):
-    """Appends the times of one round to the table rows of `subject` in `times`. The times are ns per
-    key, for adding keys, and for looking up present and absent keys."""
+    """Measures `subject` in one round, and appends the times to its table rows in `times`: the ns per
+    key for adding keys, for looking up present keys, and for looking up absent keys."""
     forms = [("one by one", *subject.single(len(present), text)), *subject.batches(len(present), text)]
     for form, build, count_found in forms:
         present_keys, absent_keys = (in_form(keys, form) for keys in (present, absent))

@@ -28,8 +28,8 @@ pub(crate) fn look_up<F: Filter + Sync>(
     }
 }
 
-/// Hashes a batch of keys piece by piece, has each piece looked up by the caller's closure `look_up`, and returns all
-/// answers as a NumPy array of bools. The answer for a null is false.
+/// Hashes a batch of keys piece by piece, calls the argument `look_up` for each piece, and returns all answers as a
+/// NumPy array of bools. The answer for a null is false.
 pub(crate) fn answer<'py>(
     keys: &Bound<'py, PyAny>,
     hasher: &Hasher,

@@ -195,7 +195,7 @@ impl<'py> Array<'py> {
         out.hashes = nulls.hashes;
         let mut null_indices = nulls.nulls.into_iter().peekable();
         for index in items::<i64>(&buffer)? {
-            // The index of a null is arbitrary, so it is not checked.
+            // The dictionary index of a null is arbitrary, so it is not checked.
             if null_indices.next_if_eq(&out.hashes.len()).is_some() {
                 out.push_null();
                 continue;

@@ -42,7 +42,7 @@ pub(crate) fn hash_batch(
 }
 
 /// Refuses a single str, bytes, bytearray or memoryview. Such an object is an iterable of its characters or items, but
-/// no caller means these as the keys.
+/// a caller who passes it does not want these as keys.
 fn refuse_single_key(keys: &Bound<'_, PyAny>) -> PyResult<()> {
     let is_single = keys.is_instance_of::<PyString>()
         || keys.is_instance_of::<PyBytes>()

@@ -1,12 +1,13 @@
 //! Reads the memory of Python objects in place, through the buffer protocol.
 //!
-//! The rule of this module: memory that Python code could write to is read only while this thread is attached to the
-//! interpreter (holds the GIL), so no Python code runs meanwhile. Code that runs without the GIL reads only memory of
-//! this crate, such as hashes and filters, and memory that is immutable by contract: the memory of Arrow arrays and of
-//! read-only views. Some C functions, such as parts of NumPy, write to an array without the GIL. If one of them runs
-//! during a call, it races with this reader, as it would with NumPy's own functions. The bytes of keys are then hashed
-//! as they happen to be read, and nothing else depends on these bytes. `Filter.from_bytes` also takes writable buffers.
-//! If C code writes to such a buffer without the GIL, it can change bytes of the frozen filter after they were checked.
+//! The rule of this module: a thread must be attached to the interpreter (hold the GIL) while it reads memory that
+//! Python code could write to, so no Python code runs meanwhile. Without the GIL, code may read only two sorts of
+//! memory: that of this crate, such as hashes and filters; and memory that is immutable by contract, which is that of
+//! Arrow arrays and of read-only views. Some C functions, such as parts of NumPy, write to an array without the GIL. If
+//! one of them runs during a call, it races with the reads of this module, as it would with those of NumPy's own
+//! functions. The bytes of keys are then hashed as they happen to be read, and nothing else depends on these bytes.
+//! `Filter.from_bytes` also takes writable buffers. If C code writes to such a buffer without the GIL, it can change
+//! bytes of the frozen filter after they were checked.
 
 use pyo3::buffer::{Element, PyUntypedBuffer};
 use pyo3::exceptions::PyBufferError;
@@ -27,7 +28,7 @@ pub(crate) fn bytes(buffer: &PyUntypedBuffer) -> PyResult<&[u8]> {
     }
     // SAFETY: the checks above ensure that `start` is not null and the buffer is contiguous. So the exporter keeps
     // `len` initialised bytes there until the buffer is released, and it is not released during the borrow of `buffer`.
-    // `len` is a `Py_ssize_t` in the buffer, so it is at most `isize::MAX`. No Python code writes to the bytes
+    // The buffer stores `len` as a `Py_ssize_t`, so it is at most `isize::MAX`. No Python code writes to the bytes
     // meanwhile, by the rule of this module.
     Ok(unsafe { std::slice::from_raw_parts(start, len) })
 }

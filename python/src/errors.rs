@@ -34,8 +34,8 @@ impl Exceptions {
                     variable TROMMEL_ISA names an instruction set that cannot be used.";
         let full = "The filter has no room for a key. The call inserted ``inserted`` keys; the filter has ``length`` \
                     keys and can hold at most ``capacity``.";
-        let format = "The bytes are not exactly one frozen filter: they are truncated, changed, or something \
-                      else. Or the filter needs a secret key for hashing, and this package cannot take one.";
+        let format = "The bytes are not exactly one frozen filter: they are truncated or changed, or they are \
+                      something else. Or the filter needs a secret key for hashing, and this package cannot take one.";
         let merge =
             "Two filters cannot be merged, because they differ, for example in kind, size or seed.";
         let unsupported =

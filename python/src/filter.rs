@@ -86,8 +86,8 @@ impl PyFilter {
     /// >>> len(f), 999 in f
     /// (1000, True)
     ///
-    /// If a key has a wrong type or is out of range, no key is added. Raises FilterFull if there is no room for a
-    /// key. The keys before this key were added; the attribute ``inserted`` of the exception is their number.
+    /// If a key has a wrong type or is out of range, no key is added. Raises FilterFull if there is no room for a key.
+    /// Then only the keys before it were added; the attribute ``inserted`` of the exception is their number.
     fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut before = 0;
         hash_batch(keys, &self.hasher, &mut |hashes| {
@@ -179,8 +179,9 @@ impl PyFilter {
         })
     }
 
-    /// Adds all keys of another filter or view. Two filters match if they were made with the same ``kind``, ``keys``,
-    /// ``fpr``, ``seed`` and ``multiset``. Two cuckoo filters must also have doubled their sizes equally often.
+    /// Adds all keys of another filter or view, which must match this filter. Two filters match if they were made with
+    /// the same ``kind``, ``keys``, ``fpr``, ``seed`` and ``multiset``. Two cuckoo filters must also have doubled their
+    /// sizes equally often.
     ///
     /// >>> monday, tuesday = trommel.Filter(keys=100), trommel.Filter(keys=100)
     /// >>> tuesday.add("anvil")

@@ -45,6 +45,6 @@ impl Hashes {
     }
 }
 
-/// A function that takes the hashes of a batch, piece by piece. The length of each piece but the last is a multiple of
-/// 64.
+/// A function that takes the hashes of a batch, piece by piece. The length of every piece, except the last, is a
+/// multiple of 64.
 pub(crate) type Consumer<'a> = &'a mut dyn FnMut(&mut Hashes) -> PyResult<()>;

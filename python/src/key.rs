@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 use trommel::{Hasher, KeyHash};
 
-/// Hashes a key: text as its UTF-8 bytes, bytes as they are, an integer as the eight little-endian bytes of an `i64`
-/// or, from 2⁶³ on, a `u64`.
+/// Hashes a key: text as its UTF-8 bytes, bytes as they are, and an integer as eight little-endian bytes, which are
+/// those of an `i64` or, from 2⁶³ on, of a `u64`.
 ///
 /// Bytes, integers below 2⁶³ and ASCII text need no allocation. For other text, Python allocates the UTF-8 form once
 /// and caches it in the object.
@@ -38,8 +38,8 @@ fn hash_int(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     }
 }
 
-/// Hashes keys of less common types: instances of subclasses, `bytearray`, `memoryview`, and objects with `__index__`,
-/// such as NumPy integers.
+/// Hashes keys of less common types: `bytearray`, `memoryview`, instances of subclasses of `str`, `int` and `bytes`,
+/// and objects with `__index__`, such as NumPy integers.
 #[cold]
 fn hash_other(hasher: &Hasher, key: &Bound<'_, PyAny>) -> PyResult<KeyHash> {
     if key.is_instance_of::<PyBool>() {

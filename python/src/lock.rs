@@ -23,17 +23,18 @@ use trommel::{AnyFilter, Filter, FilterKind, Hasher, MergeError};
 ///
 /// A key is a str (hashed as its UTF-8 bytes), bytes, a bytearray or a contiguous memoryview (hashed as they are), or
 /// an int from -2**63 to 2**64 - 1 (hashed as eight bytes, little-endian, so -1 and 2**64 - 1 are the same key). An
-/// object with ``__index__``, such as a NumPy integer, is an int. Everything else, including bool, float, None and
-/// tuple, raises TypeError. An int out of range raises OverflowError, and a memoryview that is not contiguous raises
-/// BufferError.
+/// object with ``__index__``, such as a NumPy integer, counts as an int. Everything else, including bool, float, None
+/// and tuple, raises TypeError. An int out of range raises OverflowError, and a memoryview that is not contiguous
+/// raises BufferError.
 ///
-/// ``kind`` is one of ``trommel.KINDS``. ``keys`` is the number of keys that the filter is made for, and ``fpr`` is its
-/// highest expected false-positive rate with this number of keys. ``seed`` chooses the hash function. ``multiset``
+/// ``kind`` is one of ``trommel.KINDS``. ``keys`` is the number of keys that the filter is made for. With this number
+/// of keys, the expected false-positive rate is at most ``fpr``. ``seed`` chooses the hash function. ``multiset``
 /// makes a quotient or cuckoo filter that stores every copy of a key. ``grow_at``, for example 0.9, makes a quotient or
 /// cuckoo filter that doubles its size at this load. Values that no filter can have raise SpecError, a ValueError.
 /// ``keys`` or a ``seed`` below 0 or above 2**64 - 1 raise OverflowError.
 ///
-/// Threads may share a filter. Calls that change it wait for one another. Other threads run during large batches.
+/// Threads may share a filter. Calls that change it wait for one another. During large batches, other Python
+/// threads run.
 #[pyclass(frozen, module = "trommel", name = "Filter")]
 #[derive(Debug)]
 pub(crate) struct PyFilter {

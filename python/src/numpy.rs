@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use trommel::{Hasher, Key, KeyHash};
 
 /// The number of items of a *chunk*. A NumPy array of integers or bytes is hashed chunk by chunk. A chunk is enough
-/// work for all threads. Its hashes take 8 MiB, however many keys the array has. The number is a multiple of 64, so
-/// that the bitmaps of chunks, which consist of 64-bit words, can be concatenated word by word.
+/// work for all threads. Only the hashes of one chunk, 8 MiB, are in memory at a time. The number of items is a
+/// multiple of 64, so that the bitmaps of chunks, which consist of 64-bit words, can be concatenated word by word.
 const CHUNK_KEYS: usize = 1 << 20;
 
 /// The number of narrow integers that are widened at a time: few enough to stay in the L1 cache.

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes a file at `path`. An old file there is replaced.
 ///
-/// The new file is first written under a temporary name in the same folder. It gets the permissions of an old file, is
-/// synchronised to the disk, and is then renamed. So a reader finds either the old file or the new one. After an error,
-/// the old file stays, and the temporary file is removed. If the path is a symbolic link, the file it leads to is
-/// replaced. A device or a pipe is written directly: if it were replaced by a file, its reader would get nothing.
+/// The new file is first written under a temporary name in the same folder. It gets the permissions of the old file, if
+/// any, is synchronised to the disk, and is then renamed. So a reader finds either the old file or the new one. After
+/// an error, the old file stays, and the temporary file is removed. If the path is a symbolic link, the file it leads
+/// to is replaced. A device or a pipe is written directly: if it were replaced by a file, its reader would get nothing.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -40,8 +40,8 @@ pub(crate) fn write_whole(
     })
 }
 
-/// Returns `None` for the error that there is no such file. Returns other errors as they are: a file whose kind or
-/// permissions are unknown must not be replaced.
+/// Returns `None` if there is no such file. Returns other errors as they are: a file whose kind or permissions are
+/// unknown must not be replaced.
 fn if_present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

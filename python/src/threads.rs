@@ -16,9 +16,9 @@ struct OfProcess {
     engine: Engine,
 }
 
-/// A thread that locks this mutex is always attached to the interpreter, and does not detach while it holds the mutex.
-/// Python forks the process in an attached thread, so at a fork no other thread holds the mutex, and the child process
-/// finds it unlocked.
+/// The shared engine, once it is made. A thread that locks this mutex is always attached to the interpreter, and does
+/// not detach while it holds the mutex. Python forks the process in an attached thread, so at a fork no other thread
+/// holds the mutex, and the child process finds it unlocked.
 static ENGINE: Mutex<Option<OfProcess>> = Mutex::new(None);
 
 fn build(builder: EngineBuilder) -> PyResult<Engine> {

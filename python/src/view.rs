@@ -72,7 +72,8 @@ impl PyFilterView {
         })
     }
 
-    /// The number of copies of a key in the filter, or a larger number, like ``Filter.count``.
+    /// Returns the same number as ``Filter.count``: the number of copies of a key in the filter, or a larger number, or
+    /// a smaller number in the cases named there.
     fn count(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         let hash = key::hash(&self.view.hasher(), key)?;
         self.borrowed(py)?.count_hash(hash).map_err(|error| errors::unsupported(py, &error))

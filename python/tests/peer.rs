@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use trommel::{AnyFilter, Filter as _, FilterKind, FilterSpec, Hasher, Insert as _, KeyHash};
 
-/// The hashes of the keys that the test adds, in the same order.
+/// The hashes of the keys that the test adds, in the order of the test.
 fn hashes(hasher: &Hasher) -> Vec<KeyHash> {
     let texts = (0..300).map(|i| hasher.hash(&format!("key-{i}-ключ")));
     let bytes = (0..300u32).map(|i| hasher.hash_bytes(&i.to_be_bytes()));

@@ -64,7 +64,7 @@ def test_writable_buffers_are_refused_without_toreadonly():
         trommel.FilterView(data)
     view = trommel.FilterView(memoryview(data).toreadonly())
     with pytest.raises(BufferError):
-        data.extend(b"x")  # a bytearray with a view cannot be resized
+        data.extend(b"x")  # a bytearray that a view reads cannot be resized
     assert 1 in view
     assert trommel.Filter.from_bytes(data) == trommel.Filter.from_bytes(memoryview(data))
 
@@ -117,7 +117,7 @@ def test_saved_files_are_whole_and_can_be_loaded(tmp_path):
         trommel.Filter.load(path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no module resource")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no module `resource`")
 def test_a_save_that_fails_leaves_the_old_file(tmp_path):
     import resource
 

@@ -1,4 +1,4 @@
-"""Runs the examples with small inputs. They check their own results."""
+"""Runs the examples, which check their own results, with small inputs."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Tests filters with one key at a time, and everything that the other test files do not cover."""
+"""Tests calls with one key each, and everything that the other test files do not cover."""
 
 import copy
 import doctest
@@ -55,7 +55,7 @@ def test_a_filter_agrees_with_a_set(kind):
     for key in keys:
         f.add(key)
     assert all(key in f for key in keys)
-    # Filters of fingerprints store keys with the same fingerprint once, so `len` may be smaller.
+    # Quotient and cuckoo filters store equal fingerprints once, so `len` may be below 3,000.
     assert 2_700 < len(f) <= 3_000
     present = {identity(key) for key in keys}
     absent = [key for key in (random_key(source) for _ in range(20_000)) if identity(key) not in present]

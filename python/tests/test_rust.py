@@ -51,7 +51,7 @@ def test_the_check_by_rust_detects_a_missing_key(peer, tmp_path):
     assert checked.returncode == 1
 
 
-# Keys, seeds and hashes. The C library xxhash 0.8 computed the hashes from the bytes of each key. The documentation
+# Keys, seeds and hashes. xxhash 0.8, a library in C, computed the hashes from the bytes of each key. The documentation
 # of the class `Filter` states the bytes of each type of key.
 GOLDEN = [
     ("", 0, 0x2D06800538D394C2),

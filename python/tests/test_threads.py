@@ -15,8 +15,8 @@ SECONDS = 120
 
 
 def run(*targets):
-    """Runs the functions in threads at the same time. Raises the first exception that one of them has raised, and fails
-    if a thread does not end within SECONDS."""
+    """Runs the functions in threads at the same time. Raises the first exception that any function has raised, and
+    fails if a thread does not end within SECONDS."""
     raised = []
 
     def caught(target):

@@ -37,7 +37,7 @@ pub(crate) struct LineBlocks {
 /// Whole lines of one input, with their line feeds; the last line of an input may have none.
 pub(crate) struct LineBlock {
     buffer: Vec<u8>,
-    /// The number of bytes of `buffer` that are lines of this block.
+    /// The lines of this block are the first `len` bytes of `buffer`.
     len: usize,
     input: usize,
     progress: Arc<Progress>,

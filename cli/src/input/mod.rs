@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cli::{InputFormat, KeyType};
 
-/// A source of keys: a file or standard input.
+/// A file or standard input, from which keys are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     Stdin,
@@ -43,11 +43,10 @@ pub(crate) struct Progress {
     /// For each input, the number of its keys that have been hashed. If each line is a key and this number is
     /// `n`, an error after these keys is in line `n + 1`.
     keys: Vec<AtomicU64>,
-    /// The number of bytes that sources have read from all inputs. For Parquet files, the compressed sizes of the
-    /// column chunks are counted instead.
+    /// The number of bytes that have been read from all inputs. For a Parquet file, the compressed sizes of the column
+    /// chunks read are counted instead.
     bytes: AtomicU64,
-    /// The indices of the inputs whose first line ends in a carriage return. Lists only inputs in which each line is a
-    /// key.
+    /// The indices of the inputs in which each line is a key and the first line ends in a carriage return.
     carriage_returns: Mutex<Vec<usize>>,
 }
 
@@ -63,7 +62,7 @@ pub(crate) struct SourceError {
 /// The line of a [`SourceError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// The error concerns no line, as when the input could not be opened, or the line is unknown.
+    /// The line is unknown, or the error concerns no line: for example, the input could not be opened.
     None,
     /// The line after the keys that [`Progress`] has counted for the input: their number plus one. Only for inputs in
     /// which each line is a key.

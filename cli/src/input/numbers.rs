@@ -15,7 +15,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Wraps a source so that its keys are parsed as numbers. If keys are bytes, returns the source itself.
+    /// Wraps a source so that its keys are parsed as numbers. For [`KeyType::Bytes`], returns the source itself.
     pub(crate) fn of_type(key_type: KeyType, source: Source, progress: &Arc<Progress>) -> Source {
         if key_type == KeyType::Bytes {
             return source;

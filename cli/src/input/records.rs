@@ -7,7 +7,7 @@ use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use std::io::Read;
 use std::sync::Arc;
 
-/// A batch ends as soon as its keys have this number of bytes, or there are [`BATCH_KEYS`] of them, or the input ends
+/// A batch ends as soon as its keys have this total number of bytes, or it has [`BATCH_KEYS`] keys, or the input ends
 /// or has an error.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_KEYS: usize = 1 << 15;
@@ -152,8 +152,8 @@ impl Iterator for RecordColumns {
     }
 }
 
-/// The index of the requested column. `asked` is the column's name or, if no column has this name, its number from 1;
-/// `None` stands for the only column.
+/// The index of the requested column. `asked` is a column's name or, if no column has that name, a column number,
+/// counted from 1; `None` stands for the only column.
 fn column(names: &ByteRecord, asked: Option<&str>) -> Result<usize, Unreadable> {
     let shown =
         || names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>();

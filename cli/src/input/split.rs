@@ -6,7 +6,7 @@ const CHUNK_BYTES: usize = 64;
 /// Calls `f` with each line, without its line feed. The last line need not end in a line feed.
 ///
 /// One call of [`line_feeds`] finds the ends of several short lines. A call of `memchr` finds only one end. With lines
-/// of 8 characters, `memchr` takes 4.4 ns per line instead of 1.4 ns (AMD EPYC).
+/// of 8 characters, `line_feeds` takes 1.4 ns per line, and `memchr` 4.4 ns (AMD EPYC).
 pub(super) fn for_each_line<'b>(bytes: &'b [u8], mut f: impl FnMut(&'b [u8])) {
     let mut begin = 0;
     let mut end_line = |end: usize| {
@@ -34,14 +34,14 @@ pub(super) fn for_each_line<'b>(bytes: &'b [u8], mut f: impl FnMut(&'b [u8])) {
 /// first byte.
 #[inline(always)]
 fn line_feeds(chunk: &[u8; CHUNK_BYTES]) -> u64 {
-    // Each byte becomes one or zero. The compiler vectorises this loop.
+    // Each byte becomes one or zero. The compiler vectorises this `map`.
     let is_end = chunk.map(|byte| u8::from(byte == b'\n'));
     let (words, _) = is_end.as_chunks::<8>();
     let mut bits = 0;
     for (i, word) in words.iter().enumerate() {
-        // The highest byte of the product has the eight bytes, each 0 or 1, as its bits: bit `56 + k` is byte `k`. The
-        // multiplication adds shifted copies of the word, and no two copies have a set bit at the same position, so
-        // there are no carries.
+        // The eight bytes, each 0 or 1, become the bits of the product's highest byte: byte `k` becomes bit `56 + k`.
+        // The multiplication adds shifted copies of the word, and no two copies have a set bit at the same position,
+        // so there are no carries.
         let packed = u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits |= packed << (8 * i);
     }

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &InfoArgs) -> Result<ExitCode, Failure> {
     print(text.as_bytes())
 }
 
-/// The JSON form, which cli/README.md describes. Fields may be added, but none may be removed or changed.
+/// The output of `--json`, which cli/README.md describes. Fields may be added, but none may be removed or changed.
 #[derive(Debug, Serialize)]
 struct Info {
     file: String,
@@ -74,12 +74,13 @@ struct Can {
 }
 
 impl Info {
-    /// Describes a filter of these bytes. [`FilterView::parse`] has checked the checksums, so `checksum_ok` is true.
+    /// Describes the filter in `bytes`. [`FilterView::parse`] made `view` and checked the checksums, so `checksum_ok`
+    /// is true.
     fn new(file: String, bytes: &[u8], view: &FilterView<'_>) -> Self {
         let hasher = view.hasher();
         let removes = view.count_hash(KeyHash::default()).is_ok();
-        // Tables of bits without counters can be intersected by AND, and folded by OR of adjacent units (of adjacent
-        // bits in the standard Bloom filter).
+        // A table of bits without counters can be intersected (by AND) and folded (by OR of adjacent units, or of
+        // adjacent bits in the standard Bloom filter).
         let folds = view.hash_count().is_some() && !removes;
         Self {
             file,

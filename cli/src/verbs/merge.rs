@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use trommel::{AnyFilter, FilterView};
 
 /// Merges any number of filters, which are read one after another. The merged filter and the bytes of one input are in
-/// memory at the same time. In kinds with slots, a second table, which a merge fills, is in memory too.
+/// memory at the same time. In kinds with slots, each merge makes a second table, which is in memory too.
 pub(crate) fn run(arguments: &MergeArgs) -> Result<ExitCode, Failure> {
     let output = Output::create(&arguments.output)?;
     let mut merged: Option<(String, AnyFilter)> = None;

@@ -20,13 +20,13 @@ fn every_kind_has_the_same_bytes_as_from_the_library() {
         for built in ["counted", "sized", "fed"] {
             assert!(
                 folder.read(built) == expected,
-                "{kind}: the file {built} differs from that of the library"
+                "{kind}: the file {built} differs from the bytes of the library"
             );
         }
         let to_stdout = folder.run(["build", "--kind", name, "-o", "-", "words"]);
         assert!(
             to_stdout.silent().stdout == expected,
-            "{kind}: standard output differs from the file of the library"
+            "{kind}: standard output differs from the bytes of the library"
         );
     }
     assert_eq!(folder.names(), ["counted", "fed", "sized", "words"]);

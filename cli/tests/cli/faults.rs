@@ -6,7 +6,8 @@ use crate::support::{Folder, Run, feed, lines, signal, wait_until};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-/// A command that runs the program with a limit on the length of files: 4 blocks, the unit of the shell's `ulimit -f`.
+/// A command that runs the program with a limit on the length of files: 4 of the blocks in which the shell's
+/// `ulimit -f` counts.
 /// If a file gets longer, the system sends the signal XFSZ, which ends the program. If `ignores` is true, the program
 /// ignores the signal, and gets an error instead, as on a full disk.
 fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
@@ -23,7 +24,7 @@ fn limited(folder: &Folder, ignores: bool, arguments: &[&str]) -> Command {
 
 const TOO_LARGE: &str = "File too large (os error 27)";
 
-/// A folder with a file `words` of keys, two filters of these keys, `one` and `other`, and a file `old` that the
+/// A folder with four files: `words` has keys; `one` and `other` are filters of these keys; `old` is a file that the
 /// tests try to replace. The filters have about 130 KB each, and can be folded by 8.
 fn with_filters() -> Folder {
     let folder = Folder::new();
@@ -155,7 +156,8 @@ fn an_endless_device_is_no_filter() {
     assert_eq!(folder.names(), ["filter", "words"]);
 }
 
-/// The environment asks for thread stacks larger than the address space, so the system refuses to start any thread.
+/// The variable RUST_MIN_STACK asks for thread stacks larger than the address space, so the system refuses to start any
+/// thread.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_refused_thread_is_an_error_and_leaves_the_older_file() {

@@ -4,13 +4,13 @@
 // FAIL_ALSO_LATER  if set, all counted calls after the N-th fail too
 // FAIL_WITH=E      the value of errno that failing calls set
 // FAIL_ONLY_INTERRUPTIBLE  if set, only calls that a signal can interrupt are counted
-// FAIL_LOG=PATH    the name of the first function that fails is written to this file
+// FAIL_LOG=PATH    the file to which the name of the first function that fails is written
 //
 // Calls on standard error are not counted and never fail, so that a test can check the program's error messages.
 //
-// This file includes neither fcntl.h nor sys/file.h, which includes fcntl.h: fcntl.h declares `open` with a variable
-// number of arguments, but this file defines `open` with three. Callers that pass variable arguments can still call
-// this `open`: on the machines where this library runs, variable arguments are passed like fixed ones.
+// fcntl.h declares `open` with a variable number of arguments, but this file defines `open` with three. So it must not
+// include fcntl.h, nor sys/file.h, which includes fcntl.h. Callers that pass variable arguments can still call this
+// `open`: on the machines where this library runs, variable arguments are passed like fixed ones.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

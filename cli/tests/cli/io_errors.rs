@@ -4,7 +4,8 @@
 //!
 //! A run must end with an error, or give the same result as without failures. A file that is replaced must keep its
 //! permissions, and a symbolic link to it must stay a link. Calls that bypass the C library, such as the rename of a
-//! finished filter, cannot be made to fail. `io_errors.c` does not make `close`, `unlink`, `fcntl` and `mmap` fail.
+//! finished filter (but not of a Parquet file), cannot be made to fail. `io_errors.c` does not make `close`, `unlink`,
+//! `fcntl` and `mmap` fail.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::support::{Folder, Run, lines};
@@ -54,8 +55,8 @@ fn is_private(file: &Path) -> bool {
 /// A verb whose calls fail.
 struct Verb {
     arguments: &'static [&'static str],
-    /// The file that the verb writes; `None` if it writes no file. Before each run, the content and the permissions of
-    /// the file `keep` are copied to this file. The arguments name it by the symbolic link `link`.
+    /// The file that the verb writes; `None` if it writes no file. The arguments name it through `link`, a symbolic
+    /// link to it. Before each run, it gets the content and the permissions of the file that the field `keep` names.
     output: Option<&'static str>,
     keep: &'static str,
 }

@@ -1,4 +1,4 @@
-//! A build killed by SIGKILL at any moment leaves the old filter or the new one.
+//! Whenever SIGKILL ends a build, the file has the old filter or the new one.
 #![cfg(unix)]
 
 use crate::support::{Folder, lines, signal};

@@ -1,6 +1,6 @@
-//! Tests of `trommel parquet`, and of commands that read keys from a column of a Parquet file. The tests of
-//! trommel-parquet use the same Parquet files. The script integrations/parquet/tests/golden/make.py defines what these
-//! files contain, and has written them with pyarrow and DuckDB.
+//! Tests of `trommel parquet`, and of commands that read keys from a column of a Parquet file. The Parquet files here
+//! are those that the tests of the crate trommel-parquet use. The script integrations/parquet/tests/golden/make.py
+//! defines what these files contain, and has written them with pyarrow and DuckDB.
 #![cfg(feature = "parquet")]
 
 use crate::support::{Folder, signal};
@@ -68,7 +68,7 @@ fn all_filters_of_pyarrow_and_duckdb_files_are_listed() {
 fn keys_are_printed_with_the_row_groups_that_may_have_them() {
     for writer in ["pyarrow", "duckdb"] {
         let folder = with_golden(writer);
-        // Value k of a column is only in row group k / 40.
+        // In every column, value number k is only in row group k / 40.
         let text = |column: &str, k: i64| match column {
             "id" => (k * k * 7919 + k).to_string(),
             "small" => (k * 31 - 500).to_string(),
@@ -167,8 +167,8 @@ fn the_values_of_a_column_become_keys() {
         assert!(all.clone().all(|k| prices.contains(&(k as f64 * 1.5 - 20.0).to_bits())));
         let names = build("name");
         assert!(all.clone().all(|k| names.contains(&format!("customer-{k}"))));
-        // The file is given twice. In every seventh of its 6144 rows, beginning with the first, the name is null: in
-        // 878 rows.
+        // The file is given twice. In 878 of its 6144 rows, the name is null: in the first row, and in every seventh
+        // after it.
         assert_eq!(names.len(), 2 * (6144 - 878));
         let tags = folder.run(["parquet", "inspect", "--json", "file"]);
         let inspected: Value = serde_json::from_slice(&tags.stdout).unwrap();

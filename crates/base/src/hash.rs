@@ -79,7 +79,7 @@ impl fmt::Display for HashId {
 
 /// A hash function, and its seed or secret key: how keys become [`KeyHash`]es.
 ///
-/// The bytes of a filter contain the function and the seed. So a filter hashes keys alike before it is written and
+/// The bytes of a filter contain the function and the seed. So a key has the same hash before the filter is written and
 /// after it is read, on any machine and in any version. The seed is a parameter and not a secret. Filters with
 /// different seeds are independent, but a seed does not protect from an adversary who can see it.
 ///
@@ -414,8 +414,8 @@ mod tests {
         [0, 1, 255, 256, 1 << 32, u64::MAX].into_iter().chain(random).collect()
     }
 
-    /// Fails unless every key has the hash that [`Hasher::hash_bytes`] gives to its bytes. Hashes each key alone, and
-    /// in batches of each of `LENGTHS` on every instruction set of this machine.
+    /// Fails unless every key has the hash that [`Hasher::hash_bytes`] gives to `bytes(key)`. Hashes each key alone,
+    /// and in batches of each length in `LENGTHS` on every instruction set of this machine.
     fn assert_batches<K: Key + Debug>(keys: &[K], bytes: impl Fn(&K) -> Vec<u8>) {
         for hasher in hashers() {
             let expected: Vec<_> = keys.iter().map(|key| hasher.hash_bytes(&bytes(key))).collect();

@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Even a hash function that returns small integers unchanged gives hashes in which all 64 bits vary.
+    /// All 64 bits of the hashes vary, even if the hash function returns the bytes of small integers unmixed.
     #[test]
     fn from_hash_spreads_the_output_of_a_weak_function() {
         #[derive(Default)]

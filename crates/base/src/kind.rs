@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// Declares [`FilterKind`] from two values of each kind: the number that a container stores, and the name.
+/// Declares [`FilterKind`] from a list of the kinds, each with the number that a container stores and the name.
 macro_rules! filter_kinds {
     ($($(#[$doc:meta])* $kind:ident = $code:literal, $name:literal;)*) => {
         /// A kind of filter. A container (the stored form of a filter) stores the number of the kind.

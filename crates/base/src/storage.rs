@@ -128,7 +128,7 @@ pub fn room_for<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
     Ok(vector)
 }
 
-/// Collects the first `len` items, as `collect` does, but returns an error if the system refuses the memory.
+/// Collects the first `len` items into a vector. Unlike `collect`, returns an error if the system refuses the memory.
 ///
 /// ```
 /// use trommel_base::storage::collected;
@@ -215,7 +215,8 @@ impl Storage {
     fn mapped(bytes: usize, huge_pages: bool) -> Option<Self> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
         let used_bytes = Self::memory_bytes_for(bytes);
-        // The system might align the map only to small pages; a spare huge page leaves room to align it here.
+        // The system might align the map only to small pages. So the map is longer by the size of a huge page, which
+        // leaves room to align the start here.
         let mapped_bytes = used_bytes.checked_add(HUGE_PAGE_BYTES)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new private map at an address of the system's choice aliases nothing.
@@ -225,7 +226,7 @@ impl Storage {
         .ok()?;
         let base = NonNull::new(base)?;
         let offset = base.cast::<u8>().align_offset(HUGE_PAGE_BYTES);
-        // SAFETY: `offset` is below one huge page, and the map is one huge page longer than used.
+        // SAFETY: `offset` is below one huge page, and the map is one huge page longer than `used_bytes`.
         let start = unsafe { base.cast::<u8>().add(offset) };
         let spare = HUGE_PAGE_BYTES - offset;
         // If `munmap` fails, only addresses are lost: nothing ever reads or writes them.
@@ -278,8 +279,8 @@ impl Storage {
         }
     }
 
-    /// Whether huge pages were wanted when the memory was allocated. Pass the answer on when a larger table replaces
-    /// this one: the new table can be large enough for huge pages although this one is not.
+    /// Whether huge pages were wanted when the memory was allocated. Pass the answer to [`Storage::zeroed`] when a
+    /// larger table replaces this one: the new table can be large enough for huge pages although this one is not.
     ///
     /// ```
     /// use trommel::container::Storage;
@@ -302,8 +303,8 @@ impl Drop for Storage {
             Origin::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
             #[cfg(all(target_os = "linux", feature = "std"))]
             Origin::Mapped { .. } => {
-                // SAFETY: `start` and the length are those of the map that was kept for this storage;
-                // nothing borrows from a value that is being dropped. If `munmap` fails, the map leaks.
+                // SAFETY: `start` and `memory_bytes` are the start and length of the map after `mapped` trimmed its
+                // ends; nothing borrows from a value that is being dropped. If `munmap` fails, the map leaks.
                 let _ =
                     unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.memory_bytes()) };
             }

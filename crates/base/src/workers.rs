@@ -28,7 +28,7 @@ pub trait Workers: Sync {
     /// A thread that is free takes the next task, so the tasks need not take equally long.
     ///
     /// # Panics
-    /// If a task panics. The panic reaches the caller only when no other task is running.
+    /// If a task panics. The panic reaches the caller after all tasks that are running have ended.
     fn run<'t>(&self, tasks: &mut Tasks<'_, 't>);
 
     /// Returns pieces of scratch memory that [`Workers::give_memory`] kept, so their pages are resident already.
@@ -135,7 +135,7 @@ impl Bulk<'static> {
 pub trait InsertBulk: Insert {
     /// The number of random cache lines of the table that [`Insert::insert_batch`] writes per key. `None` if
     /// [`Insert::insert_batch`] itself groups the keys of a large batch by their part of the table. In this case,
-    /// callers need not choose between the two methods, and always call [`InsertBulk::insert_bulk`].
+    /// callers need not choose between that method and [`InsertBulk::insert_bulk`]: they always call the latter.
     fn lines_per_insert(&self) -> Option<u32> {
         None
     }

@@ -55,8 +55,8 @@ impl<L: Layout> BlockTable for Bloom<L> {
     }
 }
 
-/// Whether the layout allows keys that set `hashes` bits, and a table of this length. The content of the table does not
-/// matter.
+/// Whether the layout allows this number of `hashes` (bits that a key sets), and a table of this length. The content of
+/// the table does not matter.
 #[inline(always)]
 fn is_table<L: Layout>(hashes: u8, table: &[u8]) -> bool {
     L::HASHES.contains(&hashes.into())

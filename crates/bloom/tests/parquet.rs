@@ -1,7 +1,7 @@
 //! The split-block filter reads the Bloom filters of real Parquet files, and Parquet's reader reads the split-block
 //! filter.
 // Parquet's writer hashes integers in the byte order of the machine, so the files that it writes on a big-endian
-// machine differ from those of other machines, and readers elsewhere do not find their keys.
+// machine differ from those of other machines, and readers on other machines do not find the keys in these files.
 #![cfg(target_endian = "little")]
 
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
@@ -91,8 +91,8 @@ fn read_by_parquet(path: &Path, column: usize) -> Sbbf {
     group.get_column_bloom_filter(column).expect("the column has a Bloom filter").clone()
 }
 
-/// The range of the file that has the bitset of a column's Bloom filter. The file's metadata gives the range of header
-/// and bitset together; the bitset is at the end of that range.
+/// The byte range of a column's bitset in the file. The file's metadata gives one range for the header and the bitset
+/// of the Bloom filter together; the bitset is at the end of that range.
 fn bitset_range(path: &Path, column: usize) -> Range<usize> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let metadata = reader.metadata().row_group(0).column(column).clone();
@@ -127,11 +127,11 @@ fn assert_same_answers<V: AsBytes>(
     ours.contains_batch(&hashes, &mut found);
     for (i, value) in values.iter().enumerate() {
         let expected = theirs.check(value);
-        assert_eq!(found.get(i), expected, "value {i} of a batch: ours is left, theirs is right");
+        assert_eq!(found.get(i), expected, "value {i} of a batch: left is ours, right is theirs");
         assert_eq!(
             ours.contains_hash(hashes[i]),
             expected,
-            "value {i}: ours is left, theirs is right"
+            "value {i}: left is ours, right is theirs"
         );
     }
 }

@@ -34,7 +34,7 @@ macro_rules! for_all {
 #[test]
 fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
     fn check<L: Layout>(isa: Isa) {
-        // Tables smaller and larger than the size from which batches prefetch, and batches whose length is no multiple
+        // Tables so small that batches do not prefetch, and larger tables. The lengths of the batches are no multiples
         // of the number of keys that the kernels handle together.
         for (keys, fpr) in [(0, 0.01), (1, 0.5), (100, 0.01), (5003, 0.001), (2_000_003, 0.02)] {
             let hashes = hashes(0..keys);
@@ -56,7 +56,7 @@ fn a_shared_filter_is_byte_for_byte_that_of_one_thread() {
                 plain.insert_batch(batch).unwrap();
                 shared.insert_batch(batch).unwrap();
             }
-            // The second insert of a key sets no bit.
+            // Inserts one key twice: the second of these inserts sets no bit.
             assert_eq!(
                 shared.insert_hash(KeyHash::from_raw(0)),
                 plain.insert_hash(KeyHash::from_raw(0))
@@ -106,7 +106,7 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
                 assert_eq!(
                     found,
                     answer,
-                    "{isa}, {}: the answers of the filter that was turned back, {} keys",
+                    "{isa}, {}: the answers after `into_filter` to {} keys",
                     L::KIND,
                     asked.len()
                 );
@@ -116,9 +116,9 @@ fn a_shared_filter_answers_like_the_filter_it_turns_back_into() {
     for_all!(check);
 }
 
-/// Four threads insert keys. Two threads with adjacent numbers have half of their keys in common. Meanwhile, two more
-/// threads look up keys that are known to be inserted. The check runs with batches of fewer keys than the table has
-/// words, and with batches of more.
+/// Four threads insert keys. Threads with adjacent numbers have half of their keys in common. Meanwhile, two more
+/// threads look up keys that are known to be inserted. The check runs once with batches of fewer keys than the table
+/// has words, and once with batches of more keys than that.
 #[test]
 fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
     const SHARE: u64 = 8_192;
@@ -190,8 +190,8 @@ fn threads_lose_no_bit_and_no_count_and_concurrent_lookups_miss_no_key() {
     for_all!(check);
 }
 
-/// If two threads insert the same key into a register-blocked filter at once, exactly one of them is told that it
-/// changed the table. If all bits of the key were set before, neither thread is told of a change.
+/// If two threads insert the same key into a register-blocked filter at the same time, exactly one of them is told that
+/// it changed the table, unless all bits of the key were set before: then neither is.
 #[test]
 fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
     let shared = Bloom::<Register>::from_spec(&spec(1_000, Isa::best())).unwrap().into_shared();
@@ -208,7 +208,7 @@ fn of_two_threads_that_insert_one_key_exactly_one_is_told_of_a_change() {
                 });
             }
         });
-        // In the register layout all bits of a key are in one word, so one thread changes them all at once.
+        // In the register layout, all bits of a key are in one word, so one atomic operation sets them all.
         assert_eq!(changes.into_inner(), usize::from(!was_in));
     }
 }

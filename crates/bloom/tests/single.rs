@@ -18,8 +18,8 @@ fn filter<F: FromSpec>(isa: Isa, bits_per_key: usize) -> F {
     F::from_spec(&spec).unwrap()
 }
 
-/// Inserts `keys` one by one. Returns whether each insert set a bit, whether each of `probes` is found after the
-/// inserts, and the filter.
+/// Inserts `keys` one by one. Returns for each insert whether it set a bit, for each of `probes` whether it is found
+/// after the inserts, and the filter.
 fn inserted_one_by_one<F: Filter + Insert>(
     mut filter: F,
     keys: &[KeyHash],

@@ -22,8 +22,8 @@ fn false_positives(filter: &BloomFilter, absent: &[KeyHash]) -> u64 {
 /// Measures false-positive rates that textbooks print. With `m/n` bits per key and `k` hashes, the rate must be
 /// `(1 − e^(−kn/m))^k`, within three standard deviations of a binomial count.
 ///
-/// All probes of one filter share the chance deviation of the filter's fraction of set bits. So there are many filters,
-/// each probed with fewer keys than it holds: the deviations of the filters average out.
+/// The fraction of set bits in a filter deviates from its mean by chance, which changes the rate of all probes of this
+/// filter. So there are many filters, each probed with fewer keys than it holds: their deviations average out.
 #[test]
 fn the_textbook_table_is_reproduced() {
     const KEYS: usize = 64_000;
@@ -53,10 +53,10 @@ fn the_textbook_table_is_reproduced() {
 }
 
 /// If `n` keys set `k` bits each in a table of `m` bits, the fraction of clear bits concentrates around
-/// `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction differs from `p0` by less than four standard
-/// deviations of a fraction, and that the mean over all filters differs from `p0` by less than four standard deviations
-/// of that mean. The standard deviation is computed for independent bits, which gives an upper bound, since the bits
-/// are negatively correlated.
+/// `p0 = (1 − 1/m)^(kn)`. The test checks that each filter's fraction differs from `p0` by less than four times its
+/// standard deviation, and that the mean over all filters differs from `p0` by less than four times the standard
+/// deviation of the mean. Both standard deviations are computed for independent bits, which gives upper bounds, since
+/// the bits are negatively correlated.
 #[test]
 fn clear_bits_concentrate_around_their_expectation() {
     const KEYS: usize = 20_000;
@@ -87,7 +87,7 @@ fn clear_bits_concentrate_around_their_expectation() {
     }
 }
 
-/// All parts of the table get the same number of bits, except for chance.
+/// The same number of bits is set in all parts of the table, apart from chance deviations.
 #[test]
 fn bits_are_spread_evenly_over_the_table() {
     const PARTS: usize = 64;
@@ -161,9 +161,9 @@ fn published_sizes_are_reproduced() {
 }
 
 /// A batch of lookups in the standard filter, unless it is short, is split into chunks. A chunk is looked up key by
-/// key, or in passes, each of which tests some bits of the keys that can still be present. The answers of batches must
-/// equal the answers of single lookups: for lengths at the edges of chunks, for several orders of present and absent
-/// keys, in tables that fit into a cache and in larger ones, and for several numbers of hashes.
+/// key, or in passes: a pass tests some of the table's bits for each key that can still be present. The answers of
+/// batches must equal the answers of single lookups: for lengths at the edges of chunks, for several orders of present
+/// and absent keys, in tables that fit into a cache and in larger ones, and for several numbers of hashes.
 #[test]
 fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     const SIZES: [(u64, f64); 8] = [
@@ -211,9 +211,9 @@ fn batches_at_the_edges_of_chunks_answer_like_single_lookups() {
     }
 }
 
-/// A batch of inserts gives, bit for bit, the table of single inserts, in tables that fit into a cache and in larger
-/// ones. The lengths include 255 to 263, since only batches of at least 256 keys run AVX-512 code, which computes the
-/// positions of several keys at a time.
+/// A batch of inserts sets exactly the bits that single inserts set, in tables that fit into a cache and in larger
+/// ones. Some lengths are 256 or close to it, since only batches of at least 256 keys run AVX-512 code, which
+/// computes the positions of several keys at a time.
 #[test]
 fn batches_of_any_length_insert_like_single_inserts() {
     const SIZES: [(usize, f64); 4] = [(2000, 0.4), (2000, 0.01), (2000, 1e-9), (2_500_000, 0.01)];
@@ -226,7 +226,7 @@ fn batches_of_any_length_insert_like_single_inserts() {
             hashes.iter().for_each(|hash| assert!(single.insert_hash(*hash).is_ok()));
             assert!(
                 batched.table() == single.table(),
-                "{isa}, {keys} keys at {fpr}: a batch of {len} makes another table than single inserts"
+                "{isa}, {keys} keys at {fpr}: a batch of {len} and single inserts give different tables"
             );
         }
     }

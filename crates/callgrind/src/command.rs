@@ -1,4 +1,4 @@
-//! Makes the command that runs a program under Callgrind, and asks Valgrind for its version.
+//! Makes the command that runs a program under Callgrind. Another function asks Valgrind for its version.
 
 use crate::cache::Caches;
 use crate::mark::{END, SECTION};

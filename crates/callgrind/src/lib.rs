@@ -1,6 +1,6 @@
 //! Counts events in marked sections of a program under [Callgrind]: instructions, and the misses of
-//! simulated caches and of a simulated branch predictor. Nothing is timed, so a program that takes the same steps
-//! has the same counts on a busy machine as on a quiet one.
+//! simulated caches and of a simulated branch predictor. Nothing is timed: if a program takes the same steps on a busy
+//! machine as on a quiet one, it has the same counts on both.
 //!
 //! A program passes the code to be counted to [`counted`]; each call of [`counted`] is a section. [`command()`] makes
 //! the command that runs this program under Callgrind. The program itself or another program can start the command.

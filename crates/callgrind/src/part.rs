@@ -14,7 +14,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// All parts of the file that has this text.
+    /// All parts of a file that Callgrind wrote. `text` is the whole content of the file.
     #[must_use]
     pub fn all(text: &str) -> Vec<Self> {
         let (mut parts, mut names, mut is_section) = (Vec::new(), Vec::new(), false);
@@ -35,8 +35,8 @@ impl Part {
         parts
     }
 
-    /// Like [`Part::all`], but only the parts that count sections. A section is the code that a program runs by one
-    /// call of [`counted`](crate::counted). The parts are in the order in which the sections ran.
+    /// Like [`Part::all`], but only the parts with the counts of a section. A section is the code that a program runs
+    /// by one call of [`counted`](crate::counted). The parts are in the order in which the sections ran.
     #[must_use]
     pub fn sections(text: &str) -> Vec<Self> {
         Self::all(text).into_iter().filter(|part| part.is_section).collect()

@@ -1,7 +1,7 @@
 /* The three layers: filter blocks of a small storage engine, a filter that keys are inserted into, and a view of that
    filter's frozen bytes.
 
-   Prints its results. Exits with 1 if a call fails, or if a result is not as expected. */
+   Prints the results. Exits with 1 if a call fails, or if a result is not as expected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,9 +33,9 @@ pub enum Isa {
     /// [`Isa::Avx512Core`].
     Avx512 = 5,
     /// The instructions of [`Isa::Avx512`], with gathers in some kernels of Bloom and cuckoo filters. This set is
-    /// [`Isa::best`] on processors that have its instructions and AVX512-FP16, such as Sapphire Rapids. On Zen 4 a
-    /// gather takes longer than one load per lane. Intel cores before Sapphire Rapids can slow a gather down to prevent
-    /// data leaks.
+    /// [`Isa::best`] on processors that have its instructions and AVX512-FP16, such as Sapphire Rapids. On Zen 4, a
+    /// gather takes longer than separate loads, one for each lane. Intel cores before Sapphire Rapids can slow a gather
+    /// down to prevent data leaks.
     Avx512Gather = 6,
 }
 
@@ -89,7 +89,7 @@ impl Isa {
     pub const ALL: [Isa; 6] =
         [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512Core, Isa::Avx512, Isa::Avx512Gather];
 
-    /// The name in kebab case, as the environment variable `TROMMEL_ISA` gives it; see [`Isa::active`].
+    /// The name in kebab case. The environment variable `TROMMEL_ISA` selects a set by this name; see [`Isa::active`].
     ///
     /// ```
     /// use trommel::Isa;
@@ -214,7 +214,7 @@ fn named_by_environment() -> Result<Isa, IsaError> {
     let named =
         name.to_str().ok_or(IsaError::UnknownName).and_then(|name| name.parse::<Isa>()?.require());
     if let Err(error) = named {
-        // `eprintln!` would panic if standard error cannot be written.
+        // `eprintln!` would panic if it could not write to standard error.
         use std::io::Write;
         let _ = writeln!(std::io::stderr(), "trommel: {VARIABLE}={name:?}: {error}");
     }
@@ -230,8 +230,8 @@ const HAS_RUN: u16 = 1;
 /// Bit of [`detected`]: gathers are fast. This bit is above the bits of the sets.
 const FAST_GATHERS: u16 = 1 << 15;
 
-/// Checks that sets are numbered from 1 on in the order of [`Isa::ALL`], and that none is missing there. A missing set
-/// would never be detected, and its tests would be skipped.
+/// Checks that the sets are numbered from 1 in the order of [`Isa::ALL`], and that this list lacks no set up to
+/// [`Isa::Avx512Gather`], the last one. A missing set would never be detected, and its tests would be skipped.
 const _: () = {
     let mut i = 0;
     while i < Isa::ALL.len() {
@@ -258,9 +258,9 @@ fn detected() -> u16 {
     bits
 }
 
-/// Whether a processor that has AVX-512 also has AVX512-FP16. No kernel uses FP16 instructions; they are taken as a
-/// sign of fast gathers, for which processors have no flag. Sapphire Rapids, where gathers were measured to be faster,
-/// has FP16; Zen 4, where they are slower, has not.
+/// Whether this processor, which has AVX-512, also has AVX512-FP16. No kernel uses FP16 instructions; they are taken as
+/// a sign of fast gathers, for which processors have no flag. On Sapphire Rapids, which has FP16, gathers were measured
+/// to be faster than lookups key by key. On Zen 4, which has no FP16, gathers are slower than separate loads.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn has_fp16() -> bool {
     crate::kernel::cpuid(7, 0).edx >> 23 & 1 == 1

@@ -9,7 +9,7 @@
 //!   table with this size to decide whether to prefetch.
 //! - [`rank`] and [`select`]: rank and select on one 64-bit word, as succinct data structures use them. Both are
 //!   portable. [`RankSelect`] uses BMI2 on [`Isa::Avx2`] and the sets above it.
-//! - [`bits_of`]: packs answers of one byte each into the bits of a word.
+//! - [`bits_of`]: packs one-byte answers into the bits of a word.
 #![no_std]
 #[cfg(any(feature = "std", test))]
 extern crate std;

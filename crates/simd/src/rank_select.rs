@@ -2,7 +2,7 @@
 
 use crate::{Isa, IsaError, kernel};
 
-/// The number of ones of `word` below position `index`; the number of all its ones if `index` is 64 or more.
+/// The number of set bits of `word` below position `index`; the number of all its set bits if `index` is 64 or more.
 ///
 /// ```
 /// assert_eq!(trommel_simd::rank(0b1011, 0), 0);
@@ -15,12 +15,12 @@ pub fn rank(word: u64, index: u32) -> u32 {
     kernel::rank(word, index)
 }
 
-/// The position of the `n`-th one of `word`, counted from 0; 64 if `word` has no more than `n` ones.
+/// The position of the `n`-th set bit of `word` (the first is `n = 0`); 64 if `word` has at most `n` set bits.
 ///
-/// One multiplication counts the ones up to the end of each byte, one comparison of all bytes finds the byte that
-/// contains the `n`-th one, and a table of 2 KiB gives the position of that one in the byte. Source: Vigna, "Broadword
-/// implementation of rank/select queries", WEA 2008, algorithm 2. On an instruction set with BMI2, [`RankSelect`] does
-/// the same with one `pdep` and one `tzcnt`.
+/// One multiplication counts the set bits up to the end of each byte, one comparison of all bytes finds the byte that
+/// contains the `n`-th set bit, and a table of 2 KiB gives the position of this bit in the byte. Source: Vigna,
+/// "Broadword implementation of rank/select queries", WEA 2008, algorithm 2. On an instruction set with BMI2,
+/// [`RankSelect`] does the same with one `pdep` and one `tzcnt`.
 ///
 /// ```
 /// assert_eq!(trommel_simd::select(0b1011, 0), 0);
@@ -34,10 +34,10 @@ pub fn select(word: u64, n: u32) -> u32 {
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let nibbles = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let bytes = (nibbles + (nibbles >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
-    // Byte i of `ones` is the number of ones in the bytes 0 to i of the word, at most 64.
+    // Byte i of `ones` is the number of set bits in the bytes 0 to i of the word, at most 64.
     let ones = bytes.wrapping_mul(EACH);
-    // The high bit of byte i is set if the bytes 0 to i of the word have at most `n` ones. The `n`-th one, if it
-    // exists, is after these bytes. No byte of the difference borrows from the next.
+    // The high bit of byte i of `before` is set if the bytes 0 to i of the word have at most `n` set bits. The `n`-th
+    // set bit, if it exists, is after these bytes. No byte of the difference borrows from the next.
     let n = u64::from(n.min(64));
     let before = ((n * EACH) | (0x80 * EACH)).wrapping_sub(ones) & (0x80 * EACH);
     let shift = ((before >> 7).wrapping_mul(EACH) >> 53 & 0x38) as u32;
@@ -48,8 +48,8 @@ pub fn select(word: u64, n: u32) -> u32 {
     if n < ones >> 56 { position } else { 64 }
 }
 
-/// Entry `byte` of row `n`: the position of the `n`-th one of the byte, counted from 0; 0 if the byte has no more than
-/// `n` ones.
+/// Entry `byte` of row `n`: the position of the `n`-th set bit of the byte (the first is `n = 0`); 0 if the byte has at
+/// most `n` set bits.
 static SELECT_IN_BYTE: [[u8; 256]; 8] = {
     let mut positions = [[0; 256]; 8];
     let mut byte = 0;
@@ -116,8 +116,8 @@ impl RankSelect {
 mod tests {
     use super::*;
 
-    /// The words 0 and `u64::MAX`; words with a single one; words of a multiplicative sequence, about half of whose
-    /// bits are ones; and words with few ones.
+    /// The words 0 and `u64::MAX`; words with a single set bit; words of a multiplicative sequence, with about half of
+    /// their bits set; and words with few set bits.
     fn words() -> impl Iterator<Item = u64> {
         let single = (0..64).map(|i| 1u64 << i);
         let mixed = (1..2000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17));

@@ -1,13 +1,13 @@
-//! Builds a filter of the keys in a file, which can be larger than memory. Takes memory for the filter, and
-//! for at most a few million keys, however long the file is.
+//! Builds a filter of the keys in a file. Besides the filter, the program takes memory for at most a few million keys,
+//! so the file can be larger than memory.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example large_key_file -- 10GB [FOLDER]
 //! ```
 //!
 //! Writes a file of the given size (by default 1 GB) with 64-bit keys into FOLDER, by default the folder for temporary
-//! files. Builds a filter of the keys through a stream. Then streams the file again, with every other key changed to an
-//! absent one, and counts the keys that are found. Removes the file at the end.
+//! files. Reads the file as a stream of keys, and builds a filter of them. Then streams the file again, with every
+//! other key changed to an absent one, and counts the keys that are found. Removes the file at the end.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::error::Error;

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Writes a file of records sorted by key and, beside it, the filter of its keys. Then opens both, as a storage engine
-//! opens a table, and looks up present and absent keys, first without the filter and then with it. A lookup that the
-//! filter does not answer is a binary search of the file, with one record read per step. Every answer is checked.
+//! opens a table, and looks up present and absent keys, first without the filter and then with it. Unless the filter
+//! reports the key as absent, a lookup is a binary search of the file, with one record read per step. Every answer is
+//! checked.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -17,7 +18,7 @@ use trommel::{Filter, FilterView, Insert, SplitBlockBloom};
 
 const RECORDS: u64 = 200_000;
 const LOOKUPS: u64 = 20_000;
-/// A key of eight bytes, big-endian, and a value of 24.
+/// A big-endian key of eight bytes, and a value of 24 bytes.
 const RECORD_BYTES: usize = 32;
 const KEY_BYTES: usize = 8;
 

@@ -20,7 +20,7 @@ pub enum Nulls {
     Key,
 }
 
-/// Hashes the keys of rows. Every batch reuses the memory for the hashes of rows.
+/// Hashes the keys of rows. The memory for the hashes is reused for every batch.
 ///
 /// ```
 /// use arrow_array::{Array, Date32Array, StringArray};
@@ -58,7 +58,7 @@ impl ColumnHasher {
         self
     }
 
-    /// Hashes the rows of some columns. The key of row `i` consists of the `i`-th value of each column. With one
+    /// Hashes the rows of `columns`. The key of row `i` consists of the `i`-th value of each column. With one
     /// column, the hash of a key is the hash of its value. With several columns, the hashes of the values are combined
     /// in the order of the columns.
     ///

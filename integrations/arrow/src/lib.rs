@@ -27,7 +27,7 @@
 //! | columns | key |
 //! |---|---|
 //! | integers of all widths, booleans as 0 and 1 | the value as 8 bytes, little-endian |
-//! | decimals of all widths and scales | the number as an integer, if it is a whole number that fits into 64 bits; otherwise its digits without trailing zeros, and the scale without these zeros |
+//! | decimals of all widths and scales | the number as an integer, if it is a whole number that fits into 64 bits; otherwise its digits without trailing zeros, and the scale of these digits |
 //! | floats of all widths | the bits of the value as a double; −0.0 is 0.0, and all NaNs are one key |
 //! | timestamps with and without time zone, dates | nanoseconds since 1970 (mod 2⁶⁴) as an integer |
 //! | times of day, durations | nanoseconds (mod 2⁶⁴) as an integer |

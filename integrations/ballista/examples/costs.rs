@@ -84,10 +84,10 @@ async fn measure(cluster: &Cluster, context: &SessionContext, executors: usize, 
     let agreed = trommel::FilterSpec::new(options.kind).fpr(options.fpr).keys(estimated);
     let agreed_bytes = agreed.encoded_len().expect("a spec that the executors used is valid");
     let parts = stages.parts as u64;
-    // `agreed` is the planned filter, which is sized for the estimated number of keys. A part with few keys takes 40
-    // bytes, plus 8 bytes for the hash of each key. A part with many keys is a filter of the planned size. The merged
-    // filter is made for the actual number of keys if the hashes of all parts take no more bytes than the planned
-    // filter.
+    // `agreed` is the planned filter, which is sized for the estimated number of keys. The filter is built in parts. A
+    // part with few keys takes 40 bytes, plus 8 bytes for the hash of each key. A part with many keys is a filter of
+    // the planned size. The merged filter is made for the actual number of keys if the hashes of all parts take no more
+    // bytes than the planned filter.
     let parts_formula = parts * (40 + 8 * keys / parts).min(agreed_bytes);
     let is_sparse = 8 * keys <= agreed_bytes;
     let filter = if is_sparse { agreed.keys(keys as usize) } else { agreed };

@@ -108,7 +108,7 @@ async fn measure(
             let rows = rows(&sessions[i], sql).await;
             times[i].push(begin.elapsed());
             let first = answer.get_or_insert_with(|| rows.clone());
-            assert_eq!(*first, rows, "{name}: a variant gives another answer than the first one");
+            assert_eq!(*first, rows, "{name}: not all runs give the same answer");
         }
     }
     times.iter_mut().for_each(|times| times.sort());

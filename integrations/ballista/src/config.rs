@@ -19,9 +19,9 @@ use trommel_datafusion::{
 /// Adds runtime filters and the SQL functions of `trommel_datafusion` to a scheduler.
 ///
 /// Filters are on for each client that does not register [`RuntimeFilterOptions`] with its session. A config producer
-/// or session builder that the config already has is kept: the options of the filters are added to the configs that
-/// the producer makes; the functions and the rule that places filters are added to the sessions that the builder
-/// makes. The query planner of these sessions is replaced. If the config has its own physical codec, the codec is kept.
+/// or session builder that `config` already has is kept: the options of the filters are added to the session configs
+/// that the producer makes; the functions and the rule that places filters are added to the sessions that the builder
+/// makes. The query planner of these sessions is replaced. If `config` has its own physical codec, the codec is kept.
 /// The caller must ensure that this codec can encode and decode all that [`physical_codec`] can.
 #[must_use]
 pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
@@ -40,7 +40,8 @@ pub fn scheduler_config(config: SchedulerConfig) -> SchedulerConfig {
     config
 }
 
-/// Adds the options of filters to the configs that a producer makes. `None` stands for Ballista's default producer.
+/// Adds the options of filters to the session configs that a producer makes. `None` stands for Ballista's default
+/// producer.
 fn with_options(produce: Option<ConfigProducer>) -> ConfigProducer {
     Arc::new(move || {
         let config = produce.as_ref().map_or_else(default_config_producer, |produce| produce());
@@ -68,9 +69,9 @@ fn with_filters(state: SessionState) -> Result<SessionState> {
 
 /// Adds the operators of filters, their options and the SQL functions of `trommel_datafusion` to an executor.
 ///
-/// If the config has its own function registry or config producer, the functions are added to this registry, and the
-/// options to the configs that this producer makes. If the config has its own physical codec, the codec is kept. The
-/// caller must ensure that this codec can encode and decode all that [`physical_codec`] can.
+/// If `config` has its own function registry or config producer, the functions are added to this registry, and the
+/// options to the session configs that this producer makes. If `config` has its own physical codec, the codec is kept.
+/// The caller must ensure that this codec can encode and decode all that [`physical_codec`] can.
 #[must_use]
 pub fn executor_config(mut config: ExecutorProcessConfig) -> ExecutorProcessConfig {
     config.override_physical_codec.get_or_insert_with(physical_codec);

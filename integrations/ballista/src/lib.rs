@@ -13,8 +13,9 @@
 //! # }
 //! ```
 //!
-//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's binaries with one of these lines each. The
-//! scheduler also has an option that cancels queries without progress ([`cancel_stalled_jobs`]).
+//! The binaries `trommel-scheduler` and `trommel-executor` are Ballista's binaries, the first with the line for the
+//! scheduler, the second with that for the executor. The scheduler also has an option that cancels queries without
+//! progress ([`cancel_stalled_jobs`]).
 //!
 //! Filters are on for each client that does not register [`RuntimeFilterOptions`] with its session. A client that
 //! registers them can set the options `trommel.runtime_filter.*` for its own queries. With each query, it sends the

@@ -1,4 +1,4 @@
-//! Runs the last step of an aggregate in a separate stage.
+//! Runs the last step of the aggregate that builds a filter, which merges the filter's parts, in a separate stage.
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -21,9 +21,9 @@ use std::sync::Arc;
 /// Runs its input once, in a separate stage, and passes the rows of the input to the stages above.
 ///
 /// Ballista ends a stage where partitions are merged. The merged filter has a single partition, so without this
-/// operator nothing would end its stage: every task that filters rows would fetch all parts of the filter and merge
-/// them again. This operator has two partitions, one of which is empty. The operator above this one merges the two
-/// partitions, which ends the stage, and each task fetches only the merged filter.
+/// operator no stage would end after the merge of the filter's parts: every task that filters rows would fetch all
+/// parts and merge them itself. This operator has two partitions, one of which is empty. The operator above this one
+/// merges the two partitions, which ends the stage, and each task fetches only the merged filter.
 #[derive(Debug)]
 pub(crate) struct MergeStageExec {
     /// A leaf of two partitions: the first partition has one row, the second has none. Ballista gives a task one or

@@ -53,7 +53,7 @@ impl ExtensionPlanner for DistributedFilterPlanner {
             .plan_extension(planner, node, logical_inputs, physical_inputs, session, context)
             .await?;
         match planned {
-            // The filter does not pay. `probe` can itself be a filter by another key, whose merge is separate already.
+            // No filter was made: it would not pay. `probe` can be another filter, which already has its merge stage.
             Some(plan) if Arc::ptr_eq(&plan, probe) => Ok(Some(plan)),
             planned => planned.map(separate_merge).transpose(),
         }

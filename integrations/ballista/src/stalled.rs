@@ -64,7 +64,7 @@ where
                 if let Err(error) = scheduler.cancel_job(id.clone()).await {
                     tracing::error!("job {id} cannot be cancelled: {error}");
                 }
-                // If the job is still running after another `limit`, it is cancelled again.
+                // If the job still runs without progress `limit` from now, it is cancelled again.
                 *since = Instant::now();
             }
         }

@@ -1,4 +1,4 @@
-//! Tests a cluster with processes that die, processes without the filters, and filters that are too large. A query must
+//! Tests a cluster with processes that die, executors without this crate, and filters that are too large. A query must
 //! not hang, and must end with a right answer or a clear error.
 
 mod support;
@@ -189,9 +189,9 @@ async fn filters_near_the_message_limit_do_not_hang_a_query() {
     context.register_udaf(trommel_filter_udaf().as_ref().clone());
     let count = "SELECT count(*) FROM lineitem";
     let all = tokio::time::timeout(LIMIT, rows(&context, count)).await.expect("the query hangs");
-    // Each filter gets 7.5 million keys, one for each pair of the 300,000 rows of lineitem and the 25 rows of nation.
-    // The hashes of these keys would take more bytes than the first filter, so the first filter is sent instead of the
-    // hashes.
+    // Each filter gets 7.5 million keys: lineitem has 300,000 rows, and each of them makes a key with each of the 25
+    // rows of nation. An aggregate keeps hashes of keys instead of a filter only while the hashes take no more bytes.
+    // The hashes of these keys would take more bytes than the first filter, so the filter itself is sent.
     let key = "(l_orderkey * 8 + l_linenumber) * 32";
     for planned_keys in [12_600_000, 20_000_000] {
         let filter = format!(

@@ -25,7 +25,8 @@ impl Drop for Process {
 
 impl Process {
     /// Starts a program with free ports. The program writes a log of level DEBUG, which does not rotate, to `folder`.
-    /// Also returns the port that the name of the log contains. No scheduler listens at the executor's scheduler port.
+    /// Also returns the port that the name of the log contains. An executor is told to connect to a scheduler at a port
+    /// at which none listens.
     fn start(program: &str, folder: &Path) -> (Self, u16) {
         let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let port = free();

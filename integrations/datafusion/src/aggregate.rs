@@ -31,9 +31,8 @@ use trommel_arrow::ColumnHasher;
 /// filter, whose false-positive rate is higher than `fpr` if there are more keys than `keys`.
 ///
 /// The result is [`ALWAYS_TRUE`](crate::ALWAYS_TRUE), a single byte, if the false-positive rate would exceed one half,
-/// or if the keys do not fit into the filter. It is also `ALWAYS_TRUE` if the planned filter would take more than
-/// [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES), and the hashes of the group's rows would too. The result is never
-/// NULL.
+/// or if the keys do not fit into the filter. It is also `ALWAYS_TRUE` if both the planned filter and the hashes of the
+/// group's rows would take more than [`MAX_FILTER_BYTES`](crate::MAX_FILTER_BYTES). The result is never NULL.
 ///
 /// The type of the result is BinaryView, not Binary. So an engine that repeats the result in every row, for example in
 /// a cross join, repeats a reference, not the bytes.
@@ -128,7 +127,7 @@ struct OneFilter {
 }
 
 impl OneFilter {
-    /// Returns the keys and leaves an empty set.
+    /// Returns the set of keys, and leaves an empty set in its place.
     fn take(&mut self) -> Result<KeySet> {
         Ok(std::mem::replace(&mut self.set, KeySet::new(self.agreed)?))
     }

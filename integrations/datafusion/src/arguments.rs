@@ -90,7 +90,7 @@ impl Agreed {
         self.max_hashes
     }
 
-    /// Makes the accumulator of one part, without keys.
+    /// Makes an empty accumulator for one part.
     pub(crate) fn accumulator(&self) -> Result<FilterAccumulator> {
         match FilterAccumulator::new(self.spec, self.max_hashes) {
             Ok(accumulator) => Ok(accumulator),

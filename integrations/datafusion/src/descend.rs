@@ -39,7 +39,7 @@ fn origin(plan: &LogicalPlan, column: &Column) -> Result<Option<(usize, Column)>
     })
 }
 
-/// If an expression is a column, perhaps under an alias, returns this column of the first input.
+/// If an expression is a column, perhaps under an alias, returns the column and 0, the index of the node's only input.
 fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
     match expression {
         Expr::Column(column) => Some((0, column.clone())),
@@ -50,8 +50,8 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
 
 /// Returns the plan with a runtime filter at the origin of `column`, as near to the scan as possible. The filter is
 /// built from the single column of `keys`; `join` describes the join for which the filter is made. If the plan already
-/// filters `column` by the same key column, the new filter replaces the old one. `None` if the old filter has the same
-/// `keys`.
+/// filters `column` by the same key column, the new filter replaces the old one. Exception: `None` if the old filter is
+/// built from the same `keys`.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,
@@ -159,7 +159,7 @@ fn without_filters_of(plan: &LogicalPlan, table: Option<&TableReference>) -> Res
 }
 
 /// Marks a runtime filter within a chain as one that pays even if the build side of its own join is sent to all
-/// executors, because the marked filter also determines the keys of the new filter.
+/// executors, because it also reduces the keys of another filter: the one that is built from the chain.
 fn as_part_of_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     match RuntimeFilterNode::of(&plan) {
         Some(filter) if !filter.join.pays_if_broadcast => {

@@ -13,11 +13,11 @@ pub(crate) fn estimated_rows(plan: &dyn ExecutionPlan) -> Result<Option<usize>> 
     Ok(statistics.num_rows.get_value().copied())
 }
 
-/// Estimates the number of rows of the plan that builds a filter, after the plan's predicates and runtime filters.
-/// `None` if statistics are missing.
+/// Estimates how many rows the predicates and runtime filters of `build` keep. `build` is the plan that reads the keys
+/// of a filter. `None` if statistics are missing.
 ///
-/// Assumes that a runtime filter keeps the same share of its input as predicates and runtime filters keep of the table
-/// of its keys: if they keep a tenth of the table, the filter keeps a tenth of its input.
+/// Assumes about each of these runtime filters: if the plan that reads its keys keeps a tenth of the rows of its table,
+/// the runtime filter also keeps a tenth of its input.
 ///
 /// # Errors
 /// The error of DataFusion if it fails to compute the statistics of an operator.

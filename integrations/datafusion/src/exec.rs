@@ -148,7 +148,7 @@ impl ExecutionPlan for RuntimeFilterExec {
         vec![true, false]
     }
 
-    // In a cluster, repartitioning the input would shuffle the rows that the filter drops.
+    // In a cluster, repartitioning the input would also shuffle the rows that the filter drops afterwards.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false, false]
     }

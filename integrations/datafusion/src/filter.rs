@@ -20,7 +20,7 @@ pub(crate) enum QueryFilter {
 }
 
 impl QueryFilter {
-    /// Verifies the bytes of a frozen filter, made by `trommel_filter` or any other program.
+    /// Verifies the bytes of a frozen filter, whether `trommel_filter` or another program made it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes == ALWAYS_TRUE {
             return Ok(Self::AlwaysTrue);
@@ -64,8 +64,8 @@ struct Parsed {
 impl Parsed {
     /// Whether `bytes` are this filter. Compares only length and header. The header contains the table's checksum of 64
     /// bits, so the headers of two different filters are hardly ever equal. If the table in `bytes` is damaged, lookups
-    /// use the verified table. Comparing the tables as well would read as much memory as parsing `bytes` does, so the
-    /// cache would save little.
+    /// use the cached filter, whose table is verified. Comparing the tables as well would read as much memory as
+    /// parsing `bytes` does, so the cache would save little.
     fn is(&self, bytes: &[u8]) -> bool {
         self.len == bytes.len() && bytes.starts_with(&self.header)
     }

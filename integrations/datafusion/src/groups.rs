@@ -49,7 +49,7 @@ impl FilterGroups {
     }
 }
 
-/// Changes the set of a group, and updates the heap bytes of all sets.
+/// Changes the set of a group, and updates `heap_bytes`, the sum over all sets.
 fn change(
     sets: &mut [KeySet],
     heap_bytes: &mut usize,

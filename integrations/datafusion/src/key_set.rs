@@ -51,8 +51,8 @@ impl KeySet {
             self.keys = None;
             return Ok(());
         }
-        // If the planned filter is too large, every part consists of hashes. `state` has at most one hash per 8 bytes,
-        // so the sum is an upper bound of the number of hashes after the merge.
+        // If the planned filter is too large, parts never make it, so here both parts consist of hashes. `state` has at
+        // most one hash per 8 bytes, so the sum below is an upper bound of the number of hashes after the merge.
         if self.agreed.is_too_large()
             && keys.len() + state.len() / size_of::<KeyHash>() > self.agreed.max_hashes()
         {

@@ -20,8 +20,7 @@ pub(crate) type Loading =
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) filter: QueryFilter,
-    /// The size of the frozen filter in bytes. 0 after the first partition has added the size to that partition's
-    /// metrics.
+    /// The size of the frozen filter in bytes, or 0 once a partition has added the size to its metrics.
     uncounted_bytes: AtomicUsize,
     _reservation: MemoryReservation,
 }

@@ -26,7 +26,7 @@ use std::sync::{Arc, LazyLock};
 /// The function keeps copies of the eight filters that were used last, so that these filters are not verified again for
 /// the next batch. The function recognizes a filter by header and length. If the same header comes again with a damaged
 /// table, the function does not notice the damage, and answers from its copy of the filter. If the argument `filter`
-/// is a column, consecutive rows of a batch with the same filter cost at most one verification.
+/// is a column, a run of rows in a batch that all have the same filter costs at most one verification.
 #[derive(Debug)]
 pub struct MightContain {
     signature: Signature,

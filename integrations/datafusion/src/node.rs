@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// The properties of a filter's join that determine whether the filter pays in a cluster.
+/// The properties of a join that determine whether a filter that is made for it pays in a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FilteredJoin {
     /// The estimated number of bytes per row of the side whose keys build the filter; 0 if unknown.
@@ -42,13 +42,13 @@ impl RuntimeFilterNode {
         Ok(Self { probe, build, key, join: FilteredJoin::default() })
     }
 
-    /// Sets the properties of the filter's join.
+    /// Sets the properties of the join for which the filter is made.
     #[must_use]
     pub fn for_join(self, join: FilteredJoin) -> Self {
         Self { join, ..self }
     }
 
-    /// The properties of the filter's join.
+    /// The properties of the join for which the filter is made.
     #[must_use]
     pub fn join(&self) -> FilteredJoin {
         self.join

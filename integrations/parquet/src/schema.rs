@@ -62,7 +62,7 @@ struct Element<'a> {
 
 /// The maximum number of levels of nested groups, including the root. A deeper schema is refused.
 const MAX_DEPTH: usize = 256;
-/// All paths of columns together may have at most this number of bytes per byte of the list of schema elements. The
+/// All paths of columns together may be at most this many times as long as the list of schema elements, in bytes. The
 /// limit is checked after each column, for the part of the list that has been read so far. A schema that exceeds the
 /// limit is refused. Without this limit, a small footer with long group names could use much memory.
 const MAX_PATH_GROWTH: usize = 64;

@@ -25,8 +25,8 @@ use trommel::{Bitmap, Filter, SplitBlockBloom};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FilterSet<'a> {
-    /// The column in the first file, and in each later file that gives the column another type than the file before it.
-    /// Every lookup checks the literals against these types.
+    /// The column of the first file, and that of each later file in which the column's type differs from its type in
+    /// the previous file. Every lookup checks the literals against these types.
     columns: Vec<Column>,
     /// The filters, each with the index of its file.
     filters: Vec<(usize, SplitBlockBloom<&'a [u8]>)>,
@@ -42,8 +42,8 @@ impl<'a> FilterSet<'a> {
         Self::default()
     }
 
-    /// Adds a file, with the filters of a column in all its row groups. `column` is the column's path. If a row group
-    /// has no filter, every lookup returns the file.
+    /// Adds a file, with the filters that a column has in the file's row groups. `column` is the column's path. If a
+    /// row group has no filter, every lookup returns the file.
     ///
     /// # Errors
     /// [`ProbeError`] if there is no such column, if two columns have this path, or if a filter cannot be read. The set
@@ -84,7 +84,7 @@ impl<'a> FilterSet<'a> {
     /// filter.
     ///
     /// # Errors
-    /// [`ProbeError`] if the literals do not have the type or the fixed length that the column has in one of the files.
+    /// [`ProbeError`] if the column has, in any of the files, a type or a fixed length that the literals do not have.
     pub fn files_to_read(&self, literals: &Literals) -> Result<Bitmap, ProbeError> {
         self.columns.iter().try_for_each(|column| literals.check(column))?;
         let mut read = Bitmap::new(self.files);

@@ -67,8 +67,9 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
     };
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let missing = scale.checked_sub(part.len())?;
-    // An integer with more than 39 digits, apart from leading zeros, exceeds 128 bits. Text with more digits is refused
-    // even if it begins with zeros. A malformed schema can state any scale, so this check also bounds the loop below.
+    // An integer with more than 39 digits, apart from leading zeros, exceeds 128 bits. A result with more digits is
+    // refused even if it begins with zeros. A malformed schema can state any scale, so this check also bounds the loop
+    // below.
     if whole.len() + part.len() == 0 || whole.len() + scale > 39 {
         return None;
     }
@@ -82,7 +83,8 @@ fn decimal(text: &str, scale: i32) -> Option<i128> {
 }
 
 /// Returns the number of days from 1970-01-01 to a date in the Gregorian calendar. A year has at least four digits and
-/// can be negative; a month and a day have two digits. `None` if the text is not such a date.
+/// can be negative; a month and a day have two digits. `None` if the text is not such a date, or if the year is below
+/// -5,000,000 or above 5,000,000.
 ///
 /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
 fn date(text: &str) -> Option<i32> {

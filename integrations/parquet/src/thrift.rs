@@ -12,8 +12,8 @@ pub(crate) struct ThriftError {
     pub(crate) problem: &'static str,
 }
 
-/// The maximum depth of nesting of a value that is skipped; deeper nesting is an error. A value without values inside
-/// has depth 1.
+/// [`Reader::skip`] skips values nested up to this depth; deeper nesting is an error. A value without values inside has
+/// depth 1.
 const MAX_DEPTH: u32 = 64;
 
 /// The type of a value.
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         };
         let kind = match Kind::from_code(head & 0x0F) {
             Some(kind) => kind,
-            // Some writers give the elements of an empty list no type.
+            // Some writers state no type for the elements of an empty list.
             None if len == 0 => Kind::Byte,
             None => return self.error("the elements of a list have an unknown type"),
         };
@@ -205,7 +205,8 @@ impl<'a> Reader<'a> {
         self.skip_value(kind, false, MAX_DEPTH)
     }
 
-    /// Skips a value. A boolean takes one byte as an element of a list or map (`element`), and no byte as a field.
+    /// Skips a value: an element of a list or map if `element` is true, otherwise a field. A boolean takes one byte as
+    /// an element, and no byte as a field.
     fn skip_value(&mut self, kind: Kind, element: bool, depth: u32) -> Result<()> {
         let Some(depth) = depth.checked_sub(1) else {
             return self.error("values are nested too deeply");

@@ -3,8 +3,8 @@
 use crate::thrift::{Kind, Reader, ThriftError};
 use core::fmt;
 
-/// How a column's values are stored. A Bloom filter holds hashes of the plain encoding, without the length of byte
-/// arrays.
+/// How a column's values are stored. A Bloom filter holds hashes of the values' plain encoding, but without the length
+/// that the encoding writes before a byte array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PhysicalType {
@@ -100,12 +100,12 @@ pub enum LogicalType {
         /// The total number of digits.
         precision: i32,
     },
-    /// A type that is not listed here. Literals for such a column depend on the physical type alone.
+    /// A type that is not listed here. Literals for a column of this type depend on its physical type alone.
     Other,
 }
 
 impl LogicalType {
-    /// The logical type that the converted type of an older file stands for.
+    /// Returns the logical type that corresponds to a converted type. Older files have only converted types.
     pub(crate) fn from_converted(code: i32, scale: i32, precision: i32) -> Self {
         let integer = |bits, signed| Self::Integer { bits, signed };
         match code {

@@ -21,9 +21,9 @@ impl BlockBuilder {
     }
 }
 
-/// Adds the hash of a key or of a prefix to `hashes`, unless the hash equals `last`: the hash of the previous key or of
-/// the previous prefix. Stores the new hash in `last`. Rows are sorted, so all versions of a key follow each other, and
-/// all keys with the same prefix follow each other. So each key and each prefix is added once.
+/// Adds the hash of a key or prefix to `hashes`, unless it equals `last`, the hash of the previous key or prefix.
+/// Stores the new hash in `last`. Rows are sorted, so all versions of a key follow each other, and all keys with the
+/// same prefix follow each other. So each key and each prefix is added once.
 fn add(hashes: &mut Vec<KeyHash>, last: &mut Option<KeyHash>, hash: KeyHash) {
     if last.replace(hash) != Some(hash) {
         hashes.push(hash);

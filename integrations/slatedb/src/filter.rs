@@ -1,4 +1,4 @@
-//! The filter of one table, looked up in its encoded bytes.
+//! The filter of one table, in its encoded form.
 
 use crate::encoding;
 use crate::hashing::Hashing;

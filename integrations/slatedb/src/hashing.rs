@@ -22,8 +22,7 @@ impl Hashing {
     /// The hash of the target's prefix. `None` if the policy has no extractor or the extractor finds no prefix.
     ///
     /// Also `None` if the extractor returns a length that exceeds the target's length. SlateDB's own filter panics in
-    /// this case. Here, `None` means for a key that it is added without a prefix, and for a query that the filter does
-    /// not exclude it.
+    /// this case. With `None`, a key is added to the filter without a prefix, and a query matches every filter.
     pub(crate) fn prefix(&self, target: &PrefixTarget) -> Option<KeyHash> {
         let len = self.extractor.as_ref()?.prefix_len(target)?;
         let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;

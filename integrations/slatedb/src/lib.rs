@@ -1,8 +1,8 @@
 //! Trommel's filter blocks as filters of [SlateDB](slatedb), through its public traits.
 //!
 //! [`TrommelFilterPolicy`] is a [`slatedb::FilterPolicy`]. With this policy, SlateDB writes a Trommel filter block into
-//! each table of at least `Settings::min_filter_keys` rows, and checks the block before it reads data of the table. The
-//! writer, every reader and a compactor that runs in its own process need the same policies.
+//! each table of at least `Settings::min_filter_keys` rows, and looks a key up in the block before it reads data of the
+//! table. The writer, every reader and a compactor that runs in its own process need the same policies.
 //!
 //! ```
 //! use slatedb::object_store::{ObjectStore, memory::InMemory};

@@ -141,7 +141,7 @@ impl TrommelFilterPolicy {
         &self.hashing.blocks
     }
 
-    /// How often SlateDB gave this policy or one of its clones bytes that are not a filter of the policy. SlateDB reads
+    /// How often this policy or a clone of it had to decode bytes that are not a filter of the policy. SlateDB reads
     /// a table with such bytes as if the table had no filter, so answers stay right. Bytes that are decoded repeatedly
     /// count each time.
     ///

@@ -65,8 +65,8 @@ async fn require_filtered(
     assert_eq!(policy.corrupt_blocks(), 0);
 }
 
-/// Gets every key and as many absent keys from a database of four tables. All keys but a few at both ends are in the
-/// key ranges of all four tables, so a get can look in four filters.
+/// Gets every key, and an equal number of absent keys, from a database of four tables. Except for a few keys at both
+/// ends, each key lies in the key ranges of all four tables, so a get can look in four filters.
 async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
     assert_eq!((db.manifest().l0().len(), db.manifest().compacted().len()), (4, 0));
     require_even_keys(db, 0..2 * KEYS).await;
@@ -82,8 +82,8 @@ async fn require_filtered_in_four_tables(db: &Db, recorder: &Recorder) {
         "too many false positives, not {bounds:?}: {answers:?}"
     );
     // Counts the lookups in filters of tables that do not hold the key. A get of an absent key looks in four such
-    // filters. A get of a present key looks in 1.5 such filters on average before it finds the key, but in up to three,
-    // since SlateDB looks in the filters of some tables before it needs them. So the gets of a present and an absent
+    // filters. A get of a present key has to look in 1.5 such filters on average before it finds the key. It can look
+    // in all three, since SlateDB looks in some filters earlier than it has to. So the gets of a present and an absent
     // key together have 5.5 to 7 such lookups.
     let without_key = answers.no + answers.false_positives;
     assert!(without_key > 54 * KEYS / 10 && without_key <= 7 * KEYS, "lookups: {answers:?}");
@@ -267,7 +267,7 @@ async fn databases_are_read_right_with_other_policies_than_they_were_written_wit
     }
 }
 
-/// A policy with the name of `policy` that writes `bytes` in place of every filter.
+/// A policy that has the same name as `policy`, but writes `bytes` in place of every filter.
 struct Forger {
     policy: TrommelFilterPolicy,
     bytes: &'static [u8],
@@ -332,7 +332,7 @@ async fn a_table_with_a_corrupt_filter_is_read_without_it_and_counted() {
     }
 }
 
-/// The files in a folder and its subfolders that contain `bytes`.
+/// The files that contain `bytes`, in a folder and its subfolders.
 fn files_with(folder: &std::path::Path, bytes: &[u8]) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -360,7 +360,7 @@ async fn a_filter_that_the_disk_damaged_is_an_error_and_hides_no_key() {
     for table in &tables {
         let mut bytes = std::fs::read(table).unwrap();
         let at = bytes.windows(name.len()).rposition(|window| window == name).unwrap();
-        // After the name come a length of eight bytes and then the filter. Byte 100 of the filter is changed.
+        // After the name come the filter's length, in eight bytes, and the filter. Byte 100 of the filter is changed.
         bytes[at + name.len() + 8 + 100] ^= 0xFF;
         std::fs::write(table, bytes).unwrap();
     }

@@ -45,8 +45,8 @@ fn policy() -> TrommelFilterPolicy {
     TrommelFilterPolicy::with_bits_per_key(10.0).unwrap()
 }
 
-/// Returns the key of a number. Keys of consecutive numbers lie far apart, so that every table covers most of the
-/// range.
+/// Returns key number `i`. Keys with consecutive numbers lie far apart, so that every table covers most of the range of
+/// keys.
 fn key(i: u64) -> [u8; 20] {
     support::key(i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

@@ -2,12 +2,12 @@
 
 use crate::model::{Rival, Row};
 
-/// Returns the rival's row with which a row of ours is compared; `None` for a rival's row. The rival is a crate of
-/// [`Rival::of_kind`] that was measured under the same conditions ([`Case::shares_conditions_with`]). Rows with the
-/// same sizing are preferred; among several rows, the one with the nearest size in bytes is taken. In the sweep over
-/// loads, the rival is the fastest crate with the same number and width of slots and the same load. The calls of the
-/// two rows can differ: in lookups, inserts and builds on one thread, rivals get one key per call, even if our row is
-/// measured in batches.
+/// Returns the rival's row with which a row of ours is compared; `None` for a rival's row, and if no row fits. A row
+/// fits if its crate is in [`Rival::of_kind`] and it was measured under the same conditions
+/// ([`Case::shares_conditions_with`]). Rows with the same sizing are preferred; among several rows, the one with the
+/// nearest size in bytes is taken. Only in the sweep over loads, the fastest row with the same number and width of
+/// slots and the same load is taken. The calls of the two rows can differ: in lookups, inserts and builds on one
+/// thread, rivals get one key per call, even if our row is measured in batches.
 ///
 /// [`Case::shares_conditions_with`]: crate::model::Case::shares_conditions_with
 pub(crate) fn rival_of<'a>(row: &Row, rows: &'a [Row]) -> Option<&'a Row> {

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 /// The share of the resampled medians that lie within an interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// The number of resamples. If all of them have a value, the ends of an interval lie between the 50th and the 51st
-/// value from either side.
+/// The number of resamples. If the statistic has a value for all of them, the ends of an interval lie between the 50th
+/// and the 51st of these values from either side.
 const RESAMPLES: usize = 2000;
 
 /// A fixed seed, so that the same repetitions have the same interval in every run of this program.
@@ -27,7 +27,7 @@ const SEED: u64 = 0x7472_6F6D_6D65_6C00;
 
 /// The fewest values that have an interval. The interval of eleven values reaches from the third to the ninth, and
 /// holds the true median with a probability of 93 %; with seven values the probability would be only 87 %. With more
-/// values, it is from about 90 to 97 %, depending on their number.
+/// than eleven values, the probability is about 90 to 97 %, depending on their number.
 pub(crate) const FEWEST: usize = 11;
 
 /// A confidence interval of 95 %.
@@ -60,8 +60,8 @@ pub(crate) fn of_median(values: &[f64]) -> Option<Interval> {
     Some(percentiles((0..RESAMPLES).map(|_| draws.median())))
 }
 
-/// The interval of the median of `over` divided by the median of `under`. The two slices are resampled independently.
-/// `None` if either slice has fewer than [`FEWEST`] values.
+/// The interval of a ratio: the median of `over` divided by the median of `under`. The slices are resampled
+/// independently. `None` if either slice has fewer than [`FEWEST`] values.
 pub(crate) fn of_ratio(over: &[f64], under: &[f64]) -> Option<Interval> {
     let (mut over, mut under) = (Resampling::new(over, SEED)?, Resampling::new(under, !SEED)?);
     Some(percentiles((0..RESAMPLES).map(|_| over.median() / under.median())))
@@ -141,8 +141,9 @@ mod tests {
     }
 
     /// The rank, counted from 1, of the value at which the interval of the median of `n` values begins. `n` must be
-    /// odd. The rank is computed from the probability that the median of a resample is at most the value of rank r. The
-    /// median is at most that value if and only if more than half of the drawn values are.
+    /// odd. This is the first rank for which the median of a resample is at most the value of the rank with a
+    /// probability of `outside` or more. The median is at most that value if and only if more than half of the drawn
+    /// values are.
     fn rank_of_low(n: u32) -> u32 {
         let outside = (1.0 - CONFIDENCE) / 2.0;
         let is_end =
@@ -208,8 +209,8 @@ mod tests {
         let mut random = Rng::with_seed(1);
         for (n, slack) in [(11, 0), (41, 1)] {
             let rank = rank_of_low(n);
-            // Resamples are random. If the probability of a rank is close to the probability at which an interval ends,
-            // the end of the interval can be one rank off.
+            // Resamples are random. If the `upper_tail` of a rank is close to `outside` in `rank_of_low`, the end of
+            // the interval can be one rank off.
             let predicted = (coverage(n, rank + slack), coverage(n, rank - slack));
             assert_coverage(1500, predicted, || {
                 of_median(&skewed(&mut random, n)).unwrap().holds(1.0 + 2f64.ln())

@@ -12,11 +12,11 @@ pub(crate) struct Stopwatch {
     on_processor: Option<Duration>,
 }
 
-/// The time of a section. The comments on the fields hold for sections that a [`Stopwatch`] timed. The wall clock alone
-/// times two other sorts of sections, and then `busy` is the whole wall-clock time:
-/// - In the groups of cases that measure `trommel::Engine`, also for the rivals in them: `waited` is the average time
-///   that a thread waited for a processor, or 0 if the system does not report it.
-/// - In simulated runs: `waited` is 0.
+/// The time of a section. The comments on the fields hold for sections that a [`Stopwatch`] timed. Two other sorts of
+/// sections are timed by the wall clock alone, and their `busy` is the whole wall-clock time:
+/// - Sections in the groups of cases that measure `trommel::Engine`, also those of the rivals in these groups: `waited`
+///   is the average time that a thread waited for a processor, or 0 if the system does not report it.
+/// - Sections of simulated runs: `waited` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lap {
     /// Processor time on Linux; wall-clock time on every other system.

@@ -18,7 +18,7 @@ impl fmt::Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
-/// Returns a [`BadInput`] with this message as an error.
+/// Returns a [`BadInput`] error with this message.
 pub(crate) fn bad_input(message: impl Into<String>) -> anyhow::Error {
     BadInput(message.into()).into()
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// A table with a name, a title and cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
-    /// The name of the table, and of the region of a document whose contents the table replaces.
+    /// The name of the table. In a document, the table replaces the contents of the region with this name.
     pub(crate) name: &'static str,
     pub(crate) title: String,
     pub(crate) header: Vec<String>,

@@ -32,7 +32,7 @@ Examples:
   trommel-perf compare before after --allow-undecided
 Exit codes: 0 no regression, 2 runs that cannot be compared, 3 a regression, 4 no regression, but cases of ours that
 are unsettled or have too few repetitions, or that the old program has and that were not measured in every run.
-An attempt is a pair of runs, an old and a new one. If other programs took more than 5 % of the time of one of them, the
+An attempt is a pair of runs, an old and a new one. If other programs took more than 5 % of the time of a run, its
 attempt does not count, provided that at least three other attempts remain.";
 
 pub(super) const REPORT: &str = "\

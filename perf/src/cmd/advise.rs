@@ -8,8 +8,9 @@ use crate::base::files::replace;
 use crate::store::results::Results;
 use anyhow::Result;
 
-/// Prints the answer as a table, notes and a sentence, and writes it to the file of `--json`. With `--check`, instead
-/// compares the answers to many questions with the filters that are really best, and prints a table.
+/// Prints the advice as a table, notes and a sentence, and writes it to the file of `--json`. With `--check`, instead
+/// compares the filter advised in each of many scenarios with the filter that measurements show to be the best, and
+/// prints a table.
 pub(crate) fn run(arguments: &AdviseArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let Some(asked) = arguments.question().filter(|_| !arguments.check) else {

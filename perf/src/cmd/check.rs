@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     say!("{cases} cases checked: every answer right")
 }
 
-/// Runs the cases. Returns the number of results: rows, choices of the engine's strategies
+/// Runs the cases. Returns the number of results: rows, choices between the engine's two strategies
 /// ([`Choice`](crate::model::Choice)), and results of the textbook's experiments.
 fn check(isa: Option<Isa>) -> Result<usize> {
     let results = Results::new(Environment::observe(isa));

@@ -1,4 +1,4 @@
-//! `compare`: compares the runs of two programs.
+//! `compare`: compares an old and a new build of this program by their runs.
 
 use crate::analyse::compare::{Attempt, Case, Comparison, to_junit};
 use crate::base::console::{remark, say};

@@ -37,8 +37,8 @@ use trommel_callgrind::Missing;
 const LARGEST_QUICK: usize = 256 << 20;
 const LARGEST_FULL: usize = 2 << 30;
 
-/// The most keys with which the engine is measured. Their hashes, the probes and scratch memory of the same size must
-/// fit into memory.
+/// The most keys with which the engine is measured. Their hashes, the probes and the engine's scratch memory must fit
+/// into memory.
 const MOST_KEYS_OF_ENGINE: usize = 200_000_000;
 
 /// The name and description of the input that consists of the user's files.
@@ -238,7 +238,7 @@ fn should_simulate(when: Simulate, is_full: bool, valgrind: &Result<String, Miss
         (Simulate::Auto, Ok(_)) if is_full => true,
         (Simulate::Auto, Ok(_)) => {
             remark!(
-                "note: --simulate counts instructions and misses without counters; it takes minutes per filter"
+                "note: --simulate counts instructions and misses in a simulation, which takes minutes per filter"
             );
             false
         }

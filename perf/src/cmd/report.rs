@@ -47,12 +47,12 @@ pub(crate) fn run(arguments: &ReportArgs) -> Result<()> {
     say!("spliced {} into {}", names.join(", "), path.display())
 }
 
-/// Writes the page of a run, and each plot of the engine as a separate file.
+/// Writes a run's `report.html`, and each plot of the engine as a separate file.
 pub(super) fn draw(results: &Results, directory: &Path) -> Result<()> {
     write(results, None, &[], directory)
 }
 
-/// Like [`draw`]. The page also shows `history`, and the tables `machines`, which compare several machines.
+/// Like [`draw`]. The report also shows `history`, and the tables `machines`, which compare several machines.
 fn write(
     results: &Results,
     history: Option<&History>,
@@ -65,7 +65,7 @@ fn write(
     plots.iter().try_for_each(|(file, svg)| replace(&directory.join(file), svg.as_bytes()))
 }
 
-/// Writes the page of a run, its plots and its data to a folder.
+/// Writes a run to a folder: a page in Markdown, the plots and the data.
 fn publish(results: &Results, folder: &Path) -> Result<()> {
     prepare(folder)?;
     let pictures = pictures::all(results)?;

@@ -1,5 +1,5 @@
-//! `simulated`: runs the cases of a *job*, an argument in JSON. This verb is not for users: `measure` starts the
-//! program with this verb under Callgrind.
+//! `simulated`: runs the cases of a *job*, which the verb gets as an argument in JSON. The verb is not for users:
+//! `measure` starts `trommel-perf simulated` under Callgrind.
 
 use super::usable_isa;
 use crate::base::console::say;
@@ -8,8 +8,8 @@ use crate::cli::SimulatedArgs;
 use crate::run::simulate::Job;
 use anyhow::Result;
 
-/// Runs the cases of a job in sections that are marked for Callgrind. Prints, for each case, its name and its numbers
-/// of sections and operations, as JSON.
+/// Runs the cases of a job in sections that are marked for Callgrind. Prints, as JSON, the name of each case, and how
+/// many sections and operations it had.
 pub(crate) fn run(arguments: &SimulatedArgs) -> Result<()> {
     let isa = usable_isa(arguments.isa)?;
     let job: Job = serde_json::from_str(&arguments.job)

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &TextbookArgs) -> Result<()> {
     Ok(())
 }
 
-/// Reads a document, and checks that it has a region for a table of this verb.
+/// Reads a document, and checks that it has a region for a table that this verb prints.
 fn read(path: &Path) -> Result<String> {
     let document = fs::read_to_string(path)
         .map_err(|error| bad_input(format!("cannot read {}: {error}", path.display())))?;
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Result<String> {
     let (_, names) = splice(&document, TEXTBOOK, is_known)?;
     if names.is_empty() {
         return Err(bad_input(format!(
-            "{} has no region to splice into; regions of {TEXTBOOK} are called {}",
+            "{} has no region to splice into; regions of {TEXTBOOK} can be called {}",
             path.display(),
             textbook::NAMES.join(", ")
         )));

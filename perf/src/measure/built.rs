@@ -1,4 +1,5 @@
-//! A filter that is ready to be measured, and the cache lines per operation by which it is compared with the roofline.
+//! A filter that is ready to be measured, and the number of cache lines that an operation on it accesses. This number
+//! is needed to compare the filter with the roofline.
 
 use crate::measure::keys::Probes;
 use crate::measure::plan::{Group, Planned, SubjectSpec};
@@ -41,7 +42,7 @@ pub(crate) fn is_near(a: usize, b: usize) -> bool {
     a.abs_diff(b) * 20 <= a.max(b)
 }
 
-/// The bytes of the memory that an operation accesses at random.
+/// The size, in bytes, of the memory that an operation accesses at random.
 pub(crate) fn working_set<S: Subject + ?Sized>(built: &Built<S>, op: Op) -> usize {
     if op == Op::Contains { built.subject.probed_bytes() } else { built.subject.memory_bytes() }
 }
@@ -61,13 +62,13 @@ pub(crate) fn working_sets<S: Subject + ?Sized>(built: &[Built<S>], op: Op) -> V
 /// The number of cache lines that one operation of the group must access (see
 /// [`crate::measure::roofline`]); `None` if it is not known.
 pub(crate) fn lines_per_op<S: Subject + ?Sized>(built: &Built<S>, group: &Group) -> Option<f64> {
-    // If probes are skewed, the cache lines of frequent probes stay in the caches. With small filters, one probe is
-    // looked up in several filters. So in both cases, the number of cache lines per operation is not known.
+    // If probes are skewed, the cache lines of frequent probes stay in the caches. In a tree of small filters, a probe
+    // is looked up in several filters. So in both cases, the number of cache lines per operation is not known.
     if group.workload == Some(Workload::Zipf) || group.matrix == Some(Matrix::SmallFilters) {
         return None;
     }
-    // The share of hits in an input from files or TPC-H is not known here. So the number is known only for kinds of
-    // which every lookup, hit or miss, counts as one cache line.
+    // The share of hits in an input from files or TPC-H is not known here. So the number is known only for kinds whose
+    // lookups, hits and misses alike, count as one cache line each.
     if group.op == Op::Contains && group.input.is_some() {
         return lines_of(built.spec.kind?, group.op, None, None, None);
     }

@@ -4,7 +4,7 @@
 mod hardware;
 #[cfg(target_os = "linux")]
 mod refusal;
-// The substitute for other systems. Tests on Linux compile it too, to find its errors.
+// Replaces `hardware` on other systems. It is also compiled for tests on Linux, so that errors in it are found there.
 #[cfg(any(test, not(target_os = "linux")))]
 #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has counters"))]
 mod unknown;

@@ -1,5 +1,5 @@
-//! Settings for how much a run measures and how long it takes. A *group* is a set of cases that are timed interleaved
-//! ([`crate::measure::plan::Group`]), and a *round* is one repetition of each of these cases
+//! Settings for how much a run measures and how long it takes. A *group* is a set of cases that are timed in
+//! interleaved rounds ([`crate::measure::plan::Group`]), and a *round* is one repetition of each of these cases
 //! ([`crate::measure::interleave`]).
 
 use crate::measure::interleave::{FEWEST_ROUNDS, Pace};
@@ -51,8 +51,9 @@ impl Effort {
         limit: Duration::from_secs(3600),
     };
 
-    /// The command `check`: each case is run twice, as briefly as possible, only to verify its answers. A group whose
-    /// first round takes five seconds or more has only this round.
+    /// The command `check`: each case is run as briefly as possible, only to verify its answers. A group has two
+    /// rounds, of which the first does not count. If the first takes five seconds or more, it counts and is the only
+    /// one.
     pub(crate) const CHECK: Self = Self {
         length: Length(Duration::from_micros(1)),
         pace: Pace { budget: Duration::ZERO, min_rounds: 1, max_rounds: 1 },
@@ -61,7 +62,7 @@ impl Effort {
         limit: Duration::MAX,
     };
 
-    /// A simulation: each case is run once.
+    /// A simulation: each case is run once, without rounds.
     pub(crate) const SIMULATED: Self = Self { most_probes: 1 << 14, ..Self::CHECK };
 }
 

@@ -125,8 +125,8 @@ impl Environment {
         self.facts.iter().find(|fact| fact.name == name).map_or("unknown", |fact| &fact.value)
     }
 
-    /// Returns the environment of a run that was resumed today. `earlier` is the value of the fact [`MEASURED_ON`]
-    /// of the run so far: one day, or the first and the last of several.
+    /// Returns the environment of a run that was resumed today. `earlier` is the value that the run's fact
+    /// [`MEASURED_ON`] has had so far: one day, or the first and the last of several.
     pub(crate) fn begun_on(mut self, earlier: &str) -> Self {
         let first = earlier.split(" to ").next().unwrap_or(earlier);
         if let Some(fact) = self.facts.iter_mut().find(|fact| fact.name == MEASURED_ON)
@@ -163,7 +163,7 @@ fn cpuinfo() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The kernel numbers the caches of a core. The files about the first core's caches 0 to 7 are read.
+/// How many caches of the first core are read: those that the kernel numbers from 0 to 7.
 const CACHES_LISTED: usize = 8;
 
 /// Reads a file of the kernel about a cache of the first core.

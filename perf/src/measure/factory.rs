@@ -1,4 +1,4 @@
-//! Creates the empty filter of a subject. A subject is one of our filters, or a rival.
+//! Creates empty filters to be measured. Such a filter, the *subject* of a case, is one of our filters or a rival.
 
 use crate::measure::plan::SubjectSpec;
 use crate::measure::rivals::Size;
@@ -9,15 +9,15 @@ use crate::model::{Form, Sizing};
 use anyhow::{Context as _, Result, bail};
 use trommel::Isa;
 
-/// Creates the empty filter of a subject for `keys` keys. A rival gets the bits per key or the
-/// false-positive rate of the case, and the number of bytes and of hashes of our filter of the same
-/// kind and sizing. The rival's file in `measure/rivals` determines which of these numbers the rival uses.
+/// Creates the empty filter that `spec` describes, for `keys` keys. A rival is given the bits per key or the
+/// false-positive rate of the case. It is also given two numbers of our filter of the same kind and sizing: its bytes
+/// and its hashes per key. The rival's file in `measure/rivals` determines which of these numbers the rival uses.
 pub(crate) fn create(
     spec: &SubjectSpec,
     keys: usize,
     isa: Option<Isa>,
 ) -> Result<Box<dyn Subject>> {
-    let kind = spec.kind.context("the rival is sized by slots, not by a kind of ours")?;
+    let kind = spec.kind.context("the rival has no kind of ours: it is sized by slots")?;
     let is_tree = spec.form == Form::Tree;
     let keys = if is_tree { tree::keys_of_each(keys) } else { keys };
     let ours = ours::create(kind, spec.sizing, keys, spec.isa.or(isa), spec.form)?;
@@ -35,7 +35,7 @@ pub(crate) fn create(
     rivals::create(rival, &size, is_tree)
 }
 
-/// Creates the empty filter of a subject that is sized by its slots.
+/// Creates the empty filter that `spec` describes, if it is sized by slots.
 pub(crate) fn create_slots(spec: &SubjectSpec, isa: Option<Isa>) -> Result<Box<dyn Slots>> {
     let Sizing::Slots(filling) = spec.sizing else {
         bail!("{} is not sized by slots", spec.sizing)

@@ -27,7 +27,7 @@ enum Mode {
     /// Times the section.
     #[default]
     Clock,
-    /// Counts the hardware events of the section that belong to the group of events with this index.
+    /// Counts one group of hardware events during the section: the group with this index.
     Count(usize),
     /// Marks the section for Callgrind, so that only sections are counted.
     Mark,
@@ -73,9 +73,10 @@ impl Meter {
         self.lap.waited += lap.waited;
     }
 
-    /// Runs work that has many sections of microseconds each. Reading the thread's own clock is a system call, which
-    /// would be a large part of such a section, so the sections are timed by the wall clock. If, for example, the
-    /// thread was running during 90 % of the whole work, 90 % of the time of the sections counts as processor time.
+    /// Runs work that has many sections, each of which takes microseconds. Reading the thread's own clock is a system
+    /// call, which would be a large part of such a section, so the sections are timed by the wall clock. If, for
+    /// example, the thread was running during 90 % of the whole work, 90 % of the time of the sections counts as
+    /// processor time.
     pub(crate) fn time_short_sections<T>(
         &mut self,
         work: impl FnOnce(&mut ShortSections<'_>) -> T,
@@ -183,8 +184,9 @@ pub(crate) type Repetition<'a> = Box<dyn FnMut(&mut Meter) -> Result<u64> + 'a>;
 /// The conditions under which the rounds of a group of subjects end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No round begins after this time if there were at least `min_rounds` rounds. If a group has had fewer rounds even
-    /// after three times this budget, its rounds are long. Long rounds differ little, so [`FEWEST_ROUNDS`] are enough.
+    /// Once this time has passed, no round begins if there were at least `min_rounds` rounds. If a group has had fewer
+    /// rounds even after three times this budget, its rounds are long. Long rounds differ little from each other, so
+    /// [`FEWEST_ROUNDS`] are enough.
     pub(crate) budget: Duration,
     pub(crate) min_rounds: usize,
     /// The most rounds, even if the budget is not spent.
@@ -255,9 +257,10 @@ impl Timing {
 /// expensive.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
-/// Times all subjects interleaved. The first round warms caches and lets subjects calibrate themselves; this round is
-/// extra and does not count, unless it takes [`LONG_ROUND`] or more. Every second round runs in reverse order, so that
-/// no subject always follows the same other subject. `progress` receives the share of the time budget that is spent.
+/// Times all subjects in interleaved rounds. The first round warms caches and lets subjects calibrate themselves; this
+/// round is extra and does not count, unless it takes [`LONG_ROUND`] or more. Every second round runs in reverse order,
+/// so that no subject always follows the same other subject. `progress` receives the share of the time budget that is
+/// spent.
 pub(crate) fn interleave(
     subjects: &mut [Repetition<'_>],
     pace: &Pace,

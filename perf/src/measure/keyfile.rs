@@ -48,8 +48,8 @@ fn is_endless(path: &Path) -> bool {
     }
 }
 
-/// Returns the distinct keys to insert, sorted, and the probes with a bitmap that marks the keys
-/// among them.
+/// Returns the distinct keys to insert, sorted, and the probes, with a bitmap that marks which
+/// probes are keys.
 pub(crate) fn prepare(keys: Vec<Box<[u8]>>, probes: Vec<Box<[u8]>>) -> (Column, Probes) {
     let distinct: HashSet<Box<[u8]>> = keys.into_iter().collect();
     let mut members = Bitmap::new(probes.len());

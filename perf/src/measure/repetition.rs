@@ -21,7 +21,7 @@ use trommel::{Bitmap, KeyHash};
 pub(crate) struct Length(pub(crate) Duration);
 
 impl Length {
-    /// The number of passes, from one to a million, that fill the length if each pass takes `one`.
+    /// The number of passes, from one to a million, that fill the length if each pass takes the time `one`.
     fn passes(self, one: Duration) -> u32 {
         (self.0.as_secs_f64() / one.as_secs_f64().max(1e-9)).clamp(1.0, 1e6) as u32
     }

@@ -3,8 +3,8 @@
 //! A lookup in a filter that exceeds the caches takes at least the time to read its cache lines. So a throughput is
 //! also given as a fraction of the roofline, if the number of lines per operation is known:
 //! `fraction = operations/s × lines per operation / lines/s`. Both speeds are measured in the same rounds, with working
-//! sets whose sizes differ by at most 5 %. In the groups of cases that measure the engine, lines are read in as much
-//! memory as our filter takes, also for rivals of another size.
+//! sets whose sizes differ by at most 5 %. In the groups of cases that measure the engine, the roofline's working set
+//! has the size of our filter, even for rivals of another size.
 //!
 //! An operation on a blocked filter reads one line. A lookup in a quotient filter with one block per line is counted as
 //! one line too, although about a fifth of these lookups read a second line.
@@ -135,8 +135,8 @@ impl Arena {
     }
 
     /// Reads `lines_read` random cache lines of the first `bytes` bytes. The number of lines is rounded up to whole
-    /// passes of [`DRAWN`] lines. Returns the number of lines that were read. `shift` is the state of the random
-    /// numbers that make passes differ.
+    /// passes of [`DRAWN`] lines. Returns the number of lines that were read. `shift` is the state of a generator of
+    /// random numbers, one per pass, which make the passes differ.
     pub(crate) fn read_lines(
         &self,
         bytes: usize,
@@ -164,7 +164,7 @@ impl Arena {
     #[inline(never)]
     fn pass<const HINT: u8>(&self, lines: usize, shift: u32) -> u64 {
         let base = self.storage.as_ptr();
-        // Maps a random 32-bit number to a line as a blocked filter does: multiply and shift.
+        // Maps a random 32-bit number to a line as a blocked filter does, by a multiplication and `>> 32`.
         let offset =
             |drawn: u32| ((u64::from(drawn ^ shift) * lines as u64) >> 32) as usize * LINE_BYTES;
         let mut sum = 0u64;
@@ -199,7 +199,7 @@ impl Arena {
         Point { bytes: bytes as u64, no_prefetch, t0, t1, nta }
     }
 
-    /// Returns the number of lines whose reads take about the time of a repetition.
+    /// Returns the number of lines that can be read in about the time `repetition`.
     pub(crate) fn calibrate(
         &self,
         bytes: usize,

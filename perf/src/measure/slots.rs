@@ -8,7 +8,7 @@ use trommel::{Full, KeyHash};
 /// A filter that stores fingerprints in slots and can remove keys. An insert into a full filter fails with [`Full`];
 /// only `qfilter` fails with another error, but no case fills it beyond its limit, 95 % of its slots.
 ///
-/// The filter is a set of fingerprints if [`Self::as_set`] returns one; otherwise it holds one fingerprint per key.
+/// If [`Self::as_set`] returns `Some`, the filter is a set of fingerprints; otherwise it holds one fingerprint per key.
 pub(crate) trait Slots: Subject + Any {
     /// Returns the number of fingerprints that the filter holds.
     fn held(&self) -> usize;
@@ -75,7 +75,7 @@ impl Sum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest {
     pub(crate) sum: Sum,
-    /// Whether each fingerprint is larger than the one before, so that the list is sorted and has no duplicates.
+    /// Whether each fingerprint is larger than the one before: the list is then sorted and has no duplicates.
     pub(crate) is_ascending: bool,
     /// A hash of the fingerprints that depends on their order.
     mixed: u64,

@@ -11,7 +11,7 @@ pub(crate) trait Subject: fmt::Debug + Send {
     /// Bytes of the filter's table.
     fn memory_bytes(&self) -> usize;
 
-    /// Bytes of the table that lookups read: their working set.
+    /// Bytes of that part of the table that lookups read: their working set.
     fn probed_bytes(&self) -> usize {
         self.memory_bytes()
     }
@@ -58,7 +58,7 @@ pub(crate) trait Subject: fmt::Debug + Send {
         self.answer_single(hashes, answers);
     }
 
-    /// Looks up hashes in calls for `keys` keys each and counts the hits.
+    /// Looks up hashes, `keys` of them per call, and counts the hits.
     fn count_batches(&self, hashes: &[KeyHash], keys: usize, answers: &mut Bitmap) -> usize {
         let count = |hashes: &[KeyHash]| {
             self.answer_batch(hashes, answers);

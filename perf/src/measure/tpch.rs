@@ -9,7 +9,7 @@ use tpchgen::generators::{LineItemGenerator, OrderGenerator};
 use tpchgen::text::TextPool;
 use trommel::Bitmap;
 
-/// The dates of the orders, in days since 1970: from 1995-01-01 to 1995-03-31.
+/// The dates of the orders whose keys are inserted, in days since 1970: from 1995-01-01 to 1995-03-31.
 const WINDOW: std::ops::Range<i32> = 9131..9221;
 
 /// Describes the keys for the report.

@@ -1,5 +1,5 @@
-//! Many small filters, arranged like those of a log-structured merge tree: each level is divided into parts by ranges
-//! of keys, and each part of a level has a filter. A key is stored in one level. A single lookup asks the filters of
+//! Many small filters, arranged like those of a log-structured merge tree: every level is divided into the same parts,
+//! by ranges of keys, and has a filter for each part. A key is stored in one level. A single lookup asks the filters of
 //! the key's part, level by level, until one of them reports the key as present. A batched lookup asks all filters of
 //! the part.
 //!
@@ -51,7 +51,7 @@ pub(crate) fn boxed<F: Subject + Clone + 'static>(
     Ok(Box::new(Tree::<F> { filters }))
 }
 
-/// Returns the part of a hash, and the level in which its key is stored.
+/// Returns the part (of [`PARTS`]) to which the key of a hash belongs, and the level in which the key is stored.
 fn part_and_level(hash: KeyHash) -> (usize, usize) {
     let mixed = hash.raw().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -73,8 +73,8 @@ impl<F: Subject> Tree<F> {
         self.of_part(part).iter().any(|filter| filter.count_single(slice::from_ref(hash)) != 0)
     }
 
-    /// Splits probes among parts, looks all probes of a part up in every level, and stores the
-    /// answers in the probes' order. `first` is the index of the first probe's answer.
+    /// Splits probes among parts, looks up the probes of each part in every level, and stores the answers in the order
+    /// of the probes. `first` is the index of the first probe's answer.
     fn answer_split(&self, hashes: &[KeyHash], first: usize, answers: &mut Bitmap) {
         let mut starts = [0usize; PARTS + 1];
         let parts: Vec<usize> = hashes.iter().map(|hash| part_and_level(*hash).0).collect();
@@ -183,7 +183,7 @@ mod tests {
     use crate::measure::plan::{SubjectSpec, every_point};
     use crate::model::Form;
 
-    /// Returns the trees of all kinds and rivals.
+    /// Returns the specs of all trees of the matrix, both those of our kinds and those of rivals.
     fn subject_specs() -> Vec<SubjectSpec> {
         let all = every_point(&Caches::default()).into_iter().flat_map(|(_, point)| point.specs);
         all.filter(|spec| spec.form == Form::Tree).collect()

@@ -20,8 +20,8 @@ pub(crate) struct Case {
     /// Whether the name of the case has the prefix `as-` and the kind `filter` before the size. The prefix marks a
     /// rival whose filter has another kind than `filter`. In the groups of the engine and of shared filters, all such
     /// rivals have the prefix; elsewhere only `sbbf-rs-safe` has it. With the prefix, `sbbf-rs-safe` and `fastbloom`
-    /// are about as large as our filter of the kind `filter` with this sizing, while `qfilter` gets the false-positive
-    /// rate of this sizing.
+    /// are about as large as our filter of the kind `filter` with the size that `sizing` gives, while `qfilter` gets
+    /// the false-positive rate that follows from `sizing`.
     pub(crate) takes_size: bool,
     /// The instruction set of the kernels, if the case asks for another instruction set than the run.
     pub(crate) kernels: Option<Isa>,
@@ -77,8 +77,8 @@ impl Case {
         self.rival.is_some()
     }
 
-    /// Returns the name of the case, which is unique in a run. `--filter` is matched with this name. It includes the
-    /// number of threads if there are several, or if the engine runs the case.
+    /// Returns the name of the case, which is unique in a run. `--filter` is matched with this name. The name includes
+    /// the number of threads if there are several, or if the engine runs the case.
     pub(crate) fn name(&self) -> String {
         let mut name = self.op.to_string();
         if let Some(workload) = self.workload {

@@ -1,6 +1,6 @@
 //! Events of the processor that are counted, on hardware or in a simulation.
 
-/// A hardware event. The count of each event is a column of a row.
+/// A hardware event. The counts of each event are a column of `results.csv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Cycles,
@@ -13,8 +13,8 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// All events. A processor with few counters counts them in groups of adjacent events, one group after the other.
-    /// Events that are compared with each other are adjacent here, so that a group has as many of them as possible.
+    /// All events. A processor with few counters counts them group by group; each group consists of neighbours in this
+    /// list. Events that are compared with each other are neighbours, so that a group has as many of them as possible.
     pub(crate) const ALL: [Self; 7] = [
         Self::Cycles,
         Self::Instructions,

@@ -11,8 +11,8 @@ pub(crate) enum Family {
     /// Stores remainders in the order of their quotients. If a quotient filter is sized by its slots, it is a set of
     /// fingerprints: it can list them, and can be merged with another such set.
     Quotient,
-    /// Stores fingerprints in one of two buckets. If a cuckoo filter is sized by its slots, it stores one fingerprint
-    /// per inserted key.
+    /// Stores each fingerprint in one of two buckets. If a cuckoo filter is sized by its slots, it stores one
+    /// fingerprint per inserted key.
     Cuckoo,
 }
 

@@ -20,15 +20,15 @@ pub(crate) struct Row {
     pub(crate) load_factor: Option<f64>,
     /// The instruction set of our kernels; blank for rivals, which choose their instruction set themselves.
     pub(crate) isa: Option<String>,
-    /// Median nanoseconds per operation over the repetitions.
+    /// Nanoseconds per operation: the median over the repetitions.
     pub(crate) ns_per_op: f64,
     /// Median absolute deviation of `ns_per_op` over the repetitions, in nanoseconds.
     pub(crate) mad: f64,
     /// Million operations per second, from the median.
     pub(crate) mops: f64,
     /// The roofline: million random cache-line reads per second, from repetitions that were interleaved with the case's
-    /// own repetitions. The lines are in about as much memory as an operation of the case accesses at random. In the
-    /// engine's groups, the lines are in as much memory as our filter takes, also for rows of rivals.
+    /// own repetitions. The lines are in an array about as large as the memory in which the case's operations make
+    /// random accesses. In the engine's groups, the array is as large as our filter, also for rows of rivals.
     pub(crate) roofline_mops: Option<f64>,
     /// `mops` times the number of cache lines that an operation must access, divided by `roofline_mops`.
     pub(crate) roofline_fraction: Option<f64>,

@@ -1,4 +1,4 @@
-//! Reads the footer, the magic number at the beginning and the filters of a Parquet file, and decodes no pages.
+//! Reads the filters and the footer of a Parquet file, and the magic number at its beginning. Decodes no pages.
 
 use crate::failure::{Failure, ParquetFailure, Unreadable};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
@@ -12,9 +12,9 @@ use trommel_parquet::{ChunkFilter, Column, FileFilters, FilterError};
 const MAGIC_BYTES: u64 = 4;
 /// The size of the tail, the last bytes of a file: 4 bytes with the length of the footer, and the magic number.
 const TAIL_BYTES: u64 = 8;
-/// The number of bytes to read first if the footer does not give a filter's length. `trommel_parquet` refuses longer
-/// headers, so these bytes hold the whole header, which gives the length. They can include bytes that follow the
-/// filter.
+/// The number of bytes to read first, from a filter's offset on, if the footer does not give the filter's length.
+/// `trommel_parquet` refuses filters with a longer header, so these bytes hold the filter's whole header, which gives
+/// the length. They can include bytes that follow the filter.
 const HEADER_BYTES: u64 = 4096;
 
 pub(super) struct ParquetFile {
@@ -62,7 +62,7 @@ impl ParquetFile {
     }
 
     /// Reads the filter of a column chunk. Returns the filter's offset in the file, and the bytes of its header and
-    /// bitset; `None` if there is no filter, row group or column of this number.
+    /// bitset; `None` if the chunk has no filter, or if the file has no such row group or column.
     pub(super) fn filter_bytes(
         &self,
         row_group: usize,

@@ -13,7 +13,7 @@ use trommel_parquet::ChunkFilter;
 /// The width of a bar in characters.
 const BAR_WIDTH: usize = 16;
 
-/// The JSON form, which cli/README.md describes. Fields may be added, but none may be removed or changed.
+/// The output of `--json`, which cli/README.md describes. Fields may be added, but none may be removed or changed.
 #[derive(Debug, Serialize)]
 struct Inspected {
     file: String,

@@ -17,7 +17,7 @@ pub(super) fn run(arguments: &ProbeArgs) -> Result<ExitCode, Failure> {
     let footer = file.footer()?;
     let probe_failure = |error| file.failure(ParquetFailure::Probe(error));
     let column = footer.column(&arguments.column).map_err(probe_failure)?;
-    // Refuses column types that cannot have filters, even if no keys follow.
+    // Refuses column types that cannot have filters, even if there are no keys.
     Literals::new(column, []).map_err(probe_failure)?;
     let mut groups = Vec::new();
     for row_group in 0..footer.row_groups().len() {
@@ -70,15 +70,15 @@ pub(super) fn run(arguments: &ProbeArgs) -> Result<ExitCode, Failure> {
 }
 
 enum Refused {
-    /// A key is not a value of the column. The number is the key's index in its batch or, after [`Refused::after`], the
-    /// number of its line.
+    /// A key is not a value of the column's type. The number is the key's index in its batch or, after
+    /// [`Refused::after`], the number of its line.
     Key(Option<u64>, ProbeError),
     Stdout(io::Error),
 }
 
 impl Refused {
-    /// Replaces the key's index in its batch by its line number, or by `None` if keys are arguments. `lines_before` is
-    /// the number of lines before the batch.
+    /// Replaces the key's index in its batch by its line number, or by `None` if keys are arguments of the command.
+    /// `lines_before` is the number of lines before the batch.
     fn after(self, lines_before: Option<u64>) -> Self {
         match self {
             Self::Key(index, error) => {
@@ -99,11 +99,11 @@ struct Probe<'f> {
 }
 
 impl Probe<'_> {
-    /// Looks up a batch of keys. Prints the keys that may be present with their row groups or, with `absent`, the keys
-    /// that are in no row group.
+    /// Looks up a batch of keys. Prints each key that may be present, and the row groups that may have it. With
+    /// `absent`, prints the keys that are in no row group instead.
     fn ask(&mut self, keys: &[&[u8]]) -> Result<(), Refused> {
         let literals = self.literals(keys).map_err(|error| {
-            // Finds the key that is not a value of the column, for the message.
+            // Finds the key that is not a value of the column's type, for the message.
             let index = keys.iter().position(|key| self.literals(&[key]).is_err());
             Refused::Key(index.map(|index| index as u64), error)
         })?;
@@ -144,8 +144,8 @@ impl Probe<'_> {
         if self.column.physical_type() == PhysicalType::ByteArray && !is_decimal {
             return Literals::new(self.column, keys.iter().map(|key| Literal::Bytes(key)));
         }
-        // Values of other types are written as text. Bytes that are not UTF-8 become replacement characters, which no
-        // such text has, so the key is refused.
+        // Keys of other types are given as text. Bytes that are not UTF-8 become replacement characters, which no valid
+        // text has, so such a key is refused.
         let texts = keys.iter().map(|key| String::from_utf8_lossy(key));
         Literals::parse(self.column, texts)
     }

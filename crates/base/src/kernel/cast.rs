@@ -1,11 +1,11 @@
-//! Views of memory as another type of the same layout.
+//! Views of memory as values of another type.
 
 use crate::KeyHash;
 use crate::partition::record::Record;
 
 pub(crate) const fn hashes_of_words(words: &[u64]) -> &[KeyHash] {
-    // SAFETY: `KeyHash` is `repr(transparent)` over `u64`: same size, alignment and valid values; the
-    // length is in elements of the same size and the lifetime is the argument's.
+    // SAFETY: `KeyHash` is `repr(transparent)` over `u64`, so both have the same size, alignment and valid values, and
+    // the slice has as many hashes as words. The lifetime is the argument's.
     unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
 }
 

@@ -1,8 +1,8 @@
 //! Functions that hash a column of integers, compiled for each instruction set.
 //!
 //! `words_body` is a plain loop that calls the functions of [`super::hash`]. For integers of up to 64 bits, the
-//! compiler vectorises this loop to 8 (AVX-512) or 4 (AVX2) lanes. XXH3 of a 128-bit integer multiplies two words to
-//! 128 bits; only AVX-512 makes this multiplication faster.
+//! compiler vectorises this loop to 8 (AVX-512) or 4 (AVX2) lanes. XXH3 of a 128-bit integer computes the 128-bit
+//! product of two words; only AVX-512 makes this multiplication faster.
 
 use super::hash::Word;
 use crate::{HashId, Hasher, KeyHash};

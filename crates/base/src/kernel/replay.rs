@@ -45,7 +45,7 @@ fn body(hashes: &[KeyHash], shift: u32, bits: &[u64], next: &mut [u32], words: &
             let next = &mut next[(hash.raw() >> shift) as usize];
             let at = *next;
             *next += 1;
-            // No shift depends on the position that the answer gets in `word`.
+            // `at` is the answer's position in `bits`. No shift depends on its position in `word`.
             word = word >> 1 | bits[at as usize / WORD_BITS] >> (at % WORD_BITS as u32) << 63;
         }
         *answers = word >> (WORD_BITS - hashes.len());

@@ -4,8 +4,8 @@
 //! authors' paper proposes SipHash-2-4. The hash tables of Rust's standard library use SipHash-1-3.
 //! docs/decisions/0074-siphash-1-3.md says why our filters use it too.
 //!
-//! The code branches on the length of the message, but never on its bytes or on the key. The hash of an integer is an
-//! expression without a loop over data, so the compiler vectorises a loop over a column of integers.
+//! The code branches on the length of the message, but never on its bytes or on the key. An integer is hashed without
+//! a loop over words or bytes, so the compiler vectorises a loop over a column of integers.
 //!
 //! Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, section 2. The variant with 128
 //! bits of output follows the authors' reference code.
@@ -29,8 +29,8 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         for word in words {
             state = state.compress(u64::from_le_bytes(*word));
         }
-        // The bytes after the last whole word. In a message of at least one whole word, they are the high bytes of the
-        // message's last eight bytes.
+        // The bytes after the last whole word. In a message of at least eight bytes, they are the high bytes of the
+        // number that the message's last eight bytes form.
         let rest = match message.last_chunk::<8>() {
             Some(last) => u64::from_le_bytes(*last) >> 8 >> (56 - 8 * rest.len()),
             None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
@@ -38,8 +38,8 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         state.finish(rest, message.len() as u64)
     }
 
-    /// The hash of the `bytes` low bytes of `word`, in little-endian order. The caller must ensure that `bytes` is at
-    /// most 8, and that all other bytes of `word` are zero.
+    /// The hash of the low bytes of `word`, in little-endian order. `bytes` is their number. The caller must ensure
+    /// that `bytes` is at most 8, and that all other bytes of `word` are zero.
     #[inline(always)]
     pub(crate) fn of_word(key: SipKey, word: u64, bytes: u64) -> u64 {
         match bytes {
@@ -85,7 +85,7 @@ impl<const C: u32, const D: u32> SipHash<C, D> {
         Self([v0 ^ word, v1, v2, v3])
     }
 
-    /// Takes in the last word, which consists of the bytes after the last whole word and of the message's length modulo
+    /// Takes in the final word, made of `rest` (the bytes after the last whole word) and the message's length modulo
     /// 256, and returns the hash.
     #[inline(always)]
     const fn finish(self, rest: u64, bytes: u64) -> u64 {

@@ -35,7 +35,7 @@ impl Streamer {
             for i in 0..size_of::<[R; RUN]>() / size_of::<__m128i>() {
                 // SAFETY: SSE2 is part of x86-64. Both pointers come from references to as many bytes as the loop
                 // covers, and the `assert` above checks their alignment. Records are plain integers. `drop` issues the
-                // fence that must come before the next access.
+                // fence that must come before the next access to the copy.
                 unsafe { _mm_stream_si128(to.add(i), _mm_load_si128(from.add(i))) };
             }
         }

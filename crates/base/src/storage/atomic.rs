@@ -42,9 +42,9 @@ impl AtomicStorage {
     pub fn words(&self) -> &[AtomicU64] {
         const { assert!(align_of::<AtomicU64>() <= super::LINE_BYTES) };
         let words = self.storage.len / size_of::<AtomicU64>();
-        // SAFETY: `start` is aligned to lines and valid for `len` initialised bytes as long as `self` lives, and every
-        // bit pattern is a `u64`. `storage` is private, and no method of a shared `self` makes a reference to its
-        // bytes, so all shared access is by atomic operations of this one size.
+        // SAFETY: `start` is aligned to cache lines and valid for `len` initialised bytes as long as `self` lives, and
+        // every bit pattern is a `u64`. `storage` is private, and no method that takes `&self` makes a reference to
+        // its bytes, so all shared access is by atomic operations of this one size.
         unsafe { core::slice::from_raw_parts(self.storage.start.as_ptr().cast(), words) }
     }
 

@@ -1,4 +1,4 @@
-//! Bytes with a shared holder, which every slice of the bytes keeps alive.
+//! Slices of bytes that share the holder of the bytes, such as a vector or a file map, and keep it alive.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,7 +19,8 @@ pub unsafe trait StableBytes: AsRef<[u8]> + Send + Sync + 'static {}
 unsafe impl StableBytes for Vec<u8> {}
 // SAFETY: as for `Vec<u8>`.
 unsafe impl StableBytes for Box<[u8]> {}
-// SAFETY: an `Arc<[u8]>` that is not moved refers to one slice, which changes only through a `&mut` to its only `Arc`.
+// SAFETY: an `Arc<[u8]>` that is not moved refers to one slice, which changes only through a `&mut` to the slice's
+// only `Arc`.
 unsafe impl StableBytes for Arc<[u8]> {}
 // SAFETY: static bytes never change.
 unsafe impl StableBytes for &'static [u8] {}
@@ -49,7 +50,7 @@ unsafe impl Send for SharedBytes {}
 unsafe impl Sync for SharedBytes {}
 
 impl SharedBytes {
-    /// Takes the holder, without a copy of its bytes.
+    /// Takes over the holder, without copying its bytes.
     ///
     /// Moves the holder to the heap; bytes to which it points stay where they are. Ends the program if the system
     /// refuses the memory on the heap: less than 100 bytes if the holder is a vector, a box or an `Arc`.

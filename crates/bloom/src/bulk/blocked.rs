@@ -1,7 +1,7 @@
-//! Inserts of large batches in layouts that confine a key's bits to one unit: each piece of the table is a filter of
-//! its own.
+//! Inserts of large batches in layouts that confine a key's bits to one unit: each piece of the table is filled
+//! as if it were a filter of its own.
 //!
-//! The size of the table determines only the unit of a key, not the bits within the unit. So each hash is replaced by a
+//! The size of the table affects only the unit of a key, not the bits within the unit. So each hash is replaced by a
 //! new hash, which a filter of the piece's size maps to the key's unit in the piece, and to the key's bits in that
 //! unit. With the new hashes, the kernels of whole filters can fill single pieces, which fit into the cache.
 
@@ -71,10 +71,10 @@ const fn step(units: u64) -> u64 {
     (u64::MAX / units).wrapping_add(1)
 }
 
-/// The pieces are divided into runs of adjacent pieces, this number of runs per thread; a thread that finishes early
-/// takes another run. Inside a run, the thread that fills a piece also prefetches the next piece. Rejected: single
-/// pieces instead of runs. With single pieces, two threads took each other's cache lines away, and together were no
-/// faster than one thread.
+/// The pieces are divided into runs of adjacent pieces; this is the number of runs per thread. A thread that finishes
+/// early takes another run. Inside a run, the thread that fills a piece also prefetches the next piece. Rejected:
+/// single pieces instead of runs. With single pieces, two threads took each other's cache lines away, and together were
+/// no faster than one thread.
 const RUNS_PER_THREAD: usize = 16;
 
 /// The most keys that are inserted between two calls of [`PiecePrefetch::fetch`].
@@ -88,16 +88,16 @@ struct PiecePrefetch {
     next: *const u8,
     /// The number of cache lines of the next piece; 0 if none of them is to be fetched.
     lines: usize,
-    /// The number of keys that are inserted into the current piece.
+    /// The number of all keys that the current piece gets, but at least 1.
     keys: usize,
-    /// The number of cache lines that are still to be fetched for the keys inserted so far. The stored number is `keys`
-    /// times as large, so that it is an integer.
+    /// `keys` times the number of cache lines that are due for the keys inserted so far, but not yet fetched. The
+    /// factor `keys` makes this an integer.
     pending: usize,
 }
 
 impl PiecePrefetch {
-    /// Spreads the cache lines of `piece` over `keys` inserts; fetches none if `keys` is less than half the number of
-    /// these cache lines.
+    /// Spreads the fetches of the cache lines of `piece`, the next piece, over the `keys` inserts into the current
+    /// piece. Fetches none if `keys` is less than half the number of these cache lines.
     fn new(piece: &[u8], keys: usize) -> Self {
         let lines = piece.len() / LINE_BYTES;
         let lines = if keys >= lines / 2 { lines } else { 0 };

@@ -1,5 +1,5 @@
-//! Inserts of large batches into the counting filter: the positions of the keys are grouped by piece of the table once,
-//! and each position is then used twice, for its bit and for its counter.
+//! Inserts of large batches into the counting filter: the positions of the keys are grouped once, by piece of the
+//! table, and each position is then used twice, for its bit and for its counter.
 
 use super::positions::Pieces;
 use super::{Table, in_chunks};
@@ -20,8 +20,8 @@ impl InsertBulk for CountingBloomFilter {
 
     /// Never fails. Groups the positions of the keys by *piece*, a range of the table, and fills the table piece by
     /// piece. Takes about 4.5 bytes of scratch memory for each counter of each key, or up to twice as much if the table
-    /// has few pieces. The upper limit of this memory is the size of the bit table, but at least 256 MiB and at most 1
-    /// GiB; if the bit table has more than 4 GiB, the limit is a quarter of its size. The memory never exceeds
+    /// has few pieces. The upper limit of this memory is the size of the bit table, but at least 256 MiB, and at most
+    /// 1 GiB or, if the bit table has more than 4 GiB, a quarter of its size. The memory never exceeds
     /// `bulk.scratch_bytes`. Compact counters also take a temporary copy of their overflow table, which does not count
     /// towards these limits. Without enough memory, or with too few keys per piece of the table, keys are inserted
     /// without grouping.

@@ -127,8 +127,8 @@ impl<L: Layout> InsertBulk for Bloom<L> {
     /// Never fails. Groups the keys (in a standard filter, their bit positions) by *piece*, a range of the table, and
     /// fills the table piece by piece. Takes about 9 bytes of scratch memory per key (in a standard filter, 4.5 for
     /// each bit that the key sets), or up to twice as much if the table has few pieces. The upper limit of this memory
-    /// is the size of the table, but at least 256 MiB and at most 1 GiB; if the table has more than 4 GiB, the limit is
-    /// a quarter of its size. The memory never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few
+    /// is the size of the table, but at least 256 MiB, and at most 1 GiB or, if the table has more than 4 GiB, a
+    /// quarter of its size. The memory never exceeds `bulk.scratch_bytes`. Without enough memory, or with too few
     /// keys per piece of the table, keys are inserted without grouping.
     fn insert_bulk(&mut self, hashes: &[KeyHash], bulk: Bulk<'_>) -> Result<(), Full> {
         let (geometry, isa) = (self.geometry, self.isa());

@@ -29,7 +29,7 @@ impl Pieces {
         Self { geometry, positions_log2: positions.ilog2(), count }
     }
 
-    /// Whether a position within a piece fits into a record of 32 bits. In tables of up to 2 TiB, every position fits.
+    /// Whether every position within a piece fits into a record of 32 bits, as it does in tables of up to 2 TiB.
     pub(crate) fn fit_records(self) -> bool {
         self.positions_log2 <= u32::BITS
     }

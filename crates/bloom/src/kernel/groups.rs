@@ -7,12 +7,13 @@ use trommel_base::batch::{Fetch, Ring, Window, run_stages};
 /// Takes the complete groups of a batch through the pipeline. `locate` writes where the blocks of a group's keys begin,
 /// in words of 64 bits; `probe` reads or writes these blocks. Both closures get the state and the number of the group.
 ///
-/// The caller handles the last keys of the batch, which do not fill a group. `F` is the window's hint as a type, so
-/// that the loop need not branch on the hint. Rejected: one comparison of the hint per group (with AVX2 on a Zen 3
-/// core, lookups in filters of up to 1e6 keys take 1.02 to 1.06 times as long).
+/// The caller handles the last keys of the batch, which do not fill a group. `F` is the window's prefetch hint as a
+/// type, so that the loop need not branch on the hint. Rejected: one comparison of the hint per group (with AVX2 on a
+/// Zen 3 core, lookups in filters of up to 1e6 keys take 1.02 to 1.06 times as long).
 ///
 /// # Panics
-/// If the length of the table is not the geometry's. The unchecked accesses of the kernels rely on this check.
+/// If the table does not have the length that the geometry says. The unchecked accesses of the kernels rely on this
+/// check.
 #[inline(always)]
 pub(super) fn run_groups<B: Body, F: Fetch, S>(
     geometry: Geometry,

@@ -7,7 +7,7 @@ use trommel_base::batch::WORD_BYTES;
 pub(crate) trait Mask: Copy {
     type Words: AsRef<[u64]>;
 
-    /// The same bits as words of 64 bits, for a block whose words are read as little-endian.
+    /// These bits, in words of 64 bits, for a block whose words are read as little-endian.
     fn words(self) -> Self::Words;
 
     /// Whether all of these bits are set in a block.

@@ -20,7 +20,8 @@ pub(super) const EVERY_OTHER: u64 = {
 /// block and once to probe it. Rejected: a ring that keeps the result, as on x86 (four more instructions per key).
 ///
 /// # Panics
-/// If the length of the table is not the geometry's. The unchecked accesses of the kernels rely on this check.
+/// If the table does not have the length that the geometry says. The unchecked accesses of the kernels rely on this
+/// check.
 #[inline(always)]
 pub(super) fn run_groups<B: Body, F: Fetch>(
     geometry: Geometry,
@@ -78,7 +79,7 @@ pub(super) fn pattern_positions_8(hashes: &[u64; 8]) -> [uint64x2_t; 4] {
     [a, b, c, d]
 }
 
-/// The index of the first byte of a product of [`pattern_positions`](super::pattern_positions) that has bits of the
+/// In a product of [`pattern_positions`](super::pattern_positions), the index of the first byte that has bits of the
 /// position with this number.
 const fn first_byte(number: usize) -> u32 {
     (PATTERN_SHIFT + PATTERN_STEP * number as u32) / 8
@@ -140,9 +141,9 @@ pub(super) fn byte_indices(positions: uint8x16_t) -> uint8x16_t {
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn bits_in_byte(positions: uint8x16_t) -> uint8x16_t {
-    // A position is in the upper six bits of its byte. Bits 2 to 4 of this byte are the number of the position's bit
-    // within a byte of the filter's table. So with all other bits cleared, the byte is four times this number. At that
-    // index, the vectors of `table` have the mask of the bit.
+    // A position is the upper six bits of its byte. So bits 2 to 4 of this byte are the position modulo 8: the number
+    // of the position's bit within a byte of the filter's table. With all other bits cleared, this byte is four times
+    // that number, which is the index at which the vectors of `table` have the mask of the bit.
     let every_fourth = |first: u8| {
         bytes(core::array::from_fn(|i| if i % 4 == 0 { 1 << (first + i as u8 / 4) } else { 0 }))
     };

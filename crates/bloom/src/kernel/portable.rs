@@ -1,4 +1,4 @@
-//! The portable batch loops of the blocked layouts, generic over a [`Body`], a layout's arithmetic for one key. They
+//! The portable batch loops of the blocked layouts, generic over a [`Body`] (a layout's arithmetic for one key). They
 //! process whole batches on an instruction set for which a layout has no vector kernels. The vector kernels call
 //! functions of this module for the last keys of a batch, which do not fill a group or an answer word.
 

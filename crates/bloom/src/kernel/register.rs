@@ -29,9 +29,9 @@ const WORD_BYTES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterBody;
 
-/// Row `n - 1` is for filters in which a key sets `n` bits, with the numbers 0 to `n - 1`. Entry `i` is the shift that
-/// brings the six-bit position of bit number `i` to the bottom of the product that [`pattern_positions`] returns. The
-/// entries from `n` on repeat entry 0.
+/// Row `n - 1` is for filters in which a key sets `n` bits. Entry `i` is the right shift that brings the
+/// six-bit position of the key's bit number `i`, counted from 0, to the bottom of the product that
+/// [`pattern_positions`] returns. The entries from `n` on repeat entry 0.
 #[cfg(target_arch = "x86_64")]
 const FIELD_STARTS: [[u64; 8]; 8] = {
     let mut starts = [[PATTERN_SHIFT as u64; 8]; 8];
@@ -47,7 +47,7 @@ const FIELD_STARTS: [[u64; 8]; 8] = {
     starts
 };
 
-/// The row of [`FIELD_STARTS`] for filters in which a key sets `hashes` bits, 1 to 8.
+/// The row of [`FIELD_STARTS`] for filters with this number of `hashes` (bits that a key sets), 1 to 8.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn field_starts(hashes: u32) -> &'static [u64; 8] {
@@ -109,8 +109,8 @@ single_key! { RegisterBody:
     _ => portable_contains, portable_insert
 }
 
-/// [`RegisterBody`] with the number of bits that a key sets as a constant, so that the compiler unrolls the loop over
-/// these bits.
+/// [`RegisterBody`] for one number of bits that a key sets. This number is a constant, so that the compiler unrolls the
+/// loop over these bits.
 struct ConstHashes<const HASHES: u32>;
 
 impl<const HASHES: u32> Body for ConstHashes<HASHES> {
@@ -127,7 +127,7 @@ impl<const HASHES: u32> Body for ConstHashes<HASHES> {
     }
 }
 
-/// Calls `portable::$function` with the number of bits that a key sets as a constant.
+/// Calls `portable::$function` with the `ConstHashes` for the number of bits that a key sets in this geometry.
 macro_rules! by_hashes {
     ($function:ident, $geometry:ident, $table:ident, $hash:ident) => {
         // SAFETY: the caller promises what `portable::$function` requires of the table.

@@ -14,8 +14,8 @@
 //!   read of that bit, so the lookup reads the same value of the word or a later value (coherence again).
 //! - *A lookup at the same time as an insert* can see some bits of a key and not others. The lookup then reports the
 //!   key as absent, which is allowed because the lookup was not ordered after the insert. Unlike a pointer, a bit
-//!   does not lead a lookup to other memory, and a lookup writes nothing that other threads read. So a bit need not
-//!   make other writes visible.
+//!   does not lead a lookup to other memory, and a lookup writes nothing that other threads read. So a lookup that sees
+//!   a bit need not see what the inserting thread wrote before it.
 //!
 //! # Cost
 //!
@@ -43,7 +43,7 @@ use trommel_base::with_fetch;
 
 /// The functions of one layout for one instruction set over a shared table.
 ///
-/// Code that calls the pointers must ensure that the machine has the instruction set.
+/// Code that calls these function pointers must ensure that the machine has the instruction set.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedKernels {
     contains: unsafe fn(Geometry, &[AtomicU64], u64) -> bool,
@@ -79,8 +79,7 @@ impl SharedKernels {
         unsafe { (self.contains_batch)(geometry, table, KeyHash::slice_as_raw(hashes), found) }
     }
 
-    /// True if this insert set a bit. If several inserts set the same bit at once, the bit counts for only one of these
-    /// inserts.
+    /// True if this insert set a bit. If several inserts set the same bit at once, only one counts as having set it.
     #[inline(always)]
     pub(crate) fn insert(&self, geometry: Geometry, table: &[AtomicU64], hash: KeyHash) -> bool {
         // SAFETY: as in `contains`.

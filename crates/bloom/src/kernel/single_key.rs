@@ -1,8 +1,8 @@
 //! Lookups and inserts of one key.
 //!
 //! These functions are not called through pointers: code that is inlined into the caller branches on the instruction
-//! set, and calls the function of that set directly. Most functions of blocked filters for AVX2, and the functions of
-//! register-blocked filters for `Isa::Avx512`, save even the direct call: they are in assembly, which is inlined
+//! set, and calls the function of that set directly. Most AVX2 functions of blocked filters, and the `Isa::Avx512`
+//! functions of register-blocked filters, save even the direct call: they are in assembly, which is inlined
 //! (`docs/decisions/0078-single-keys-in-assembly.md`). Times in ns per lookup in split-block filters on a Zen 4 core:
 //!
 //! | code | 140 KB | 1.4 MB | 14 MB |
@@ -34,8 +34,8 @@ pub trait SingleKey: Copy + Debug + Send + Sync + 'static {
     unsafe fn insert(isa: Isa, geometry: Geometry, table: *mut u8, hash: u64) -> bool;
 }
 
-/// Implements [`SingleKey`] for a body. Calls `contains` and `insert` of the first listed module whose instruction set
-/// is `isa` or a lower set. If there is no such module, calls the two portable functions.
+/// Implements [`SingleKey`] for a body. The methods call the functions of the same names in the first listed module
+/// whose instruction set is `isa` or a lower set. If there is no such module, they call the portable functions.
 macro_rules! single_key {
     ($body:ty: $($least:ident => $set:ident,)* _ => $contains:path, $insert:path) => {
         impl $crate::kernel::SingleKey for $body {

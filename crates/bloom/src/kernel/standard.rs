@@ -187,7 +187,7 @@ fn contains_batch_bits(
     with_fetch!(window, F => table.contains::<F, false>(hashes, found, window));
 }
 
-/// Answers the keys of a batch from index `first` on, one at a time.
+/// Looks up the keys `rest` of a batch, one at a time. The first of them has index `first` in the batch.
 #[inline(always)]
 fn contains_rest(
     geometry: Geometry,

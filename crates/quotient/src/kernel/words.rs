@@ -170,7 +170,7 @@ mod tests {
     fn agree<W: Words>(words: W) {
         let mut random = Splitmix::new(65);
         for bits in 1..=8 {
-            for _ in 0..200 {
+            for _ in 0..if cfg!(miri) { 10 } else { 200 } {
                 let packed = random.word();
                 let bytes = words.spread(packed, bits).to_le_bytes();
                 for (i, byte) in bytes.into_iter().enumerate() {
@@ -200,7 +200,7 @@ mod tests {
     fn select_ones<W: Words>(words: W) {
         let mut random = Splitmix::new(66);
         let sparse = [0, 1, 1 << 63, u64::MAX, 0x8000_0000_0000_0001];
-        let mixed = (0..2000).map(|i| match i % 3 {
+        let mixed = (0..if cfg!(miri) { 60 } else { 2000 }).map(|i| match i % 3 {
             0 => random.word(),
             1 => random.word() & random.word() & random.word(),
             _ => random.word() | random.word(),

@@ -3,7 +3,7 @@
 
 use crate::Hint;
 
-/// Asks the processor to load the cache line at `address` into the levels of cache that `hint` names, for reading.
+/// Asks the processor to load the cache line at `address`, for reading, into the levels of cache that `hint` names.
 ///
 /// This is only a hint: any address is allowed, mapped or not, and the program cannot observe any effect except on its
 /// speed. Does nothing on architectures other than x86-64 and aarch64.

@@ -9,8 +9,9 @@ fn rank_bmi2(word: u64, index: u32) -> u32 {
     super::rank::rank(word, index)
 }
 
-/// `pdep` moves bit `n` to the position of the `n`-th one of `word`, counted from 0. The number of trailing zeros of
-/// the result is that position, or 64 if `word` has at most `n` ones. For `n` of 64 and more, `1 << n` would overflow.
+/// `pdep` moves bit `n` of its first argument to the position of the `n`-th set bit of `word` (the first is `n = 0`).
+/// The number of trailing zeros of the result is that position, or 64 if `word` has at most `n` set bits. For `n` of 64
+/// and more, `1 << n` would overflow.
 #[inline]
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn select_bmi2(word: u64, n: u32) -> u32 {

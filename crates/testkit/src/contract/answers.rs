@@ -27,7 +27,7 @@ pub fn no_key_is_lost<S: Subject>(isa: Isa) {
 
 /// For every stream and many lengths, a batch on this instruction set makes the same bytes as a batch in portable code.
 /// If the filter becomes full before all keys are inserted, both batches stop at the same key, with the same error.
-/// Single inserts on this instruction set do the same as single inserts in portable code, too.
+/// So do single inserts: they make the same bytes as in portable code, and end in the same way.
 ///
 /// If the bytes depend only on the keys held (`S::CANONICAL`), batches and single inserts make the same bytes too, and
 /// stop at the same key. Otherwise, batches and single inserts can make different bytes and stop at different keys, but
@@ -74,7 +74,7 @@ pub fn every_way_to_insert_makes_the_same_filter<S: Subject>(isa: Isa) {
 }
 
 /// Checks that the filter in these bytes finds all inserted keys, which are those before the first failure, and that
-/// its `len` is possible for exactly these keys.
+/// its `len` is one that a filter with exactly these keys can have.
 fn assert_holds_first<S: Subject>(bytes: &[u8], hashes: &[KeyHash], outcome: Result<(), Full>) {
     let filter = S::from_bytes(bytes).expect("our own bytes are refused");
     let inserted = outcome.map_or_else(|full| full.inserted, |()| hashes.len());
@@ -123,10 +123,10 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// In tables of 3 and 66 MiB, lookups give the same answers as in portable code, in batches shorter and longer than the
-/// prefetch distances. Whether and how a batch of lookups prefetches depends on the size of the table. Depending on the
-/// kernel, the prefetching changes at half the size of L2, at the size of L2 or at twice the size of L2. A table of 66
-/// MiB is larger than all three sizes, since `l2_bytes` returns at most 16 MiB.
+/// In tables of 3 and 66 MiB, single lookups, and batches shorter and longer than the prefetch distances, give the
+/// same answers as portable code. Whether and how a batch of lookups prefetches depends on the size of the table.
+/// Depending on the kernel, the prefetching changes at half the size of L2, at the size of L2 or at twice the size of
+/// L2. A table of 66 MiB is larger than all three sizes, since `l2_bytes` returns at most 16 MiB.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
     for bytes in [3 << 20, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);

@@ -64,7 +64,7 @@ pub fn frozen_bytes_come_back_the_same<S: Subject>() {
         );
 
         let mut read = S::from_bytes(&bytes).unwrap();
-        assert!(S::to_bytes(&read) == bytes, "{keys} keys: the filter read writes other bytes");
+        assert!(S::to_bytes(&read) == bytes, "{keys} keys: the bytes change when read and written");
         assert_alike(&filter, &read, &hashes);
         // The filter that was read takes more keys in the same way as the filter that was written.
         let more = Stream::Random.hashes(5, 300);
@@ -140,7 +140,7 @@ pub fn every_flipped_bit_is_refused<S: Subject>() {
     }
 }
 
-/// A container with bytes missing at the end, or with more bytes than its own, is refused.
+/// A container is refused if bytes are missing at its end, or if other bytes follow it.
 pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     let bytes = S::to_bytes(&sample::<S>(FEW).0);
     for len in 0..bytes.len() {
@@ -155,8 +155,8 @@ pub fn every_truncation_and_extension_is_refused<S: Subject>() {
     assert_refused::<S>(&twice, "two containers");
 }
 
-/// Random bytes are refused, even after the right magic number and version. A container is also refused if some of its
-/// bytes or its whole payload were replaced by random bytes, or if two of its bytes were exchanged.
+/// Random bytes are refused, even if they begin with the right magic number and version. A container is also refused if
+/// some of its bytes or its whole payload were replaced by random bytes, or if two of its bytes were exchanged.
 pub fn garbage_is_refused<S: Subject>() {
     let mut random = Splitmix::new(0x6A6B);
     let good = S::to_bytes(&sample::<S>(FEW).0);

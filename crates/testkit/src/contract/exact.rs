@@ -36,8 +36,8 @@ fn shuffled(mut hashes: Vec<KeyHash>, seed: u64) -> Vec<KeyHash> {
     hashes
 }
 
-/// Inserts and removes random keys of a limited set, so that fingerprints are shared and copies come and go, in filters
-/// from nearly empty to full. Every call returns what an exact multiset of fingerprints predicts.
+/// In filters from nearly empty to full, inserts and removes random keys of a limited set, so that keys share
+/// fingerprints, and copies come and go. Every call returns what an exact multiset of fingerprints predicts.
 pub fn the_filter_follows_the_fingerprints<S: Exact>(isa: Isa) {
     // The number of planned keys, the number of keys used, the false-positive rate, and the percentage of inserts.
     let cases = [
@@ -285,7 +285,7 @@ pub fn what_is_absent_is_not_removed<S: Exact>(isa: Isa) {
 }
 
 /// A merged filter holds the fingerprints of both filters: one copy of each in a set, all copies in a multiset. A merge
-/// succeeds if both filters together hold at most as many keys as were planned for.
+/// succeeds if both filters together hold at most as many keys as each of them was planned for.
 pub fn a_merge_keeps_every_fingerprint<S: Exact>() {
     let empty = built::<S>(&spec(3000, 0.2, Isa::Portable));
     for (left, right) in
@@ -335,7 +335,7 @@ fn assert_unchanged<S: Exact>(left: &mut S::Filter, right: &S::Filter) -> Full {
     let before = (S::to_bytes(left), S::to_bytes(right));
     let error = match left.merge(right).unwrap_err().into() {
         MergeError::Full(full) => full,
-        error => panic!("filters without room are refused with the wrong error: {error}"),
+        error => panic!("a merge without room fails with the wrong error: {error}"),
     };
     assert_eq!((error.inserted, error.len), (0, left.len()));
     assert!(

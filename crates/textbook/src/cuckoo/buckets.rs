@@ -22,9 +22,9 @@ pub struct Entry {
 /// Buckets of fingerprints. This type computes no hashes: the caller gives the buckets of each fingerprint. So an
 /// example from a paper can be replayed with any number of buckets.
 ///
-/// Shape: with `b` entries per bucket and `f` bits per fingerprint, entry `j` of bucket `i` is bits `(i·b + j)·f` to
-/// `(i·b + j + 1)·f` of the little-endian bytes. Eight more bytes follow, so that even the last entry can be read as
-/// part of a 64-bit word.
+/// Shape: with `b` entries per bucket and `f` bits per fingerprint, entry `j` of bucket `i` takes the `f` bits from bit
+/// `(i·b + j)·f` of the little-endian bytes. Eight more bytes follow, so that even the last entry can be read as part
+/// of a 64-bit word.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     bytes: Storage,
@@ -37,7 +37,7 @@ impl Buckets {
     /// Creates buckets whose entries are all free.
     ///
     /// # Errors
-    /// [`SpecError::Parameter`] unless there are 1 to 2^32 buckets of 1 to 8 entries of 1 to 32 bits;
+    /// [`SpecError::Parameter`] unless there are 1 to 2^32 buckets, each with 1 to 8 entries of 1 to 32 bits;
     /// [`SpecError::OutOfMemory`] if the system refuses the table.
     pub fn new(
         buckets: u64,

@@ -13,8 +13,8 @@
 //! fingerprint out of one of the two. The kicked fingerprint takes a free entry in its other bucket or kicks another
 //! fingerprint, and so on, up to a limit.
 //!
-//! **A failed insert.** When the paper's pseudo-code gives up, it is left with the last kicked fingerprint,
-//! which belongs to a key inserted earlier: dropping it would cause a false negative. The authors'
+//! **A failed insert.** When the paper's pseudo-code gives up, it is left with the last kicked fingerprint, which
+//! almost always belongs to a key inserted earlier: dropping it would cause a false negative. The authors'
 //! implementation keeps this fingerprint as a "victim" outside the table, where every later lookup and
 //! removal has to look too. This implementation undoes the kicks in reverse order: the filter is unchanged, and
 //! the key without a place is the new one.

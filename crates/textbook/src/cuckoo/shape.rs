@@ -92,8 +92,9 @@ impl Shape {
     }
 
     /// The other bucket of a fingerprint that stands in `bucket`: the exclusive or of `bucket` and a hash of
-    /// the fingerprint. The other bucket of the result is `bucket` again. The paper hashes the fingerprint so that
-    /// fingerprints kicked out of one bucket are spread over the whole table, not over a few nearby buckets.
+    /// the fingerprint. Called with this other bucket, the function returns `bucket` again. The paper hashes the
+    /// fingerprint so that fingerprints kicked out of one bucket are spread over the whole table, not over a few nearby
+    /// buckets.
     pub(super) fn alternate(self, bucket: u64, fingerprint: u32) -> u64 {
         let hash = Hasher::xxh3(0).hash_u64(fingerprint.into()).raw();
         bucket ^ (hash >> (u64::BITS - self.bucket_bits))

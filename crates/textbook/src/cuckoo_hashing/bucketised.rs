@@ -14,8 +14,8 @@ pub const MAX_BUCKET_KEYS: u64 = 64;
 /// give a bucket.
 ///
 /// Up to 89.7 %, 95.9 % and 98.0 % of the places can be taken with `b` = 2, 3 and 4. A lookup reads at most two
-/// buckets, and so two cache lines of keys if each bucket lies within one cache line. A lookup in a [d-ary
-/// table](super::DAryCuckooSet) reads up to `d` cache lines of keys, one for each place.
+/// buckets, and so at most two of the cache lines that hold keys, if each bucket lies within one. A lookup in a [d-ary
+/// table](super::DAryCuckooSet) reads up to `d` such cache lines, one for each place.
 ///
 /// Cost: a lookup compares up to `2b` keys. An insert searches breadth-first, starting from all places of
 /// both buckets.

@@ -27,7 +27,7 @@ const DEFAULT_BOUND: f64 = 0.2;
 /// are in chains. The heads of the chains, 4 bytes per place of the first table, are allocated at the first
 /// overflow; each key in a chain takes 16 bytes.
 ///
-/// Source: a variant of Pagh and Rodler's table without rehashing, known from the literature as
+/// Source: a variant of Pagh and Rodler's table. It never rehashes, and is known from the literature as
 /// density-based cuckoo hashing. The original tries only the path from the denser table, and so chains some
 /// keys for which the other path would end. This implementation chains a key only if neither path ends within
 /// the limit, which is by default 0.2 times the number of places in the first table.
@@ -79,7 +79,7 @@ impl DensityCuckooSet {
         self.chains.len
     }
 
-    /// The index of the table with more keys per place; 0 if both tables have the same number.
+    /// The index of the table with more keys per place; 0 if both tables are equally dense.
     fn denser(&self) -> usize {
         let ([first, second], [m1, m2]) = (self.tables.held(), self.tables.sizes());
         // `second / m2 > first / m1`, multiplied crosswise to avoid rounding.

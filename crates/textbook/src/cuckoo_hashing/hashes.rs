@@ -31,7 +31,7 @@ impl Hashes {
         Self::new(random.word())
     }
 
-    /// The place, below `places`, that function `which` gives a key.
+    /// The place of a key by hash function number `which`. The result is below `places`.
     pub(super) fn place(&self, which: usize, key: u64, places: u64) -> u64 {
         reduce(self.hashers[which].hash_u64(key).raw(), places)
     }

@@ -22,11 +22,11 @@ const HINT: usize = 2;
 /// The bucketised table of Cuckoo++: beside its keys, each bucket has a hint. The hint records the keys whose first
 /// bucket is this bucket, but which stand in their second bucket.
 ///
-/// The hint is a Bloom filter of 64 bits with one or two bits per key, and a count of its keys. Few absent keys are in
-/// the Bloom filter of their first bucket. A lookup of any other absent key reads only the first bucket. When all
-/// keys of a hint have moved back to their first bucket or have been removed, the Bloom filter is cleared.
-/// Displacement is breadth-first and bounded: at any load, an insert gives up after it has visited a fixed number of
-/// places or a few more.
+/// The hint is a Bloom filter of 64 bits, of which each key sets one or two, and a count of its keys. For few absent
+/// keys, the Bloom filter of their first bucket answers *possibly present*. A lookup of any other absent key reads only
+/// the first bucket. When all keys of a hint have moved back to their first bucket or have been removed, the Bloom
+/// filter is cleared. Displacement is breadth-first and bounded: at any load, an insert gives up after it has visited a
+/// fixed number of places or a few more.
 ///
 /// Cost: a lookup reads the first bucket. If the key is not there but the hint contains it, the lookup reads the
 /// second bucket too. At a load of 75 %, lookups of one absent key in a thousand read the second bucket; at 90 %, three
@@ -102,7 +102,7 @@ impl HintedCuckooSet {
         self.hints[self.bucket(FIRST, key) as usize].filter & bits == bits
     }
 
-    /// The number of keys that stand in their second bucket and not in their first bucket.
+    /// The number of keys that do not stand in their first bucket.
     #[must_use]
     pub fn keys_away(&self) -> usize {
         self.hints.iter().map(|hint| hint.keys_away as usize).sum()

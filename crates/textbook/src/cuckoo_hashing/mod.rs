@@ -5,7 +5,7 @@
 //! *displaces* the key that stood there. The displaced key goes to another of its own places, and can displace another
 //! key there, until one key finds a free place. If keys have two places each, the *cuckoo graph* has the places as
 //! nodes, and each key is an edge between its two places. All keys can be placed if and only if no component has more
-//! edges than nodes. An insert that would give a component more edges than nodes *cycles*: its displacements would
+//! edges than nodes. An insert *cycles* if it would give a component more edges than nodes: its displacements would
 //! never end.
 //!
 //! | set | difference | if an insert finds no free place |
@@ -19,11 +19,11 @@
 //! | [`HintedCuckooSet`] | buckets with a hint that lets lookups skip the second bucket | refused |
 //! | [`DensityCuckooSet`] | two tables, displaces in the denser one first | into an overflow chain |
 //!
-//! When a set of this module refuses a key, some papers would rehash. The refusal leaves this decision to the caller.
-//! So the load at which a set first refuses a key can be measured, and this load is the subject of these papers. After
-//! a refused insert, every key stands where it stood before. Only [`StandardCuckooSet`] and [`AsymmetricCuckooSet`]
-//! displace keys before they know whether the path ends, as their papers do; the other sets find the whole path before
-//! they move a key.
+//! Where a set of this module refuses a key, the sets of some papers rehash. The refusal leaves this decision to the
+//! caller. So the load at which a set first refuses a key can be measured, and this load is the subject of these
+//! papers. After a refused insert, every key stands where it stood before. Only [`StandardCuckooSet`] and
+//! [`AsymmetricCuckooSet`] displace keys before they know whether the path ends, as their papers do; the other sets
+//! find the whole path before they move a key.
 //!
 //! | file | idea |
 //! |---|---|

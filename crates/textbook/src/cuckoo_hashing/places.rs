@@ -79,8 +79,8 @@ impl Places {
         Some(key)
     }
 
-    /// Moves every key of a path to the path's next place, beginning at the end, and then puts `key` into
-    /// the first place. Calls `moved(key, from, to)` for each move. Returns the number of keys moved.
+    /// Moves the key at each place of a path to the next place of the path, the last key first, and then puts `key`
+    /// into the first place. Calls `moved(key, from, to)` for each move. Returns the number of keys moved.
     pub(super) fn displace_along(
         &mut self,
         path: &[u64],

@@ -35,7 +35,7 @@ pub trait CuckooSet {
         self.len() == 0
     }
 
-    /// The number of places in the tables. Those of a stash and of overflow chains are not counted.
+    /// The number of places in the tables, without the places of a stash and of overflow chains.
     fn places(&self) -> usize;
 
     /// Keys per place: from 0 to 1, or more with a stash or overflow chains.

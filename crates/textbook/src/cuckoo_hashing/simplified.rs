@@ -11,9 +11,9 @@ use trommel_base::SpecError;
 /// If the hash functions give a key the places `h1` and `h2`, and the key stands at `p`, its other place is
 /// `h1 + h2 − p`, whichever of the two functions gave `p`. Loads up to one half can be reached, as with two tables.
 ///
-/// Cost: a lookup reads two places. An insert is refused if the paths of displacements from both of the key's places
-/// run in a cycle. On a path of `k` distinct places, a cycle is noticed after at most `3k` steps. No key has been moved
-/// by then.
+/// Cost: a lookup reads two places. A path of displacements starts at each of a new key's two places. The insert is
+/// refused if both paths end in a cycle. On a path of `k` distinct places, a cycle is noticed after at most `3k` steps.
+/// No key has been moved by then.
 ///
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
 /// (2012). The insert of the paper displaces keys until it reaches a limit; this implementation knows the whole path

@@ -13,8 +13,8 @@ pub const MAX_STASH: usize = 64;
 /// The cuckoo hash table with a stash: a key that cannot be placed in the tables goes to the stash, which
 /// has a constant number `s` of places.
 ///
-/// Even below its load limit, a table sometimes cannot place a key. A stash makes such failures rarer: the
-/// probability that any of `n` inserts fails falls from `O(1/n)` to `O(1/n^(s + 1))`. The load limit stays one half.
+/// Even below its load limit, a table sometimes cannot place a key. A stash makes such failures rarer: it lowers the
+/// probability that any of `n` inserts fails from `O(1/n)` to `O(1/n^(s + 1))`. The load limit stays one half.
 ///
 /// Cost: a lookup reads two places, and the stash if the key is in neither place.
 ///
@@ -91,9 +91,9 @@ impl CuckooSet for StashCuckooSet {
     fn remove(&mut self, key: u64) -> bool {
         if let Some(spot) = self.tables.find(key) {
             self.tables.take(spot);
-            // The removal makes room for one more key in the removed key's component of the cuckoo graph. If the
-            // removal splits the component, at least one of the two parts has room. A stashed key can be placed if one
-            // of its two places is in a part with room.
+            // The removal makes room for one more key in the removed key's component of the cuckoo graph (see
+            // `mod.rs`). If the removal splits the component, at least one of the two parts has room. A stashed key
+            // can be placed if one of its two places is in a part with room.
             let stashed = self.stash.clone();
             let is_placed = stashed.iter().position(|stashed| self.place(*stashed));
             is_placed.map(|index| self.stash.swap_remove(index));

@@ -73,8 +73,8 @@ impl TwoTables {
         self.spots(key).into_iter().find(|spot| self.get(*spot) == Some(key))
     }
 
-    /// Moves each key on a path to the next spot of the path, the last key first, and then puts `key` into
-    /// the first spot. Returns the number of keys moved.
+    /// Moves every key of a path to the path's next spot, beginning at the end, and then puts `key` into the first
+    /// spot. Returns the number of keys moved.
     pub(super) fn displace_along(&mut self, path: &[Spot], key: u64) -> u64 {
         for step in path.windows(2).rev() {
             if let Some(displaced) = self.take(step[0]) {

@@ -6,9 +6,9 @@
 //! no key and needs no set of visited places: it compares each place with the place at the last step whose number was a
 //! power of two.
 //!
-//! A path from a place cycles if the place's component of the cuckoo graph has as many keys as places. If the
-//! paths from both places of a new key cycle, the key's edge would give a component more keys than places, and
-//! no order of displacements can place the key. If one path ends, the key can be placed at the start of that path.
+//! A path from a place cycles if the place's component of the cuckoo graph (see the [module](super)) has as many keys
+//! as places. If the paths from both places of a new key cycle, the key would give a component more keys than places,
+//! and no order of displacements can place the key. If one path ends, the key can be placed at the start of that path.
 
 use alloc::vec::Vec;
 

@@ -17,10 +17,11 @@ use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove,
 ///
 /// Shape: `2^q` slots of `r + 3` bits.
 ///
-/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves all remainders from the
-/// new one's slot up to the next empty slot. On average, the next empty slot is `(1 + 1 / (1 − load)²) / 2` slots away
-/// from a fingerprint's home, as in every table with linear probing: 8.5 at a load of 75 % and 200 at 95 %. If only one
-/// slot is empty, that slot is half a table away on average.
+/// Cost: a lookup scans a cluster from its start to the fingerprint's run. An insert also moves all remainders in
+/// the slots from the new remainder's slot up to the next empty slot. On average, there are
+/// `(1 + 1 / (1 − load)²) / 2` slots from a fingerprint's home up to and including the next empty slot, as in every
+/// table with linear probing: 8.5 at a load of 75 % and 200 at 95 %. If only one slot is empty, that slot is half a
+/// table away on average.
 ///
 /// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.
 ///

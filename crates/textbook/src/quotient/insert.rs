@@ -8,7 +8,8 @@ impl TextbookQuotientFilter {
     /// Inserts a fingerprint; returns true if the table changed. A set does not change if it has the
     /// fingerprint already; a multiset keeps every copy.
     ///
-    /// Cost: the cost of a lookup, and a move of every remainder from the new one's slot up to the next empty slot.
+    /// Cost: the cost of a lookup, and a move of every remainder in the slots from the new remainder's slot up to the
+    /// next empty slot.
     ///
     /// Source: Bender et al., PVLDB 5 (2012), section 3. This implementation sorts runs, so that equal
     /// contents make equal tables.
@@ -18,7 +19,7 @@ impl TextbookQuotientFilter {
     ///
     /// # Panics
     /// If the fingerprint has more than [`fingerprint_bits`](Self::fingerprint_bits) bits. (A full multiset does
-    /// not panic: it returns [`Full`] for every fingerprint.)
+    /// not check the number of bits: it returns [`Full`] for every fingerprint.)
     pub fn insert_fingerprint(&mut self, fingerprint: u64) -> Result<bool, Full> {
         if !self.is_multiset && self.contains_fingerprint(fingerprint) {
             return Ok(false);

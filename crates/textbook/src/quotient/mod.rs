@@ -6,8 +6,8 @@
 //!
 //! - A *run* is the sorted remainders of one quotient, in consecutive slots.
 //! - Runs stand in the order of their quotients. Each run begins at its home, or right after the preceding run
-//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap between them. Only
-//!   its first run begins at its home.
+//!   if that run extends to the home or beyond. A *cluster* is a sequence of runs without a gap between them. In a
+//!   cluster, only the first run begins at the run's home.
 //! - Three bits per slot tell where runs begin and to which quotients they belong:
 //!
 //! | bit | describes | meaning if set |
@@ -17,8 +17,8 @@
 //! | `is_shifted` | the remainder in the slot | it is not in its home slot |
 //!
 //! A slot with all three bits clear is empty. In a cluster, each slot without `is_continuation` begins a run, and the
-//! `i`-th slot with `is_occupied` is the home of the `i`-th run. This is how a lookup finds a run. The same scan
-//! recovers the quotients, so that fingerprints can be listed, merged into another table, and moved to a larger or
+//! `i`-th slot with `is_occupied` is the home of the `i`-th run. A lookup scans the cluster to find its run. The same
+//! scan recovers the quotients, so that fingerprints can be listed, merged into another table, and moved to a larger or
 //! smaller table without the keys.
 //!
 //! The table depends only on the fingerprints in it, not on the order in which they were inserted.

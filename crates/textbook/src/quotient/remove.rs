@@ -30,8 +30,8 @@ impl TextbookQuotientFilter {
     /// whether it was the first of that run.
     ///
     /// The loop ends even in a full table, where no slot is empty: at the latest, it ends when it comes around to the
-    /// first slot of the cluster, whose remainder is at home. This is so even if the removed remainder was in that
-    /// slot, since only a remainder of the same run can replace it there.
+    /// first slot of the cluster, because the remainder in this slot is at home. If the removed remainder was in this
+    /// slot, another remainder of its run is there now, and is at home too.
     fn shift_left_onto(&mut self, mut hole: u64, mut quotient: u64, mut was_first: bool) {
         loop {
             let from = self.table.next(hole);

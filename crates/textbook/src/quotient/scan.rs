@@ -31,7 +31,7 @@ impl TextbookQuotientFilter {
     /// The slot number of the first copy of a fingerprint.
     pub(super) fn find(&self, fingerprint: u64) -> Option<u64> {
         let (quotient, remainder) = self.shape.split(fingerprint);
-        // Runs are sorted: if the run contains `remainder`, the first value that is not less is `remainder` itself.
+        // Runs are sorted: if the run contains `remainder`, its first value `>= remainder` is `remainder` itself.
         let (index, slot) = self.run(quotient).find(|(_, slot)| slot.remainder >= remainder)?;
         (slot.remainder == remainder).then_some(index)
     }
@@ -41,7 +41,8 @@ impl TextbookQuotientFilter {
         let with_index = |index| (index, self.table.get(index));
         let has_run = self.table.get(quotient).is_occupied;
         let first = has_run.then(|| with_index(self.run_start(quotient)));
-        // If a run fills the whole table, the scan ends at the run's first slot, which is no continuation.
+        // If a run fills the whole table, the scan ends when it comes around to the run's first slot, which is no
+        // continuation.
         successors(first, move |(index, _)| {
             Some(with_index(self.table.next(*index))).filter(|(_, slot)| slot.is_continuation)
         })

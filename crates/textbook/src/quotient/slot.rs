@@ -23,8 +23,8 @@ impl Slot {
     /// The number of bits below the remainder.
     pub(super) const METADATA_BITS: u32 = 3;
 
-    /// Whether no remainder is stored here. A slot with `is_occupied` always holds a remainder: it is the home
-    /// of a run, and if the slot were free, that run would begin in it.
+    /// Whether no remainder is stored here. A slot with `is_occupied` always holds a remainder: the slot is the home
+    /// of a run, and if it were free, that run would begin in it.
     pub(super) fn is_empty(self) -> bool {
         !(self.is_occupied || self.is_continuation || self.is_shifted)
     }

@@ -45,8 +45,8 @@ impl Table {
         (slot + self.slots - 1) % self.slots
     }
 
-    /// The nearest slot to the right of `slot` that is the home of a run. The search goes around the circle, and
-    /// reaches `slot` itself last. The caller must ensure that some slot is the home of a run.
+    /// The nearest home of a run to the right of `slot`. The search goes around the circle, and reaches `slot` itself
+    /// last. The caller must ensure that some slot is the home of a run.
     pub(super) fn next_occupied(&self, slot: u64) -> u64 {
         let mut home = self.next(slot);
         while !self.get(home).is_occupied {

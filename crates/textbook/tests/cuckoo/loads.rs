@@ -33,10 +33,10 @@ fn filters_reach_the_loads_of_the_paper() {
     }
 }
 
-/// With the 500 kicks that the paper allows, filters exceed the loads of the paper. But they stay below the threshold,
-/// the load above which not all keys can be placed if each key has two random buckets. (The thresholds for buckets of
-/// two and four entries are from Dietzfelbinger et al., ICALP 2010; for buckets of one entry, the threshold is one
-/// half.)
+/// With the 500 kicks that the paper allows, buckets of two and of four entries exceed the loads of the paper. But they
+/// stay below the threshold, the load above which not all keys can be placed if each key has two random buckets. (The
+/// two thresholds are from Dietzfelbinger et al., ICALP 2010; for buckets of one entry, the threshold is one half,
+/// which is also the load of the paper.)
 #[test]
 fn more_kicks_reach_higher_loads_but_not_the_threshold() {
     for (bits, b, published, threshold) in [(16, 2, 0.84, 0.8970), (14, 4, 0.95, 0.9803)] {

@@ -40,12 +40,13 @@ fn a_rehash_doubles_the_tables_and_keeps_all_keys() {
         }
     }
     let statistics = set.statistics();
-    // Each failed insert, even one during a rehash, is followed by one attempt to rehash into larger tables.
+    // Each insert that reaches its limit, even one during a rehash, is followed by one attempt to rehash into larger
+    // tables.
     assert!(statistics.rehashes >= 5 && statistics.cycles == statistics.rehashes);
 }
 
-/// Kutzelnigg: below the load limit, asymmetric tables have more keys in the first table and need fewer displacements
-/// than tables of equal size with the same total number of places.
+/// Kutzelnigg: below the load limit, asymmetric tables have more keys in the first table, which is the larger one, and
+/// need fewer displacements than two equally large tables with the same total number of places.
 #[test]
 fn a_larger_first_table_holds_more_keys_and_displaces_less() {
     let (places, keys) = (1 << 16, 50_000);
@@ -62,7 +63,7 @@ fn a_larger_first_table_holds_more_keys_and_displaces_less() {
         );
         assert!(
             set.statistics().displacements < displacements,
-            "asymmetry {asymmetry}: at least {displacements} displacements, the number with less asymmetry"
+            "asymmetry {asymmetry}: not fewer displacements than the {displacements} with less asymmetry"
         );
         (before, displacements) = (set.held()[0], set.statistics().displacements);
     }

@@ -28,7 +28,7 @@ fn there_is_no_rehash_at_any_load() {
 /// Without a limit on displacements, the set places as many keys as the cuckoo graph has room for. The nodes of this
 /// graph are the places, each key joins its two places, and a component takes at most as many keys as it has nodes. So
 /// the number of placed keys depends neither on the order of the keys nor on the order in which places are tried, and a
-/// [`StashCuckooSet`] with the same hash functions must place as many keys.
+/// [`StashCuckooSet`] with the same hash functions must place the same number of keys.
 #[test]
 fn only_keys_that_cannot_be_placed_overflow() {
     for seed in 0..20 {
@@ -60,13 +60,14 @@ fn keys_that_would_exceed_the_displacement_limit_are_chained() {
     let (with_400, _) = overflowed_and_longest(400);
     assert!(
         with_0 > with_3 && with_3 > with_400 && longest == 3,
-        "limits of 0, 3 and 400 chain {with_0}, {with_3}, {with_400} keys; longest path {longest}"
+        "keys chained with limits 0, 3, 400: {with_0}, {with_3}, {with_400}; longest path {longest}"
     );
 }
 
 /// Without removals, the density-based and the standard method both fill a place of the first table as soon as a key
-/// hashes to that place. So, as long as no key overflows and no insert rehashes, both methods give each table the same
-/// number of keys. For the same reason, the first of two equally large tables is nearly always the denser one.
+/// hashes to that place. So, as long as no key overflows and no insert rehashes, each table has as many keys with one
+/// method as with the other. For the same reason, the first of two equally large tables is nearly always the denser
+/// one.
 #[test]
 fn equally_large_tables_fill_as_with_the_standard_method() {
     let mut density = DensityCuckooSet::new(10_000, 5).unwrap();
@@ -113,7 +114,7 @@ fn overflow_chains_take_memory_only_after_an_overflow() {
         assert_eq!(set.memory_bytes() > empty, expected);
     }
     assert!(set.memory_bytes() >= empty + 4 * 1000 + 16 * set.overflowed());
-    // The nodes of removed keys are reused.
+    // The chains reuse the memory of removed keys.
     let full = set.memory_bytes();
     for key in &keys {
         assert!(set.remove(*key));

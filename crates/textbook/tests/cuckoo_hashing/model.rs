@@ -14,8 +14,8 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Draws one of at most `keys` different keys, including 0 and `u64::MAX`. There are few keys, so each is drawn
-    /// repeatedly.
+    /// Draws a key from a fixed selection of at most `keys` keys, which includes 0 and `u64::MAX`. The selection is
+    /// small, so each key is drawn repeatedly.
     fn key(&mut self, keys: u64) -> u64 {
         match self.random.below(keys) {
             0 => 0,
@@ -39,7 +39,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Draws one of `keys` keys. Inserts this key with a probability of `inserts` in eight, or else removes it. Then
+    /// Draws a key with `self.key(keys)`. Inserts it with probability `inserts / 8`, and otherwise removes it. Then
     /// looks up this key and another one.
     fn step(&mut self, keys: u64, inserts: u64) {
         let key = self.key(keys);
@@ -64,8 +64,8 @@ impl Trial<'_> {
     }
 }
 
-/// The trial fills and drains the set in alternation. It draws from more keys than the set has places, so a set that
-/// does not take all keys has to refuse some.
+/// The trial fills and drains the set in alternation. It draws from more keys than the set has places, so every variant
+/// has to refuse some keys, except those that accept any number of keys.
 #[test]
 fn every_variant_answers_like_a_standard_library_set() {
     for (places, operations) in [(8, 20_000), (64, 30_000), (512, 40_000)] {
@@ -98,7 +98,7 @@ fn a_refused_insert_changes_nothing() {
                 Err(_) => {
                     assert!(
                         !takes_all && !set.contains(key),
-                        "{what}: {key} was refused by a set that takes all keys, or is found"
+                        "{what}: refused {key}, but takes all keys or finds {key}"
                     );
                     assert_eq!((set.len(), set.memory_bytes()), (members.len(), memory), "{what}");
                 }

@@ -31,13 +31,13 @@ pub(crate) fn table(quotient_bits: u32, remainder_bits: u32, sorted: &[u64]) -> 
             quotient_before = Some(quotient);
         }
     }
-    // Below, slots that are not in use become `None`, even if some of their bits are 1. So check that these bits are 0.
+    // A slot that is not in use becomes `None` below, which would hide any bit set in it. So check that no bit is set.
     assert!(table.iter().zip(&in_use).all(|(slot, used)| *used || *slot == Slot::default()));
     table.into_iter().zip(in_use).map(|(slot, used)| used.then_some(slot)).collect()
 }
 
-/// The ascending list of the fingerprints of a table. Cuts the circle where no run crosses the cut, and assigns the
-/// first occupied home to the first run, the second occupied home to the second run, and so on.
+/// The ascending list of the fingerprints of a table. Treats the table as a circle, cuts it where no run crosses the
+/// cut, and assigns the first occupied home to the first run, the second occupied home to the second run, and so on.
 pub(crate) fn decode(slots: &[Option<Slot>], remainder_bits: u32) -> Vec<u64> {
     let cut = slots.iter().position(|slot| slot.is_none_or(|slot| !slot.is_shifted));
     let cut = cut.expect("every slot holds a remainder that is shifted");

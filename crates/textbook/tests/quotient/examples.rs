@@ -5,8 +5,8 @@ use trommel_base::Filter;
 use trommel_textbook::TextbookQuotientFilter;
 use trommel_textbook::quotient::Slot;
 
-/// A slot in the notation of the examples: number, remainder, and the bits is_occupied, is_continuation
-/// and is_shifted.
+/// A slot in the notation of the examples: its index, the remainder, and the bits is_occupied, is_continuation and
+/// is_shifted.
 type Row = (usize, u64, [u8; 3]);
 
 fn slots(count: usize, rows: &[Row]) -> Vec<Option<Slot>> {

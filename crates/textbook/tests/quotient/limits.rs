@@ -21,8 +21,8 @@ fn the_error_for_an_impossible_width_names_the_parameter() {
     }
 }
 
-/// The tables take 3.7 TB, 0.55 TB and 0.27 TB. If the system grants a table, it allocates its pages only when the
-/// pages are used.
+/// The tables take 3.7 TB, 0.55 TB and 0.27 TB. If the system grants a table, it allocates each page of the table only
+/// when the page is used.
 #[test]
 fn tables_beyond_memory_are_refused_or_allocated_lazily() {
     for (q, r) in [(40, 24), (40, 1), (36, 28)] {
@@ -45,7 +45,7 @@ fn a_slot_takes_three_bits_and_its_remainder() {
     }
 }
 
-/// Over all widths, slots begin at each of the eight bits of a byte. Writing a slot changes no other slot.
+/// All widths together have slots that begin at each of the eight bits of a byte. Writing a slot changes no other slot.
 #[test]
 fn remainders_of_every_width_are_stored_whole() {
     for r in 1..=61 {

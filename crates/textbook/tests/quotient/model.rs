@@ -69,8 +69,9 @@ impl Trial {
         }
     }
 
-    /// A random fingerprint. In half of all cases, it has one of at most 16 remainders, so that copies occur. In half
-    /// of these cases, it also has the last quotient or one of the first two, so that runs wrap around the end.
+    /// A random fingerprint. In half of all cases, it has one of at most 16 remainders, so that equal fingerprints
+    /// occur. In half of these cases, it also has the last quotient or one of the first two, so that runs wrap around
+    /// the end.
     fn fingerprint(&mut self) -> u64 {
         let (q, r) = (self.filter.quotient_bits(), self.filter.remainder_bits());
         let word = self.random.word();
@@ -113,8 +114,8 @@ impl Trial {
         assert_eq!(self.filter.len(), self.model.len);
     }
 
-    /// One random operation, and then a lookup. In 13 of 16 cases, the operation inserts a random fingerprint with a
-    /// probability of `inserts` in eight, and otherwise removes a held fingerprint.
+    /// One random operation, and then a lookup. In 13 of 16 cases, the operation is either, with probability
+    /// `inserts / 8`, the insert of a random fingerprint, or the removal of a held one.
     fn step(&mut self, inserts: u64) {
         let random_fingerprint = self.fingerprint();
         let held = self.model.near(random_fingerprint).unwrap_or(random_fingerprint);
@@ -216,7 +217,7 @@ fn the_table_does_not_depend_on_the_order_of_inserts() {
 
 #[test]
 fn a_full_table_answers_lookups_refuses_inserts_and_can_be_emptied() {
-    // `long` is one run that fills the table and wraps around its end; `short` is a run in every slot.
+    // `long` makes one run that fills the table and wraps around its end; `short` makes one run per slot.
     let long: Vec<u64> = (0..64).map(|remainder| 40 << 8 | remainder).collect();
     let short: Vec<u64> = (0..64).map(|quotient| quotient << 8 | quotient).collect();
     for mut fingerprints in [long, short] {

@@ -25,7 +25,7 @@ fn absent_keys_are_reported_as_present_at_the_expected_fpr() {
     }
 }
 
-/// A multiset predicts its false-positive rate from the number of keys, a set from the number `d` of its
+/// A multiset predicts its false-positive rate from the number of keys; a set predicts it from the number of its
 /// distinct fingerprints. If `n` fingerprints are drawn at random from `N` possible ones, and `x = n / N`, the
 /// number of distinct ones has mean `N (1 − e^−x)` and variance `N (e^−x − (1 + x) e^−2x)`. The tolerance follows from
 /// this variance.
@@ -97,8 +97,8 @@ fn the_distance_to_the_next_empty_slot_is_that_of_linear_probing() {
         filter.insert_batch(&distinct(3, 0..keys)).unwrap();
         let empty: Vec<bool> = filter.slots().map(|slot| slot.is_none()).collect();
         let (mut steps, mut distance) = (0u64, 0u64);
-        // Goes twice around the circle, to the left. In the second lap, `distance` is correct for every slot, also
-        // for those whose next empty slot is beyond the end.
+        // Goes twice around the table, from right to left. In the second lap, `distance` is correct for every slot,
+        // also for those whose next empty slot is beyond the end.
         for lap in 0..2 {
             for is_empty in empty.iter().rev() {
                 distance = if *is_empty { 1 } else { distance + 1 };

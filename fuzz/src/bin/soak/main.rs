@@ -5,8 +5,8 @@
 //! number of the round initialises the random generator that makes the inputs, so `soak --round TARGET NUMBER` runs a
 //! failed round again. [`Target::share`] divides the time of all workers among the targets. The parent process counts
 //! what its workers report, and writes `soak.json` after every round. If `soak.json` exists at the start, the parent
-//! adds to its counts, and continues its numbers of rounds. The parent locks the file `soak.json.lock`, and refuses to
-//! run if another run has locked this file.
+//! adds to its counts, and continues the numbering of its rounds. The parent locks the file `soak.json.lock`, and
+//! refuses to run if another run has locked this file.
 //!
 //! The input with which a round failed is kept in the folder `soak.json.failed`, and `soak --input TARGET FILE` runs it
 //! again. A round that failed because of the timing of two threads can succeed when it is repeated. While a round runs,
@@ -37,7 +37,7 @@ struct Target {
     run: fn(&[u8]) -> u64,
     /// The number of inputs of a round. It is chosen so that a round takes from 3 to 30 seconds.
     inputs: u64,
-    /// The target gets this part of the time: `share` divided by the sum of all shares.
+    /// The weight of the target. Its part of the time is its `share` divided by the sum of all shares.
     share: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Keeps in a file the input that a round is running. So the input with which a round failed is known, whether the
-//! round ended with a panic, an abort or a signal, or was ended by the parent process.
+//! Keeps the current input of a round in a file. So the input with which a round failed is known, whether the round
+//! ended with a panic, an abort or a signal, or was ended by the parent process.
 //!
 //! A round writes each input to a file, its *note*, before it runs the input. Shortening a file takes several times as
 //! long as writing to it, so the note is never shortened. The note begins with the length of the input, since the last

@@ -35,7 +35,7 @@ pub struct Tried {
     pub bytes: u64,
 }
 
-/// How one run tested, and how much.
+/// A run of `soak`: what it tested, how, and how much.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     pub commit: String,

@@ -43,7 +43,7 @@ struct Arguments {
     /// root. Default: no limit.
     #[arg(long)]
     link: Option<u32>,
-    /// The number of runs of each query with filters. As many runs without filters are interleaved with them.
+    /// The number of runs of each query with filters, interleaved with the same number of runs without filters.
     #[arg(long, default_value_t = 3)]
     repetitions: usize,
     /// Keeps Ballista from broadcasting tables, as if they were too large to be sent to all executors.
@@ -52,7 +52,7 @@ struct Arguments {
     /// Runs only the queries with these names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Also prints the plan of each query with filters, with the metrics of its operators.
+    /// Also prints, for each query, the plan with filters and the metrics of its operators.
     #[arg(long)]
     explain: bool,
 }
@@ -117,8 +117,8 @@ async fn main() {
     }
 }
 
-/// Connects a client with the tables of TPC-H. The client's queries have filters if `enabled` is "true", and no filters
-/// if it is "false".
+/// Connects a client that has the tables of TPC-H to the cluster. The client's queries have filters if `enabled` is
+/// "true", and no filters if it is "false".
 async fn session(
     cluster: &Cluster,
     tables: &Path,

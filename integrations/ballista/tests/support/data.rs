@@ -1,4 +1,4 @@
-//! Generates the tables of TPC-H in Parquet files.
+//! Generates the tables of TPC-H as Parquet files.
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;

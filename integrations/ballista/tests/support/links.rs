@@ -15,7 +15,7 @@ impl Links {
     /// The address of the scheduler and the clients, which are outside of the namespaces.
     pub const SCHEDULER: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 
-    /// Creates a link of `megabits` per second in each direction for every executor.
+    /// Creates a link for every executor. `megabits` is the data rate of a link in each direction, in Mbit/s.
     ///
     /// # Panics
     /// If the links cannot be created, for example without root or without the programs.

@@ -1,4 +1,4 @@
-//! Code that the tests of a cluster and the measurements share.
+//! Code for both the tests of a cluster and the measurements.
 
 #![allow(dead_code, unreachable_pub)]
 

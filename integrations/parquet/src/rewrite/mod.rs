@@ -27,10 +27,10 @@ use output::Output;
 use plan::{Operation, Plan, Task};
 use std::path::{Path, PathBuf};
 
-/// Changes the Bloom filters of a file. Column chunks are copied byte for byte. In the footer, only the offsets and
-/// lengths of parts that are moved, changed, new or removed differ. The values of all other fields are copied byte for
-/// byte: schema, statistics, key-value metadata, sorting columns, the writer's name, and fields that this crate does
-/// not know.
+/// Changes the Bloom filters of a file. Column chunks are copied byte for byte. The new footer differs from the old one
+/// only in the offsets and lengths of parts that are moved, changed, new or removed. The values of all other fields are
+/// copied byte for byte: schema, statistics, key-value metadata, sorting columns, the writer's name, and fields that
+/// this crate does not know.
 ///
 /// ```
 /// use trommel_parquet::{FileFilters, Rewrite};
@@ -77,9 +77,9 @@ impl Rewrite {
         self.with(column, Operation::Replace { fpr })
     }
 
-    /// Halves each filter of a column as long as its number of blocks is even and its false-positive rate stays at most
-    /// `fpr`. Reads no values. A filter is not changed if its false-positive rate is already higher than `fpr`, or if
-    /// memory runs out.
+    /// Halves each filter of a column repeatedly, while its number of blocks is even and its false-positive rate stays
+    /// at most `fpr`. Reads no values. A filter is not changed if its false-positive rate is already higher than `fpr`,
+    /// or if memory runs out.
     #[must_use]
     pub fn fold(self, column: &str, fpr: f64) -> Self {
         self.with(column, Operation::Fold { fpr })
@@ -92,9 +92,9 @@ impl Rewrite {
     }
 
     /// Sets whether the filters that [`Rewrite::add`] and [`Rewrite::replace`] make can have any number of blocks, not
-    /// only a power of two. With `true`, a filter can be as small as half of its rounded size. The format and DuckDB
-    /// allow any number of blocks. Arrow C++, ClickHouse, Doris and Velox refuse to read a filter whose number of
-    /// blocks is not a power of two.
+    /// only a power of two. With `true`, a filter can take little more than half of the bytes that it takes with
+    /// `false`. The format and DuckDB allow any number of blocks. Arrow C++, ClickHouse, Doris and Velox refuse to read
+    /// a filter whose number of blocks is not a power of two.
     #[must_use]
     pub fn any_size(self, any_size: bool) -> Self {
         Self { any_size, ..self }
@@ -112,10 +112,10 @@ impl Rewrite {
     /// name of the temporary file is `.NAME.PROCESS-NUMBER.tmp`, with the name of the output, the id of the process and
     /// a number.
     ///
-    /// Memory: the footer and buffers. For one column chunk at a time, also the pages that are being decoded, the
+    /// Takes memory for the footer, buffers and, for one column chunk at a time, the pages that are being decoded, the
     /// values of 8,192 records, hashes, and the filter. The number of hashes is at most about 65,536 or twice the
-    /// number of distinct values, whichever is larger, plus the hashes of the 8,192 records. A record can have many
-    /// values if they are in a list.
+    /// number of distinct values, whichever is larger, plus the number of values in the 8,192 records. A record of a
+    /// list can have many values.
     ///
     /// # Errors
     /// [`RewriteError`]. After an error, the output is unchanged, with one exception: if only the sync of the folder

@@ -6,9 +6,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A temporary file in the folder of its target. [`Output::commit`] renames the temporary file to the target; dropping
-/// the value without a commit removes the temporary file. If the process is killed before the commit, the temporary
-/// file stays and the target is unchanged.
+/// A temporary file, in the same folder as the file that is to be written (the *target*). [`Output::commit`] renames
+/// the temporary file to the target; dropping the `Output` without a commit removes the temporary file. If the process
+/// is killed before the commit, the temporary file stays and the target is unchanged.
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<BufWriter<File>>,
@@ -20,11 +20,11 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // Follows a symbolic link, so that the link stays. If the link's target does not exist, the link is replaced.
+        // Follows a symbolic link, so that the link stays. If the link leads to no file, the link is replaced.
         let target = match fs::canonicalize(target) {
             Ok(target) => target,
             Err(error) => match fs::symlink_metadata(target) {
-                // The link's target may exist, but cannot be resolved.
+                // The link cannot be resolved, but the file that it leads to may exist.
                 Ok(link) if link.is_symlink() && error.kind() != io::ErrorKind::NotFound => {
                     return Err(error);
                 }
@@ -98,7 +98,7 @@ impl Drop for Output {
     }
 }
 
-/// Syncs the folder of a file. On systems other than Unix, a folder cannot be opened, so nothing is synced there.
+/// Syncs the folder of a file. Does nothing on systems other than Unix, where a folder cannot be opened.
 fn sync_folder(file: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());

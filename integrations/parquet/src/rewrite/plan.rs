@@ -22,7 +22,7 @@ pub(super) struct Task {
     pub(super) old: Option<Range<u64>>,
 }
 
-/// The tasks in the order of row groups, then of columns, and the layout of the new file.
+/// The layout of the new file, and the tasks, sorted by row group and then by column.
 pub(super) struct Plan {
     pub(super) tasks: Vec<Task>,
     pub(super) layout: Layout,

@@ -37,7 +37,8 @@ impl<'o> StructWriter<'o> {
         write_i64(value, self.head(id, kind));
     }
 
-    /// Copies a field whose head was read: writes the head, and copies the value byte for byte.
+    /// Copies a field whose head the caller has read from `reader`: writes the head, and copies the value byte for
+    /// byte.
     pub(crate) fn copy(&mut self, id: i16, kind: Kind, reader: &mut Reader<'_>) -> Result<()> {
         let start = reader.position();
         reader.skip(kind)?;
@@ -89,8 +90,8 @@ mod tests {
         }
     }
 
-    /// The struct has a value of every kind but `I16` and `Set`. The differences between consecutive field ids include
-    /// 1, 15, 16 and a negative number.
+    /// The struct has a value of every kind except `I16` and `Set`. The differences between consecutive field ids
+    /// include 1, 15, 16 and a negative number.
     #[test]
     fn a_copied_struct_is_the_same() {
         let mut bytes = Vec::new();

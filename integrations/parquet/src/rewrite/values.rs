@@ -15,8 +15,8 @@ const BATCH: usize = 8192;
 /// With fewer hashes, the saved memory is not worth a sort.
 const MIN_SORTED: usize = 1 << 16;
 
-/// Collects distinct hashes. Repeated hashes are removed after the last value, and before that whenever there are at
-/// least [`MIN_SORTED`] hashes and their number has doubled since the last removal.
+/// Collects distinct hashes. Removes repeated hashes at the end, and also earlier, whenever there are at least
+/// [`MIN_SORTED`] hashes and their number has doubled since the previous removal.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hashes: Vec<KeyHash>,

@@ -120,8 +120,8 @@ impl Default for Options {
 
 pub(crate) const COLUMNS: [&str; 6] = ["id", "code", "price", "name", "key", "tags.list.element"];
 
-/// The numbers from which the values of a row group are computed, one for each row. The numbers of every row group are
-/// spread over the whole range, so that minimum and maximum cannot exclude a row group.
+/// The numbers from which the values of a row group are computed, one for each row. The numbers of each row group are
+/// spread over the range of all numbers, so that no reader can exclude a row group by its minimum and maximum.
 pub(crate) fn rows(options: &Options, group: usize) -> impl Iterator<Item = i64> + use<> {
     let (groups, rows) = (options.groups as i64, options.rows);
     (0..rows).map(move |row| (row * 7919 % rows) * groups + group as i64)
@@ -201,7 +201,7 @@ fn write_group(to: &mut SerializedRowGroupWriter<'_, fs::File>, options: &Option
         rows.iter().map(|row| ByteArray::from(key(*row).to_vec()).into()).collect();
     column.typed::<FixedLenByteArrayType>().write_batch(&keys, None, None).unwrap();
     column.close().unwrap();
-    // `row % 4` decides what the list of a row has: two elements (0), one (1), one null element (2), or none (3).
+    // The list of a row has two elements if `row % 4` is 0, one if it is 1, one null if it is 2, and none if it is 3.
     let mut column = to.next_column().unwrap().unwrap();
     let (mut tags, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
     for row in &rows {

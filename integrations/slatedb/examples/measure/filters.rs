@@ -74,8 +74,8 @@ pub(crate) fn measure(subjects: &[Subject], keys: usize, lookups: usize, others:
         let window = window..window + SAMPLE;
         samples_taken[i] += 1;
         let [.., absent_times, present_times] = &mut samples[i];
-        // Loads the filter into the cache. The measurements of the other filters have evicted it, but in a program that
-        // uses only one filter, the filter would be in the cache.
+        // Loads the filter into the CPU's cache. The measurements of the other filters have evicted it, but in a
+        // program that uses only one filter, the filter would be in the cache.
         matches(&filters[i], &present);
         let (looking, found) = time(|| matches(&filters[i], &absent[window.clone()]));
         absent_times.add_ns(looking, SAMPLE);

@@ -45,7 +45,7 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// Returns the key of a number. Keys of consecutive numbers are not neighbours in the order of keys.
+/// Returns key number `i`. Keys with consecutive numbers are not neighbours in the order of keys.
 fn key(i: u64) -> [u8; 20] {
     let mut state = i;
     support::key(support::random(&mut state))

@@ -5,16 +5,17 @@
 //! rest of the run. In two default runs of the same filters on a shared machine, the rivals of one group took 0.7 times
 //! as long in the second run as in the first; the rivals of another group took 1.5 times as long. So the drift is
 //! estimated from the rivals of the case's own group: a round of the new run is compared with rounds of the old run in
-//! which the rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the median ratio of the
-//! rivals is divided out. In one attempt with two runs of the same program, 52 of 1173 cases were wrongly counted as
-//! slower or faster; with one drift for the whole attempt instead of one for each group, 256 were.
+//! which the rivals took about as long ([`alike`](super::alike)). Without enough such rounds, the case's ratio of new
+//! time to old time is divided by the median of the rivals' ratios. In one attempt with two runs of the same program,
+//! 52 of 1173 cases were wrongly counted as slower or faster; with one drift for the whole attempt instead of one for
+//! each group, 256 were.
 //!
-//! A rival can also be slower or faster for another reason. The rivals in two programs have the same source, but their
-//! machine code can lie at other addresses, and then a rival is slower or faster in every run of one program. Such a
-//! rival is left out ([`Speed::is_of_control`](super::speed::Speed::is_of_control)). And the memory of a rival can lie
-//! at other addresses in each run: lookups in `sbbf-rs-safe` took 0.78, 1.17 and 1.17 times as long in three attempts,
-//! while the median time of our filters in the same rounds changed by 2 % or less. Such a rival is left out in that
-//! attempt ([`moved_alone`]).
+//! A rival can also become slower or faster for reasons other than drift. Its source is the same in both programs, but
+//! its machine code can lie at different addresses, and then the rival is slower or faster in every run of one program.
+//! Such a rival is left out ([`Speed::is_of_control`](super::speed::Speed::is_of_control)). And the memory of a rival
+//! can lie at different addresses in each run: lookups in `sbbf-rs-safe` took 0.78, 1.17 and 1.17 times as long in
+//! three attempts, while the median time of our filters in the same rounds changed by 2 % or less. Such a rival is left
+//! out in that attempt ([`moved_alone`]).
 
 use super::alike::{Alike, Control};
 use super::runs::{Attempt, Pair};
@@ -88,9 +89,10 @@ impl<'a> Interleaved<'a> {
 /// A rival is left out only if its time changes by more than this factor.
 const LEAST_MOVE: f64 = 1.05;
 
-/// If a rival's time changes by a factor `f`, the rival is kept if the times of our filters change by `f` to this power
-/// or more, in the same direction. While another program kept the core busy, the power was as low as 0.22: some lookups
-/// took 1.1 times as long, and others 1.55 times as long; see [`alike`](super::alike).
+/// A rival whose time changes by a factor `f` is kept if the times of our filters change in the same direction, and by
+/// at least `f` to this power. While another program kept the core busy, lookups that waited for memory took 1.1 times
+/// as long, and lookups bound by execution units 1.55 times as long ([`alike`](super::alike)). If ours wait for memory
+/// and the rival's do not, the power is 0.22.
 const LEAST_SHARE: f64 = 0.2;
 
 /// Whether a rival became slower or faster for a reason other than the machine: our filters in the same rounds did not
@@ -185,7 +187,7 @@ mod tests {
         assert!(moved_alone(0.784, 1.01) && moved_alone(1.167, 1.02) && moved_alone(1.167, 0.97));
         // Other programs kept the core busy: in the new run (the first two pairs) or in the old run (the third).
         assert!(!moved_alone(1.55, 1.1) && !moved_alone(1.1, 1.55) && !moved_alone(0.7, 0.9));
-        // A change of ours, on a machine that did not change.
+        // Our filters changed, and the machine did not.
         assert!(!moved_alone(1.0, 1.15) && !moved_alone(1.04, 0.8) && !moved_alone(0.97, 1.3));
     }
 

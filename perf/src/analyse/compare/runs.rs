@@ -60,7 +60,7 @@ impl Run {
         }
         if results.samples.is_empty() {
             return Err(bad_input(format!(
-                "{name} has no samples.json with the repetitions, which an older harness did not keep: measure again"
+                "{name} has no samples.json with the repetitions (older harnesses did not keep them): measure again"
             )));
         }
         Ok(Self { directory: directory.into(), results })
@@ -98,8 +98,8 @@ impl Attempt {
 /// The number of undisturbed attempts that are enough for a comparison without the disturbed ones.
 const ENOUGH_UNDISTURBED: usize = 3;
 
-/// Leaves out the attempts during which other programs took much time, if at least [`ENOUGH_UNDISTURBED`] others
-/// remain. Returns the attempts that remain, and a note about each that is left out.
+/// Leaves out the attempts during which other programs took much of the processor's time, if at least
+/// [`ENOUGH_UNDISTURBED`] others remain. Returns the attempts that remain, and a note about each that is left out.
 pub(super) fn undisturbed(attempts: Vec<Attempt>) -> (Vec<Attempt>, Vec<String>) {
     let count = attempts.iter().filter(|attempt| !attempt.is_disturbed()).count();
     if count < ENOUGH_UNDISTURBED {
@@ -182,7 +182,7 @@ fn differences(first: &Environment, other: &Environment, facts: &[&str]) -> Vec<
     differ.map(|name| format!("{name} ({} and {})", first.get(name), other.get(name))).collect()
 }
 
-/// Remarks on the runs that do not prevent a comparison.
+/// Returns remarks on the runs. None of them prevents a comparison.
 pub(super) fn notes(attempts: &[Attempt]) -> Vec<String> {
     let mut notes = Vec::new();
     for (first, other) in first_and_others(attempts) {

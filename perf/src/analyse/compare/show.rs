@@ -15,7 +15,7 @@ impl Comparison {
         parts.extend(self.notes.iter().map(|note| format!("note: {note}")));
         if !self.moved_rivals.is_empty() {
             parts.push(format!(
-                "note: {} cases of rivals are no controls, since the change of the program changed their speed: {}",
+                "note: {} cases of rivals are no controls, since their speed differs between the two programs: {}",
                 self.moved_rivals.len(),
                 self.moved_rivals.join(", ")
             ));
@@ -46,8 +46,8 @@ impl Comparison {
         parts.join("\n")
     }
 
-    /// States how many of our cases have each verdict but "same", how many have another false-positive rate or size,
-    /// and how many are missing in a run.
+    /// States how many of our cases have each verdict other than "same", how many have a false-positive rate or size
+    /// that changed, and how many are missing in a run.
     pub(crate) fn summary(&self) -> String {
         let ours = || self.cases.iter().filter(|case| case.rival.is_none());
         let count = |verdict| ours().filter(|case| case.speed.verdict == verdict).count();

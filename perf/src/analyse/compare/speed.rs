@@ -81,7 +81,7 @@ impl Measure {
 const FEWEST_TO_REJECT_A_CONTROL: usize = 3;
 
 impl Speed {
-    /// Combines all attempts. Effects below the share `min_effect` do not count.
+    /// Combines all attempts. Effects smaller than `min_effect`, a share, do not count.
     pub(super) fn of(attempts: Vec<Measure>, min_effect: f64) -> Self {
         let median_of =
             |value: fn(&Measure) -> f64| median(&attempts.iter().map(value).collect::<Vec<_>>());

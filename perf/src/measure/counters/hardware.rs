@@ -9,7 +9,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Counters of the events of this thread in user mode, in groups. The processor counts all events of one group at once.
+/// Counters of this thread's events in user mode. They are in groups: the processor counts all events of a group at
+/// once.
 pub(crate) struct Counters {
     groups: Vec<Counted>,
     refusals: Vec<Refusal>,
@@ -61,8 +62,8 @@ impl Counters {
         (!self.refusals.is_empty()).then(|| describe(&self.refusals))
     }
 
-    /// The number of groups. Each group is counted over a repetition of its own, since a repetition is too short for
-    /// the kernel to switch between groups within it.
+    /// The number of groups. The measured work is repeated for each group, since one repetition is too short for the
+    /// kernel to switch between groups within it.
     pub(crate) fn groups(&self) -> usize {
         self.groups.len()
     }

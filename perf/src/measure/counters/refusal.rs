@@ -44,12 +44,12 @@ fn reason(error: &io::Error, paranoid: Option<&str>) -> String {
                 .into()
         }
         Some(errno @ (Errno::PERM | Errno::ACCESS)) => format!(
-            "not allowed ({}): kernel.perf_event_paranoid is {}, where 2 or less lets a program count its \
-             own events, unless a container forbids the call",
+            "not allowed ({}): kernel.perf_event_paranoid is {} (2 or less lets a program count its \
+             own events, unless a container forbids the call)",
             if errno == Errno::PERM { "EPERM" } else { "EACCES" },
             paranoid.unwrap_or("unknown")
         ),
-        Some(Errno::OPNOTSUPP) => "this processor, or its virtual machine, has no counter for it \
+        Some(Errno::OPNOTSUPP) => "this processor or virtual machine has no counter for the event \
                                    (EOPNOTSUPP)"
             .into(),
         Some(Errno::NOSYS) => {

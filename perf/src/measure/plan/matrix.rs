@@ -28,8 +28,8 @@ pub(super) fn keys_for(level: Level, caches: &Caches) -> Option<usize> {
 /// the same time.
 const MOST_KEYS: usize = 200_000_000;
 
-/// The substrings that name a part in the text of `--filter`. If the user gives `--filter`, a part is measured only if
-/// this text contains one of its substrings.
+/// The substrings that select a part: if the user gives `--filter`, the part is measured only if the text of `--filter`
+/// contains one of them.
 fn marks(matrix: Matrix) -> &'static [&'static str] {
     match matrix {
         Matrix::BatchSizes => &["by-"],
@@ -63,7 +63,7 @@ const ALL_BATCH_SIZES: [Calls; 8] = {
 /// The bits per key with which Bloom filters are measured in the part [`Matrix::Bits`].
 const BITS: [usize; 6] = [8, 10, 12, 14, 16, 20];
 const KEYS_OF_BITS: usize = 1_000_000;
-/// The number of keys in all small filters together.
+/// The number of keys in all small filters of one tree together.
 const KEYS_OF_SMALL_FILTERS: usize = 10_000_000;
 
 /// Returns a filter of every kind, and the rivals of the split-block and the standard Bloom filter.
@@ -81,8 +81,8 @@ fn every_kind() -> Vec<SubjectSpec> {
     ours.chain(rivals).collect()
 }
 
-/// Returns Bloom filters of four kinds, and the rivals of the split-block and the standard filter: one filter of each
-/// kind and rival for every number of bits per key in [`BITS`].
+/// Returns Bloom filters of four kinds, and the rivals of the split-block and the standard filter, each with every
+/// number of bits per key in [`BITS`].
 fn bloom_filters() -> Vec<SubjectSpec> {
     use FilterKind as Kind;
     let kinds = [Kind::SplitBlockBloom, Kind::CacheLineBloom, Kind::RegisterBloom, Kind::Bloom];
@@ -106,7 +106,7 @@ fn by_pages() -> Vec<SubjectSpec> {
     all.collect()
 }
 
-/// Returns a tree of small filters for every kind and for the rivals.
+/// Returns, for every kind and for each of the two rivals, a tree of small filters (see [`Form::Tree`]).
 fn as_trees() -> Vec<SubjectSpec> {
     let tree = |spec| SubjectSpec { form: Form::Tree, ..spec };
     every_kind().into_iter().map(tree).collect()
@@ -160,7 +160,7 @@ pub(crate) fn points_of(selection: &Selection, caches: &Caches) -> Vec<Point> {
 const ZIPF: &[&str] = &["zipf"];
 
 impl Selection {
-    /// Whether a part of the matrix with these marks is measured.
+    /// Whether a part of the matrix is measured. `marks` are the substrings that select it.
     fn includes(&self, marks: &[&str]) -> bool {
         self.includes_all() && self.names(marks)
     }
@@ -170,7 +170,7 @@ impl Selection {
         self.names(ZIPF)
     }
 
-    /// Whether `--filter` contains one of the marks. Without `--filter`, whether the run is not a quick run.
+    /// Whether `--filter` contains one of `marks`. Without `--filter`, whether the run is not a quick run.
     fn names(&self, marks: &[&str]) -> bool {
         match &self.filter {
             Some(filter) => marks.iter().any(|mark| filter.as_str().contains(mark)),
@@ -228,7 +228,8 @@ mod tests {
         assert_eq!(count(&selection("split-block.*batch")), 0);
         assert_eq!(count(&selection("miss/.*by-64")), 3);
         assert_eq!(count(&selection("hit/.*column")), 3);
-        // `in-L2` contains `in-`, which selects the part as a whole, so the points of all four levels are returned.
+        // `in-L2` contains `in-`, the mark of `Matrix::Regime` for every level, so the points of all four levels are
+        // returned.
         assert_eq!(count(&selection("in-L2")), 4);
         assert!(selection("zipf/1e6").includes_zipf() && !selection("hit").includes_zipf());
     }

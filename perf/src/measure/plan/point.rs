@@ -3,7 +3,8 @@
 use super::{Group, SubjectSpec};
 
 /// Filters over the same keys, and the groups of cases in which they are measured. Each part of the matrix has a point
-/// for each of its numbers of keys. The cases of a file have a point for each number of keys and list of operations.
+/// for each of its numbers of keys. The user's file of cases has a point for each combination of a number of keys and a
+/// list of operations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) keys: usize,

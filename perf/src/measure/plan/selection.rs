@@ -14,13 +14,13 @@ pub(crate) struct Selection {
     /// Measure every kind at 1e5 keys, lookups in large filters (1e7 to 3e7 keys, or fewer if memory is short), filters
     /// of 2^20 slots at 75 and 95 % load with their fastest rival, and TPC-H at scale 0.1, in about two minutes. With
     /// neither --quick nor --full, a run takes a quarter of an hour. Such a run has 1e5, 1e6 and 1e7 keys, and adds
-    /// Zipf-distributed probes, all loads, widths of slots and rivals at 2^20 slots, filters of 2^24 slots with their
-    /// fastest rival, the matrix of further influences on lookups, and the engine with 1e6 keys.
+    /// Zipf-distributed probes, all loads, all widths of slots and all rivals at 2^20 slots, filters of 2^24 slots with
+    /// their fastest rival, the matrix of further influences on lookups, and the engine with 1e6 keys.
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
-    /// Measure everything at 1e5 to 1e8 keys (1e8 keys are built only by the engine), filters of 1 GiB, TPC-H at scale
-    /// 1, filters of 2^20 and 2^24 slots at all loads, with all widths of slots and all rivals that are fast enough,
-    /// filters of 2^27 slots of 8 bits at loads of 75 and 95 %, the matrix, and all of the engine.
+    /// Measure everything at 1e5 to 1e8 keys (but builds of 1e8 keys only with the engine), filters of 1 GiB, TPC-H at
+    /// scale 1, filters of 2^20 and 2^24 slots at all loads, with all widths of slots and all rivals that are fast
+    /// enough, filters of 2^27 slots of 8 bits at loads of 75 and 95 %, the matrix, and all cases of the engine.
     #[arg(long)]
     pub(crate) full: bool,
     /// Select only the cases whose name (see `list`) matches, and the rivals of these cases.

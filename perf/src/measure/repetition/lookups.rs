@@ -1,5 +1,5 @@
-//! Repetitions of lookups: in batches that are in the cache, as database engines hand them over, or from a long column
-//! in memory.
+//! Repetitions of lookups. The probes come in batches that are in the cache, as database engines hand them over, or
+//! from a long column in memory.
 
 use super::{Length, Repeater};
 use crate::measure::interleave::{Repetition, ShortSections};

@@ -1,6 +1,7 @@
 //! The repetitions of cases for filters with slots: inserts and removals of a band of keys, builds, merges and
-//! enumerations. A band is a range in the sequence of keys; it ends at the load of the case or shortly before. Inserts,
-//! removals and merges change a fresh copy of their filter in each timed section. The copy is made outside the section.
+//! enumerations. A band is a range in the sequence of keys. Filled up to the end of its band, a filter has the load of
+//! the case or a little less. Inserts, removals and merges change a fresh copy of their filter in each timed section.
+//! The copy is made outside the section.
 
 use super::{Length, ensure_contains_all};
 use crate::measure::interleave::Repetition;
@@ -22,8 +23,8 @@ pub(crate) struct Band<'a> {
 
 /// Inserts the keys of a band, each time into a copy of the same filter. If the evictions of a filter are random, an
 /// insert can report that the filter is full although the same keys fitted before. In this case, only the keys inserted
-/// so far count, and the filter is not verified, since `cuckoofilter` loses an accepted key when it refuses another
-/// one.
+/// so far count, and the filter is not verified, since the crate `cuckoofilter` loses an accepted key when it refuses
+/// another one.
 pub(crate) fn band_inserts(band: Band<'_>, api: Api, length: Length) -> Repetition<'_> {
     let mut answers = Bitmap::new(0);
     Box::new(move |meter| {
@@ -105,7 +106,7 @@ pub(crate) fn removals<'a>(
                 // marked.
                 let wrong = others.len() as u32
                     - words.map(|(found, shared)| (found ^ shared).count_ones()).sum::<u32>();
-                ensure!(wrong == 0, "{wrong} other keys answered wrongly after the removals");
+                ensure!(wrong == 0, "{wrong} other keys have wrong answers after the removals");
                 is_verified = true;
             }
             ops += hashes.len() as u64;
@@ -115,8 +116,9 @@ pub(crate) fn removals<'a>(
 }
 
 /// Creates a filter and fills it with all of `hashes` in its fastest way. The filter must hold as many fingerprints as
-/// `at_load`. In addition, a set must list the same fingerprints, and any other filter must find all keys. A filter
-/// whose evictions are random can report that it is full, with the same consequences as in [`band_inserts`].
+/// `at_load`. In addition, a filter that is a set must list the same fingerprints as `at_load`, and any other filter
+/// must find all keys. A filter whose evictions are random can report that it is full, with the same consequences as in
+/// [`band_inserts`].
 pub(crate) fn bulk_builds<'a>(
     create: impl Fn() -> Result<Box<dyn Slots>> + 'a,
     hashes: &'a [KeyHash],

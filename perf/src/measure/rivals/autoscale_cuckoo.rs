@@ -22,8 +22,8 @@ type Filter = CuckooFilter<u64, Fingerprint>;
 
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
-    // The crate allows its first table half of the false-positive rate, and a lookup compares eight slots, so 2^-bits
-    // is fpr / 2 / 8.
+    // The crate allots half of the false-positive rate to its first table, and a lookup compares eight slots, so
+    // 2^-bits is fpr / 2 / 8.
     let fpr = 2f64.powi(4 - filling.bits as i32);
     let filter: Filter = CuckooFilterBuilder::<Fingerprint>::default()
         .initial_capacity(filling.slots)

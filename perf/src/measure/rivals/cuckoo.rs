@@ -57,7 +57,7 @@ impl<C> fmt::Debug for Cuckoo<C> {
     }
 }
 
-/// The reason why this wrapper cannot hash keys.
+/// The panic message of the calls that would have to hash keys.
 const BY_SLOTS_ONLY: &str =
     "the wrapper of rival cuckoo filters takes only keys that are already hashed";
 

@@ -40,8 +40,8 @@ pub(crate) struct Size {
     pub(crate) hash_count: Option<u32>,
 }
 
-/// Creates an empty filter of the rival's crate. With `is_tree`, creates a tree of filters if the
-/// matrix has trees of this crate.
+/// Creates an empty filter of the rival's crate. If `is_tree` is true, creates a tree of filters, but only for crates
+/// whose trees the matrix measures.
 pub(crate) fn create(rival: Rival, size: &Size, is_tree: bool) -> Result<Box<dyn Subject>> {
     Ok(match rival {
         Rival::SbbfRs => boxed(is_tree, || sbbf_rs::SbbfRs::new(size))?,
@@ -55,11 +55,11 @@ pub(crate) fn create(rival: Rival, size: &Size, is_tree: bool) -> Result<Box<dyn
         | Rival::SubmsCuckoo
         | Rival::Cuckoofilter
         | Rival::AutoscaleCuckoo
-        | Rival::AtomicCuckoo => bail!("without other threads, {rival} is sized only by slots"),
+        | Rival::AtomicCuckoo => bail!("{rival} is sized by slots except in the engine's groups"),
     })
 }
 
-/// Creates an empty filter of the rival's crate with the number and width of slots of `filling`.
+/// Creates an empty filter of the rival's crate. `filling` gives the number and the width of its slots.
 pub(crate) fn create_slots(rival: Rival, filling: &Filling) -> Result<Box<dyn Slots>> {
     Ok(match rival {
         Rival::Qfilter => Box::new(qfilter::Qfilter::with_slots(filling)?),

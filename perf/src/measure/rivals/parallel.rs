@@ -1,6 +1,6 @@
-//! Uses the rival crates on several threads. None of these crates starts threads by itself, so the code here runs them
-//! on a pool of threads, as a user of the crates would. If an insert needs exclusive access, each thread has its own
-//! filter, a shard. A filter of atomic words is shared by all threads.
+//! Uses the rival crates on several threads. None of these crates starts threads by itself, so the code here calls the
+//! crates from a pool of threads, as a user would. If an insert needs exclusive access, each thread has its own filter,
+//! a shard. A filter of atomic words is shared by all threads.
 //!
 //! *Shards*: each thread first partitions a slice of the keys into one list per shard. Then each thread fills one shard
 //! from the lists that all threads made for it. The shard of a key is selected by the product of its hash and an odd
@@ -36,7 +36,7 @@ pub(crate) trait Parallel {
     }
 }
 
-/// A filter with calls for one key, whose inserts need exclusive access.
+/// A filter that takes one key per call. An insert needs exclusive access.
 pub(super) trait Shard: Send + Sync {
     fn bytes(&self) -> usize;
 
@@ -52,7 +52,7 @@ pub(super) trait Shard: Send + Sync {
     fn clear(&mut self);
 }
 
-/// A filter with calls for one key, into which several threads can insert at the same time.
+/// A filter that takes one key per call. Several threads can insert at the same time.
 pub(super) trait Shared: Send + Sync {
     fn bytes(&self) -> usize;
 

@@ -1,5 +1,5 @@
-//! `parquet`: every public call of its split-block filter that takes a key hashes it with XXH64. The crate rounds a
-//! requested size up to a power of two, and creates filters of at most 128 MiB.
+//! `parquet`: inserts and lookups of its split-block filter accept only keys, and hash them with XXH64. The crate
+//! rounds a requested size up to a power of two, and creates filters of at most 128 MiB.
 
 use super::Size;
 use crate::measure::keys::Column;

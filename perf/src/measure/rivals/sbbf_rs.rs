@@ -17,8 +17,8 @@ const BLOCK_BYTES: usize = 32;
 pub(super) struct SbbfRs(Filter);
 
 impl SbbfRs {
-    /// Creates a filter with the bits per key of the case or, if the case is not sized by them, with as many bytes as
-    /// our filter has.
+    /// Creates a filter with the case's bits per key. If the case is not sized by bits per key, the filter has as many
+    /// bytes as ours.
     pub(super) fn new(size: &Size) -> Result<Self> {
         if let Some(bits) = size.bits_per_key {
             return Ok(Self(Filter::new(bits, size.keys)));

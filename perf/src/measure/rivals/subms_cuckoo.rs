@@ -2,10 +2,10 @@
 //! kicks. The crate takes no hasher and no hashes, but hashes keys byte by byte with FNV-1a, so hashing is part of its
 //! times.
 //!
-//! The filter can keep one fingerprint aside: the first fingerprint that finds no slot, so its key is not lost. As long
-//! as this fingerprint is kept aside, keys that find no slot are refused. The crate's variant with fingerprints of 12
+//! The filter keeps aside the first fingerprint for which evictions find no slot, so that no key is lost. While this
+//! fingerprint is kept aside, a key whose two buckets are full is refused. The crate's variant with fingerprints of 12
 //! and 16 bits is left out. That variant takes only `&str` keys, stores 12 bits in 16, and can be neither copied nor
-//! serialized, so it is impossible to insert the same keys repeatedly into the same filter.
+//! serialized, so a measurement cannot insert the same keys repeatedly, each time into a copy of the same filter.
 
 use super::cuckoo::{Crate, Cuckoo};
 use crate::measure::slots::Slots;
@@ -16,8 +16,8 @@ use subms_cuckoo_filter::CuckooFilter;
 /// Creates an empty filter; the number of slots must be a power of two.
 pub(super) fn create(filling: &Filling) -> Result<Box<dyn Slots>> {
     ensure!(filling.bits == 8, "the crate's fingerprints have 8 bits, not {}", filling.bits);
-    // The crate adds 5 % to the number of keys and rounds up to a power of two, so with 90 % as many keys as slots it
-    // creates `filling.slots` slots.
+    // The crate adds 5 % to the number of keys and rounds up to a power of two. So if it is asked for room for 90 % of
+    // `filling.slots` keys, it creates `filling.slots` slots.
     let filter = CuckooFilter::with_capacity(filling.slots / 10 * 9);
     ensure!(filter.capacity() == filling.slots, "the crate created {} slots", filter.capacity());
     Ok(Box::new(Cuckoo::new(filter, filling.slots)))

@@ -16,7 +16,7 @@ pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
 /// The bit positions of a key, one in the low six bits of each lane, for the low and the high half of a line. The
-/// higher bits of a lane belong to later positions.
+/// higher bits of a lane have no meaning.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn fields(hash: u64) -> [__m256i; 2] {

@@ -8,8 +8,9 @@
 //! | inlined assembly | 3.4 | 5.8 |
 //! | a call of a function with intrinsics | 4.3 | 7.0 |
 //!
-//! Rejected: inserts in assembly. In a loop around the kernel, they take 0.8 of the time of inserts by a function call
-//! at 125 KB, and 0.9 at 1.25 MB. But in a loop of inserts into a filter, they take 0.98 and 1.07 of that time.
+//! Rejected: inserts in assembly. In a loop that runs only the kernel, they take 0.8 (at 125 KB) and 0.9 (at 1.25 MB)
+//! of the time of inserts by a function call. But in a loop of inserts into a filter, they take 0.98 and 1.07 of that
+//! time.
 
 use super::LINE_BYTES;
 pub(super) use super::avx2::insert;
@@ -18,8 +19,8 @@ use crate::kernel::x86::{Operand, asm_on_vectors};
 use crate::kernel::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use trommel_base::range::reduce;
 
-/// For each of the eight lanes of a line, the shift that brings the lane's position, which is part of a product of
-/// [`pattern_positions`], to the bottom of the lane.
+/// For each of the eight lanes of a line, the right shift that brings the lane's position to the bottom of the lane. It
+/// is applied to the product that [`pattern_positions`] returns.
 static FIELD_STARTS: Operand<[u64; 8]> = Operand({
     let mut starts = [0; 8];
     let mut lane = 0;
@@ -38,8 +39,9 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     let line = reduce(hash, geometry.units) as usize * LINE_BYTES;
     let set: u32;
     // SAFETY: the index of the line is below `geometry.units`, and the caller promises that the table has `units`
-    // lines. The caller promises that the machine has the instructions. They read the 64 bytes of the line, without
-    // need of an alignment, and the statics. All vector registers that `vzeroupper` changes are named.
+    // lines. The caller promises that the machine has the instructions. They read the statics and the 64 bytes of
+    // the line, which need no alignment. `asm_on_vectors` ends with `vzeroupper`, and all vector registers that this
+    // instruction changes are named.
     unsafe {
         asm_on_vectors!(
             "vpbroadcastq ymm0, xmm0",

@@ -38,7 +38,7 @@ pub(super) const KERNELS: BatchKernels =
 /// | AVX2 | 2.3 | 3.4 | 4.9 | 11.2 |
 const LOOKUPS_MAX_BYTES: usize = 32 << 20;
 
-/// For each lane, the number of the bit at which the lane's position begins in a product of [`pattern_positions`].
+/// For each lane, the index of the bit at which the lane's position begins in the product of [`pattern_positions`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn starts() -> __m512i {
@@ -85,7 +85,7 @@ fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) -> _
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     let line = reduce(hash, geometry.units) as usize;
     // SAFETY: the line's number is below `geometry.units`, and the caller promises that the table has `units` lines.
-    // The read of its 64 bytes needs no alignment.
+    // The read of the line's 64 bytes needs no alignment.
     let line = unsafe { _mm512_loadu_si512(table.add(line * LINE_BYTES).cast()) };
     _mm512_testn_epi64_mask(line, mask(pattern_positions(hash))) == 0
 }

@@ -57,9 +57,9 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 #[target_feature(enable = "neon")]
 fn mask(hash: u64) -> [uint64x2_t; 4] {
     let pair = |even: u64, odd: u64| vcombine_u64(vcreate_u64(even), vcreate_u64(odd));
-    // A shift takes its count from the lowest byte of a lane, but a position has only six bits. The upper two bits of
-    // the byte must be zero. In the product, they mostly belong to the next position, so the even lane keeps only the
-    // even positions, and the odd lane keeps only the odd positions.
+    // A shift takes its count from the lowest byte of a lane, but a position has only six bits, and the byte's other
+    // two bits must be zero. In the product, the bits above a position belong to the next position, if there is one. So
+    // the even lane keeps only the even positions, and the odd lane keeps only the odd positions.
     let kept = pair(EVERY_OTHER << PATTERN_SHIFT, EVERY_OTHER << (PATTERN_SHIFT + PATTERN_STEP));
     let positions = vandq_u64(vdupq_n_u64(pattern_positions(hash)), kept);
     core::array::from_fn(|i| {

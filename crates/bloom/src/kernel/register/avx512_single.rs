@@ -1,9 +1,9 @@
 //! Lookups and inserts of one key in a register-blocked filter with AVX-512, in assembly.
 //!
 //! A function that is compiled for an instruction set cannot be inlined into a caller that is compiled without this
-//! set. In tables larger than L2, the call is a quarter to a third of the cost of a key: a core overlaps the cache
-//! misses of those keys whose instructions are in its reorder buffer together, so the more instructions a key takes,
-//! the fewer misses overlap. Times in ns per key on a Zen 4 core, by size of the table:
+//! set: it must be called. In tables larger than L2, the call is a quarter to a third of the cost of a key. A core
+//! overlaps the cache misses of only as many keys as its reorder buffer has room for, so the more instructions a key
+//! takes, the fewer misses overlap. Times in ns per key on a Zen 4 core, by size of the table:
 //!
 //! | operation | code | 150 KB | 1.5 MB | 15 MB |
 //! |---|---|---:|---:|---:|
@@ -19,9 +19,9 @@ use crate::kernel::pattern_positions;
 use core::arch::asm;
 use trommel_base::range::reduce;
 
-/// The operand that tells the multishift which *fields* of a product to extract. A field is the six-bit position of one
-/// of the `hashes` bits that a key sets. Byte `i` is the index of the product's bit at which field `i` begins. The
-/// bytes after that of the last field repeat byte 0.
+/// The operand that tells `vpmultishiftqb` which *fields* of a product to extract. A field is the six-bit position of a
+/// bit that a key sets; `hashes` is the number of these bits. Byte `i` is the index of the product's bit at which field
+/// `i` begins. The bytes that are left after the last field repeat byte 0.
 #[inline(always)]
 pub(super) fn field_starts(hashes: u32) -> u64 {
     static ROWS: [u64; 8] = {
@@ -40,8 +40,8 @@ pub(super) fn field_starts(hashes: u32) -> u64 {
     ROWS[hashes.wrapping_sub(1) as usize % 8]
 }
 
-/// Returns the product that holds a key's bit positions, and the operand that tells where in the product they begin,
-/// [`field_starts`].
+/// Returns the product that holds a key's bit positions, and the result of [`field_starts`], which tells where in the
+/// product they begin.
 #[inline(always)]
 fn product_and_starts(geometry: Geometry, hash: u64) -> (u64, u64) {
     (pattern_positions(hash), field_starts(geometry.hashes))
@@ -60,7 +60,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     unsafe {
         let word = table.cast::<u64>().add(word).read_unaligned();
         asm!(
-            "vpmultishiftqb {fields}, {starts}, {product}", // in each byte, a position and above it two other bits
+            "vpmultishiftqb {fields}, {starts}, {product}", // each byte: a six-bit position, below two other bits
             "vpshufbitqmb k1, {word}, {fields}",            // the bit of the word at each position
             "kmovd {set:e}, k1",
             fields = out(xmm_reg) _,
@@ -93,15 +93,15 @@ unsafe fn pattern(geometry: Geometry, hash: u64) -> u64 {
     static ONE: u64 = 1;
     let (product, starts) = product_and_starts(geometry, hash);
     let pattern: u64;
-    // SAFETY: the caller promises that the machine has the instructions. They read the static alone; all vector
-    // registers that `vzeroupper` changes are named.
+    // SAFETY: the caller promises that the machine has the instructions. The only memory that they read is `ONE`; all
+    // vector registers that `vzeroupper` changes are named.
     unsafe {
         asm!(
             "vpmultishiftqb xmm0, {starts}, xmm0",
             "vpmovzxbq zmm0, xmm0",                      // a position in each lane
             "vpbroadcastq zmm1, qword ptr [rip + {one}]",
             "vprolvq zmm0, zmm1, zmm0",                  // 1, rotated by the position modulo 64
-            "vextracti64x4 ymm1, zmm0, 1",               // and the or of all lanes
+            "vextracti64x4 ymm1, zmm0, 1",               // from here on: the OR of all lanes
             "vpor ymm0, ymm0, ymm1",
             "vextracti128 xmm1, ymm0, 1",
             "vpor xmm0, xmm0, xmm1",

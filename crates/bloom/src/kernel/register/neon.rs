@@ -20,8 +20,8 @@ fn word(geometry: Geometry, hash: u64) -> usize {
 }
 
 /// Tests the bits of two keys. `words` has the word of each key, and `positions` has eight positions of each key, as
-/// [`Fields::positions`] returns them. A byte of the result is 0xFF if the bit at the position in the same byte of
-/// `positions` is set, else 0.
+/// [`Fields::positions`] returns them. Byte `i` of the result answers for the position in byte `i` of `positions`: it
+/// is 0xFF if the word's bit at this position is set, else 0.
 #[inline]
 #[target_feature(enable = "neon")]
 fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
@@ -32,7 +32,7 @@ fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
 
 #[target_feature(enable = "neon")]
 fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    // If a key sets fewer than eight bits, its first position is tested several times.
+    // If a key sets fewer than eight bits, its first position is tested more than once.
     let fields =
         Fields::new(core::array::from_fn(|i| if i < geometry.hashes as usize { i } else { 0 }));
     let found_bytes = bytes_of(found);
@@ -47,7 +47,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
         |group, keys| {
             let products = neon::pattern_positions_8(keys);
             found_bytes[group] = neon::all_set(core::array::from_fn(|pair| {
-                // SAFETY: the word's number is the high half of a product with `geometry.units`, so it is below
+                // SAFETY: the word's index is the high half of a product with `geometry.units`, so it is below
                 // `units`, and the table has `units` words, as `run_groups` asserts. The reads need no alignment.
                 let held = |i: usize| unsafe {
                     vld1_u64(table.as_ptr().add(word(keys[2 * pair + i])).cast())
@@ -66,8 +66,8 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
 fn patterns(hashes: &[u64; GROUP], count: u32) -> [uint64x2_t; 4] {
     let one = vdupq_n_u64(1);
     // A shift takes its count from the lowest byte of a lane, but a position has only six bits. The upper two bits of
-    // the byte must be zero. In the product, they mostly belong to the next position, so every other position is masked
-    // away.
+    // the byte must be zero. In the product, they mostly belong to the next position. So one vector gets the even
+    // positions and another the odd ones, each with zeros in place of the rest.
     let products = neon::pattern_positions_8(hashes);
     let every_other = vdupq_n_u64(EVERY_OTHER);
     let even = |product| vandq_u64(vshrq_n_u64::<{ PATTERN_SHIFT as i32 }>(product), every_other);

@@ -26,11 +26,11 @@ fn mask(low_half: i32) -> __m256i {
     _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(products))
 }
 
-/// Loads the low half of a hash. A load of only these 32 bits lets the compiler broadcast them with one instruction. To
-/// load the whole hash and truncate it would take a load, a move and a permute.
+/// Loads the low half of a hash. A load of only these 32 bits lets the compiler broadcast them with one instruction. If
+/// the whole hash were loaded and truncated, this would take a load, a move and a permute.
 #[inline]
 fn low_half(hash: &u64) -> i32 {
-    // SAFETY: reads the first four of the word's eight bytes; x86 is little-endian.
+    // SAFETY: reads the first four of the hash's eight bytes; x86 is little-endian.
     unsafe { core::ptr::from_ref(hash).cast::<i32>().read() }
 }
 
@@ -60,7 +60,7 @@ pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], f
         |(), _, keys, places| locate(keys, units, places),
         |(), group, keys, places| {
             found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the block's number is the high half of a product with `geometry.units`, so it is below
+                // SAFETY: the block's index is the high half of a product with `geometry.units`, so it is below
                 // `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of one block are
                 // read.
                 let block = unsafe {

@@ -25,8 +25,8 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
     let block = reduce_high(hash, geometry.units as u32) as usize * BLOCK_BYTES;
     let found: u8;
     // SAFETY: the index of the block is below `geometry.units`, and the caller promises that the table has `units`
-    // blocks. The caller promises that the machine has the instructions. They read the 32 bytes of the block, without
-    // need of an alignment, and the statics. All vector registers that `vzeroupper` changes are named.
+    // blocks. The caller promises that the machine has the instructions. They read the statics and the 32 bytes of
+    // the block, which needs no alignment. All vector registers that `vzeroupper` changes are named.
     unsafe {
         asm_on_vectors!(
             "vpbroadcastd ymm0, xmm0",
@@ -35,7 +35,7 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
             "vpsrld ymm0, ymm0, 27",                 // a position in each lane
             "vmovdqu ymm2, ymmword ptr [{block}]",
             "vpsllvd ymm0, ymm1, ymm0",              // the bit at the position
-            "vptest ymm2, ymm0",                     // carry: no bit is clear in the block
+            "vptest ymm2, ymm0",                     // carry: the block has all bits of the key
             "setc {found}",
             options(pure, readonly),
             block = in(reg) table.add(block),
@@ -70,7 +70,7 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
             "vpsllvd ymm0, ymm1, ymm0",              // the bit at the position
             "vpor ymm1, ymm2, ymm0",
             "vmovdqu ymmword ptr [{block}], ymm1",
-            "vptest ymm2, ymm0",                     // no carry: a bit was clear in the block
+            "vptest ymm2, ymm0",                     // no carry: the block lacked a bit of the key
             "setnc {changed}",
             options(),
             block = in(reg) table.add(block),

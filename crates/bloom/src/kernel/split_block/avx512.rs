@@ -8,7 +8,7 @@
 //! Rejected: VBMI's multishift in place of the shift of the products (4 % faster on Zen 4, which is not worth another
 //! set of functions). Also rejected, with figures for a filter in L2 of Sapphire Rapids: one key per vector lane with
 //! early exit (0.43 to 0.96 G lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73 G lookups/s),
-//! and addresses that are computed one by one, instead of in vectors that are kept in a ring (10 to 20 % slower).
+//! and computing addresses one by one (10 to 20 % slower than computing them in vectors and keeping them in a ring).
 
 use super::{SplitBlockBody, WORDS_SHIFT, avx2};
 use crate::geometry::Geometry;
@@ -66,7 +66,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
             let (pairs, _) = places.as_chunks::<2>();
             let (bytes, _) = answers.group(group).as_chunks_mut::<2>();
             for (i, (pair, bytes)) in pairs.iter().zip(bytes).enumerate() {
-                // SAFETY: the numbers of the blocks are high halves of products with `geometry.units`, so they are
+                // SAFETY: the indices of the blocks are high halves of products with `geometry.units`, so they are
                 // below `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of each block
                 // are read.
                 let both = unsafe {

@@ -53,7 +53,7 @@ fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut 
         block,
         |group, keys| {
             found_bytes[group] = neon::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the block's number is the high half of a product with `geometry.units`, so it is below
+                // SAFETY: the block's index is the high half of a product with `geometry.units`, so it is below
                 // `units`, and the table has `units` blocks, as `run_groups` asserts.
                 let held = unsafe { load(table.as_ptr().add(block(keys[i]))) };
                 let mask = mask(keys[i]);

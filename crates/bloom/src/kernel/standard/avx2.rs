@@ -15,14 +15,14 @@ pub(super) const KERNELS: BatchKernels =
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
     contains_bits(geometry, hash, |position| {
-        // SAFETY: `reduce` returns a position below `geometry.units * WORD_BITS`, and the caller promises that the
-        // table has `geometry.units` words.
+        // SAFETY: `contains_bits` gets each position from `reduce`, so it is below `geometry.units * WORD_BITS`, and
+        // the caller promises that the table has `geometry.units` words.
         let word = unsafe { word_of(table, position) };
         word >> (position % WORD_BITS)
     })
 }
 
-/// The word of a position.
+/// The table's word that has the bit at a position.
 ///
 /// # Safety
 /// The caller must ensure that the position is below the table's number of bits.

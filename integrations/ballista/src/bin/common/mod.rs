@@ -12,7 +12,7 @@ pub(crate) struct Log<'a> {
     pub(crate) level: &'a str,
     /// The folder of the log files. The log goes to the standard output if this is `None`.
     pub(crate) folder: Option<&'a str>,
-    /// The beginning of the names of log files. If files rotate, a time follows.
+    /// The beginning of the names of log files. Unless `rotation` is `Never`, a time follows in the name.
     pub(crate) file_prefix: String,
     /// When a new file is begun.
     pub(crate) rotation: LogRotationPolicy,
