@@ -4,8 +4,8 @@
 //!
 //! - the other bytes are parsed as a frozen filter;
 //! - the other bytes get a correct magic, version, length and checksums, and are then parsed as a frozen filter;
-//! - the other bytes give the options and the table of a frozen quotient filter that is valid otherwise, and this
-//!   filter is parsed.
+//! - the other bytes give the options, the number of keys and the table of a frozen quotient filter, whose other parts
+//!   are valid, and this filter is parsed.
 
 use super::input::Input;
 use trommel::container::{self, HEADER_BYTES, Header};
@@ -45,10 +45,9 @@ fn repaired(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A frozen quotient filter with few slots. The first bytes of `data` choose its options, the number of keys for which
-/// it is sized, and the number of keys that its header states. The other bytes of `data`, cut or extended by zeros to
-/// the right length, are its table. So the bytes are a valid filter, except perhaps for the table and the number in the
-/// header.
+/// A frozen quotient filter with few slots. The first bytes of `data` choose its options, its size, and the number of
+/// keys that its header states. The other bytes of `data`, cut or extended by zeros to the right length, are its table.
+/// So the frozen filter is valid, except perhaps for its table and the number of keys in its header.
 fn with_table(data: &[u8]) -> Vec<u8> {
     let mut input = Input(data);
     let flags = input.byte();
@@ -74,7 +73,7 @@ fn with_table(data: &[u8]) -> Vec<u8> {
 }
 
 fn resize<L: Layout>(filter: &mut Quotient<L>, flags: u8, size: usize) {
-    // If the fingerprints are too short for the new size, the filter stays as it is.
+    // If the fingerprints are too short or too long for the new size, the filter stays as it is.
     let _ = match flags >> 2 & 3 {
         0 => Ok(()),
         1 => filter.grow(),
@@ -119,7 +118,7 @@ fn answers(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
 
 /// Uses an accepted filter: looks up, counts, removes and inserts keys, merges and freezes it.
 fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
-    assert!(filter.to_bytes() == bytes, "accepted bytes are not written back unchanged");
+    assert!(filter.to_bytes() == bytes, "accepted bytes are changed when they are written back");
     assert!(filter.memory_bytes() <= 16 * bytes.len() + 4096);
     let hashes = probes();
     assert_eq!(answers(view, &hashes), answers(&filter, &hashes));
@@ -127,7 +126,7 @@ fn exercise(bytes: &[u8], view: &FilterView<'_>, mut filter: AnyFilter) {
     match &filter {
         AnyFilter::Quotient(filter) => exercise_fingerprints(bytes, filter),
         AnyFilter::CacheLineQuotient(filter) => exercise_fingerprints(bytes, filter),
-        // The merge doubles the number of copies, and a multiset can lack room for them.
+        // The merge with its clone doubles the copies of each fingerprint, for which a multiset can lack room.
         AnyFilter::Cuckoo(cuckoo) if cuckoo.is_multiset() => {
             let twin = filter.clone();
             if filter.merge(&twin).is_err() {
@@ -172,7 +171,7 @@ fn exercise_fingerprints<L: Layout>(bytes: &[u8], filter: &Quotient<L>) {
     for f in &fingerprints {
         assert_eq!(emptied.insert_hash(hash_of(*f)), Ok(true));
     }
-    assert!(emptied.to_bytes() == bytes, "the table is not the one that its fingerprints make");
+    assert!(emptied.to_bytes() == bytes, "inserting the fingerprints again gives other bytes");
 
     let mut full = filter.clone();
     for i in 0..2000u64 {

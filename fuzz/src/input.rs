@@ -34,7 +34,7 @@ impl Input<'_> {
     }
 }
 
-/// One of this machine's instruction sets, chosen by a number of the input.
+/// One of this machine's instruction sets, chosen by a number from the input.
 pub fn isa(number: u8) -> Isa {
     let isas: Vec<Isa> = Isa::available().collect();
     isas[usize::from(number) % isas.len()]

@@ -46,16 +46,15 @@ struct Run<L: Layout> {
     filter: Quotient<L>,
     /// The number of copies that the filter must have of each fingerprint.
     held: BTreeMap<u64, u64>,
-    /// Many fingerprints are this number plus a byte shifted left by 0 to 15 bits, modulo the number of possible
-    /// fingerprints.
+    /// Many fingerprints are the sum of this number and a byte that is shifted left by 0 to 15 bits, modulo the number
+    /// of possible fingerprints.
     base: u64,
 }
 
 impl<L: Layout> Run<L> {
     fn new(spec: &Spec) -> Self {
         let mut spec = *spec;
-        // If the fingerprints have too few bits for a filter that grows by itself, the filter is built as one that does
-        // not.
+        // If a filter that grows by itself would have too few fingerprint bits, builds one that never grows by itself.
         if matches!(Quotient::<L>::from_spec(&spec), Err(SpecError::GrowAt { .. })) {
             spec.grow_at = None;
         }
@@ -185,7 +184,8 @@ impl<L: Layout> Run<L> {
         }
     }
 
-    /// Whether the filter must grow, but its fingerprints would not fit into a table with twice the slots.
+    /// Whether the filter must grow for one more key and cannot, because its runs would extend beyond the end of a
+    /// table with twice the slots.
     fn cannot_grow(&self) -> bool {
         let must_grow =
             (self.filter.len() + 1) as f64 > GROW_AT * self.filter.geometry().slots as f64;
@@ -267,7 +267,7 @@ impl<L: Layout> Run<L> {
         self.check();
     }
 
-    /// Merges into this filter another one, of the same size or of twice the size. Some fingerprints can be in both. A
+    /// Merges another filter, of the same size or of twice the size, into this one. Some fingerprints can be in both. A
     /// merge that fails must change nothing.
     fn merge(&mut self, input: &mut Input<'_>) {
         let mut other = self.filter.clone();

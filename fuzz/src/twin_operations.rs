@@ -20,7 +20,8 @@ const MOST_BYTES: usize = 64 << 10;
 /// The load at which a filter grows, if it grows by itself.
 const GROW_AT: f64 = 0.85;
 
-/// Runs an input. Returns the number of keys that its operations used, not counting lookups after freezing or folding.
+/// Runs an input. Returns the number of keys that its operations used. The lookups after freezing or folding do not
+/// count.
 pub fn run(data: &[u8]) -> u64 {
     let mut input = Input(data);
     let kind = FilterKind::ALL[usize::from(input.byte()) % FilterKind::ALL.len()];
@@ -47,7 +48,7 @@ pub fn run(data: &[u8]) -> u64 {
     assert_eq!(
         portable.is_ok(),
         other.is_ok(),
-        "whether {kind} at {fpr} is built on both instruction sets"
+        "{kind} at {fpr} is built on only one of the two instruction sets"
     );
     let (Ok(portable), Ok(other)) = (portable, other) else { return 0 };
     let counts_copies = is_multiset || kind == FilterKind::CountingBloom;
@@ -65,8 +66,8 @@ struct Twins {
 }
 
 impl Twins {
-    /// Calls `change` with both filters, and returns the result. Panics unless both calls give the same result and the
-    /// filters then have the same bytes.
+    /// Calls `change` once with each filter, and returns the result. Panics unless both calls give the same result and
+    /// the filters then have the same bytes.
     fn both<R: PartialEq + std::fmt::Debug>(
         &mut self,
         mut change: impl FnMut(&mut AnyFilter) -> R,
@@ -74,7 +75,7 @@ impl Twins {
         let (expected, result) = (change(&mut self.portable), change(&mut self.other));
         assert_eq!(
             result, expected,
-            "the results of an operation on {:?} and in portable code",
+            "an operation on {:?} gives another result than in portable code",
             self.other
         );
         self.assert_equal();
@@ -180,8 +181,8 @@ impl Run {
         self.note(&hashes[..inserted]);
     }
 
-    /// Removes an inserted key, if the filters count copies. From other filters no key is removed, since a removal
-    /// could make them lose another key.
+    /// Removes an inserted key, if the filters count copies. If they do not, removes no key, since a removal could make
+    /// them lose another key.
     fn remove(&mut self, input: &mut Input<'_>) {
         let from = u64::from(input.short()) << 48;
         let Some(key) = self.keys.range(from..).next().map(|(key, _)| *key) else { return };
@@ -208,7 +209,8 @@ impl Run {
         }
     }
 
-    /// Merges a third filter with some keys into both filters. If the merge fails, both filters must be as before.
+    /// Inserts some keys into a third filter, and merges it into both filters. If the merge fails, both filters must be
+    /// as before.
     fn merge(&mut self, input: &mut Input<'_>) {
         let hashes = self.hashes(input);
         let mut others = self.spec.isa(Isa::Portable).build().expect("the spec was built before");

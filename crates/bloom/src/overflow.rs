@@ -1,5 +1,5 @@
-//! The overflow table of two-bit counters: all counts above 2. A counter at its highest value, 3, says only that its
-//! count is in this table. A *container* is a filter as frozen bytes: a header, then the payload.
+//! The overflow table of two-bit counters, which holds all counts above 2. A counter at its highest value, 3, says only
+//! that its count is in this table. A *container* is a filter as frozen bytes: a header, then the payload.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ impl<S> Default for Overflow<S> {
     }
 }
 
-/// The entries of a container.
+/// Decodes the overflow entries of a container.
 fn entries(bytes: &[u8]) -> impl ExactSizeIterator<Item = (u64, u64)> + Clone {
     bytes.as_chunks::<8>().0.as_chunks::<2>().0.iter().map(|entry| pair(*entry))
 }

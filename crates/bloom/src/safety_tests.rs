@@ -1,8 +1,8 @@
 //! Tests of the checks on which the unsafe code of the kernels rests. `scripts/check-safety` removes the checks one at
 //! a time, and a test must then fail.
 //!
-//! A call that should be refused gets only hashes that are 0, whose bits are all in the first unit. So if the check is
-//! missing, the call still accesses no unit that the table lacks.
+//! A call that should be refused gets only hashes that are 0, whose bits are all in the first unit. So even if the
+//! check is missing, the call accesses only a unit that the table has.
 
 use crate::geometry::Geometry;
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
@@ -202,7 +202,7 @@ fn spread_hashes() -> vec::Vec<KeyHash> {
 }
 
 /// Inserts keys into a table of `units` units, and returns the table with the memory that follows it. That memory is 64
-/// bytes longer than the table, so a kernel that wrongly doubles the index of a block still writes into it.
+/// bytes longer than the table, so even a kernel that wrongly doubles the index of a block writes only into `memory`.
 fn inserted<L: Layout>(isa: Isa, units: usize, in_a_batch: bool) -> vec::Vec<u8> {
     let len = units * L::UNIT_BYTES;
     let mut memory = vec![0; 2 * len + 64];
@@ -234,7 +234,7 @@ fn inserts_write_to_the_table_alone<L: Layout>() {
                 let found = inserted::<L>(isa, units, in_a_batch);
                 assert!(
                     found == expected,
-                    "{isa}: inserts into {units} units differ from portable ones, batch: {in_a_batch}"
+                    "{isa}: inserts into {units} units differ from portable inserts, batch: {in_a_batch}"
                 );
             }
         }

@@ -7,7 +7,7 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use trommel_base::{FoldError, Incompatible, Merge, MergeError, Storage};
 
-/// Changes `table` to the bitwise or of `table` and `other`, up to the end of the shorter of the two.
+/// Changes `table` to the bitwise OR of `table` and `other`, up to the end of the shorter of the two.
 pub(crate) fn set_bits_of(table: &mut [u8], other: &[u8]) {
     table.iter_mut().zip(other).for_each(|(to, from)| *to |= from);
 }
@@ -24,7 +24,7 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
 }
 
 impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
-    /// Adds all keys of another filter, owned or viewed, by a bitwise or. The table becomes bit for bit the table of a
+    /// Adds all keys of another filter, owned or viewed, by a bitwise OR. The table becomes bit for bit the table of a
     /// filter with the keys of both filters. [`Filter::len`](trommel_base::Filter::len) becomes the sum of its values
     /// in both filters.
     ///
@@ -49,7 +49,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Bloom<L, S> {
         Ok(())
     }
 
-    /// Keeps the bits that are set in both filters, by a bitwise and. Every key that is in both filters is still found.
+    /// Keeps the bits that are set in both filters, by a bitwise AND. Every key that is in both filters is still found.
     /// The resulting false-positive rate is at least the rate of a filter that is built from the keys that are in both
     /// filters, and at most the rate of each of the two filters. [`Filter::len`](trommel_base::Filter::len) becomes the
     /// smaller of the two filters' values. This is an upper bound for the number of keys that are in both filters,

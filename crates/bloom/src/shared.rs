@@ -1,4 +1,4 @@
-//! A filter that several threads insert into and look up in at once.
+//! A filter that several threads can insert into and look keys up in, all at the same time.
 
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
@@ -59,8 +59,8 @@ pub struct SharedBloom<L: Layout> {
 /// line, the other cores would lose address and size too. The type takes 128 bytes, since some processors fetch cache
 /// lines in pairs.
 ///
-/// Relaxed ordering is enough: a sum does not depend on the order of the additions, and no code reads other memory
-/// depending on this sum.
+/// Relaxed ordering is enough: a sum does not depend on the order of the additions, and no code infers from this sum
+/// what other memory holds.
 #[repr(align(128))]
 struct Inserted(AtomicU64);
 
@@ -178,9 +178,9 @@ impl<L: Layout> SharedBloom<L> {
     }
 
     /// Inserts the keys into a new filter of the same shape, and returns the new filter. `None` if there are fewer keys
-    /// than the table has words, or if memory is refused. With at least as many keys as words, it is usually faster to
-    /// set the bits in a second table without atomic operations, and then to unite the two tables word by word, than to
-    /// insert directly. The second table takes no more memory than the caller's hashes.
+    /// than the table has words, or if memory is refused. With at least as many keys as words, direct inserts are
+    /// usually slower than setting the bits in a second table without atomic operations and then uniting the two
+    /// tables word by word. The second table takes no more memory than the caller's hashes.
     ///
     /// Times in ns per key for inserts into a filter for a million keys at a false-positive rate of 1 %, on two cores
     /// of Zen 4. In each cell, the first figure is for inserts made directly, the second for inserts made through a new

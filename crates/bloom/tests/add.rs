@@ -11,7 +11,7 @@ macro_rules! for_each_kind {
     ($($test:ident: $filter:ident;)*) => {$(
         #[test]
         fn $test() {
-            // More hashes than one batch of `Extend` has, and not a whole number of batches.
+            // More hashes than `Extend` inserts in one batch, and not a multiple of that number.
             let hashes = distinct(1, 0..2_500);
             let empty = $filter::with_capacity_and_fpr(2_500, 0.01).unwrap();
             let mut inserted = empty.clone();

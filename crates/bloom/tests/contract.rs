@@ -15,8 +15,9 @@ use trommel_testkit::{
 
 /// Defines a subject of the contract tests: its filter type, whether it is the compact variant, and its golden digest,
 /// which is explained at `Subject::GOLDEN`. `probes per key` is the number of absent keys that are looked up for each
-/// inserted key when the false-positive rate is measured. It is higher for counting filters, whose inserts are slow.
-/// The last argument is the predicted false-positive rate with `load` keys per unit, if each key sets `hashes` bits.
+/// inserted key when the false-positive rate is measured. It is higher for counting filters: their inserts are slow,
+/// and the same number of lookups then needs fewer inserts. The last argument is the predicted false-positive rate with
+/// `load` keys per unit, if each key sets `hashes` bits.
 macro_rules! subject {
     ($subject:ident: $filter:ident, compact: $compact:literal, golden: $golden:literal,
      probes per key: $probes:literal, |$hashes:pat_param, $load:ident| $fpr:expr) => {

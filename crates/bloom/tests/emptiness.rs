@@ -43,7 +43,7 @@ fn a_filter_with_stuck_counters_does_not_become_empty() {
     assert!(filter.contains("a") && filter.len() == 0 && !filter.is_empty());
 }
 
-/// With exact counters, a key can be removed exactly as often as it was inserted.
+/// Compact counters never stick, so a key can be removed exactly as often as it was inserted.
 #[test]
 fn a_filter_with_exact_counters_becomes_empty() {
     let builder = CountingBloomFilter::builder().keys(1000).compact(true);

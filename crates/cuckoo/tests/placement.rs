@@ -1,7 +1,8 @@
 //! Tests which slot of a nearly full table each key gets. Other tests show that the slots are the same with all
 //! instruction sets and numbers of threads. The tests of this file notice a change of the code that changes the slots
-//! with all of them alike. Such a change breaks no reader of frozen filters. But if it is not intended, a part of the
-//! eviction probably no longer works: filters stay correct without that part, but inserts take more time.
+//! in the same way with all sets and numbers of threads. Such a change breaks no reader of frozen filters. But if it is
+//! not intended, a part of the eviction probably no longer works: filters stay correct without that part, but inserts
+//! take more time.
 
 mod words;
 
@@ -10,7 +11,7 @@ use trommel_base::{Filter, Hasher, Insert, KeyHash};
 use trommel_cuckoo::CuckooFilter;
 use trommel_testkit::streams::distinct;
 
-/// A few more buckets than the fewest that are built in bulk.
+/// A few more buckets than the smallest table that is built in bulk has.
 const BUCKETS: u64 = (1 << 12) + 6;
 
 /// The digest of the table and the overflow area of a filter that `insert` has filled up to `load`.
@@ -33,8 +34,8 @@ fn one_by_one(filter: &mut CuckooFilter, hashes: &[KeyHash]) {
     }
 }
 
-/// Inserts in batches of 1000 keys. The first batch is too short for a bulk build, and the later ones find a filter
-/// that is not empty.
+/// Inserts in batches of 1000 keys. None is a bulk build: the first batch is too short for it, and the later ones find
+/// a filter that is not empty.
 fn in_batches(filter: &mut CuckooFilter, hashes: &[KeyHash]) {
     for batch in hashes.chunks(1000) {
         filter.insert_batch(batch).unwrap();

@@ -18,7 +18,11 @@ const SIGMAS: f64 = 3.0;
 /// Fails unless absent keys are found at the rate of `expected_fpr`, and at most at the rate of `fpr_with`.
 #[track_caller]
 fn assert_fpr(filter: &CuckooFilter, keys: usize, absent: &[KeyHash], what: &str) {
-    assert_eq!(filter.overflowing(), 0, "{what}: `expected_fpr` leaves out the overflow area");
+    assert_eq!(
+        filter.overflowing(),
+        0,
+        "{what}: the overflow area must be empty, since `expected_fpr` leaves it out"
+    );
     let mut found = Bitmap::new(0);
     filter.contains_batch(absent, &mut found);
     let (hits, probes) = (found.count_ones() as u64, absent.len() as u64);
@@ -111,8 +115,8 @@ fn counting_a_part_of_a_large_table_is_enough() {
     }
 }
 
-/// Checks the memory that a million keys take, and how far the overflow flags lower the false-positive rate: they spare
-/// many lookups the second bucket.
+/// Checks the memory that a million keys take, and how far the overflow flags lower the false-positive rate: because
+/// of the flags, many lookups do not read the second bucket.
 #[test]
 fn a_million_keys_have_the_documented_size_and_fpr() {
     for (fpr, bits) in [(0.03, 8), (0.002, 12), (0.0002, 16), (1e-8, 32)] {
@@ -137,7 +141,8 @@ fn a_million_keys_have_the_documented_size_and_fpr() {
     }
 }
 
-/// A filter for a number of bytes has as many buckets as fit, and the width with the lowest false-positive rate.
+/// A filter for a number of bytes has as many buckets as fit, and the fingerprint width with the lowest
+/// false-positive rate.
 #[test]
 fn a_number_of_bytes_gives_the_lowest_fpr() {
     for bytes in [1 << 13, 100_000, 1 << 20] {

@@ -19,8 +19,8 @@ use trommel_simd::bits_of;
 /// The number of blocks in a window.
 const WINDOW_BLOCKS: usize = 32;
 
-/// Fills an empty table in order. Merges and resizes use an appender. So do bulk builds that first try to fill the
-/// regions of the table independently, and fail.
+/// Fills an empty table in order. Merges and resizes use an appender, and so does a bulk build after it has failed to
+/// fill the regions of the table independently.
 pub(crate) struct Appender<'t, L> {
     table: Table<L, &'t mut [u8]>,
     slots: SlotWindow,
@@ -52,8 +52,8 @@ struct SlotWindow {
     ends_before: Vec<u8>,
 }
 
-/// The window of quotients. It is separate from the window of slots, because a run can be many slots after its home, so
-/// the two windows move at different times.
+/// The window of quotients. It is separate from the window of slots: a run can be many slots after its home, so the two
+/// windows move at different times.
 struct HomeWindow {
     begin: u64,
     end: u64,

@@ -4,8 +4,8 @@
 //! Every occupied quotient begins a run at its home, and every runend ends one. Keep a sum from slot to slot: add 1 for
 //! a run that begins, and subtract 1 for a run that ends. Where the sum is zero, no run is open. If the 1 is subtracted
 //! at the slot after the runend, the slots with sum zero are the free ones. If the 1 is subtracted at the runend
-//! itself, the last slots of clusters have sum zero too. So one pass over a block finds all free slots of the block, or
-//! the ends of all its clusters.
+//! itself, the last slots of clusters have sum zero too. So one pass over a block finds all its free slots and, in the
+//! second case, also the ends of all its clusters.
 //!
 //! Rejected: jumping from run to run, where each jump waits for the jump before it (removals from tables at 95 % load
 //! took 1.7 to 2.5 times as long).

@@ -1,5 +1,5 @@
 //! Quotient filters as filter blocks ([`BlockTable`]): the table of a set, stored without a header. The number of slots
-//! follows from the table's length and the width of the remainders, which is the parameter of the block.
+//! follows from the table's length and the width of the remainders, which is the filter block's parameter.
 
 use crate::check::Extent;
 use crate::filter::{Quotient, prefetch_home};
@@ -55,8 +55,8 @@ impl<L: Layout> BlockTable for Quotient<L> {
     }
 
     /// Safe for any bytes. If no table has this parameter and the length of these bytes, the answer is true. Otherwise,
-    /// whatever the bytes are, the lookup reads only from the key's block and the next one, from further blocks that it
-    /// has checked to lie in the table, or through slices, which check their bounds.
+    /// whatever the bytes are, the lookup reads only from the key's block of slots and the next one, from further
+    /// blocks that it has checked to lie in the table, or through slices, which check their bounds.
     #[inline(always)]
     fn may_match(isa: Isa, parameter: u8, table: &[u8], hash: KeyHash) -> bool {
         assert!(isa.is_available());
@@ -110,8 +110,8 @@ fn geometry_of<L: Layout>(remainder_bits: u8, table_bytes: u64) -> Option<Geomet
     })
 }
 
-/// The largest number of blocks whose table has exactly `table_bytes` bytes. Sections are padded, so tables of several
-/// numbers of blocks can have the same length.
+/// The largest number of blocks of slots for which the table has exactly `table_bytes` bytes. Sections are padded, so
+/// tables of several numbers of blocks can have the same length.
 #[inline(always)]
 fn blocks_of<L: Layout>(remainder_bits: u32, table_bytes: u64) -> Option<u64> {
     let mut blocks = table_bytes * 8 / L::block_bits(remainder_bits);
@@ -141,8 +141,8 @@ mod tests {
         L::table_bytes(Geometry::blocks_for::<L>(slots), bits)
     }
 
-    /// The number of slots of a table is not stored, but computed from the table's length. Compares the computed
-    /// numbers with those of all tables of fewer than 4,000 slots.
+    /// The number of slots of a table is not stored, but computed from the table's length. Compares the number
+    /// computed for each length with the largest among the tables of this length that have fewer than 4,000 slots.
     fn lengths_give_the_most_slots<L: Layout>(bits: u32) {
         let mut most_slots = HashMap::new();
         for slots in (1..4_000).filter(|slots| slots % L::SLOTS_STEP == 0) {
@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(geometry_of::<WideBlock>(8, bytes), None);
             assert_eq!(geometry_of::<LineBlock>(8, bytes), None);
         }
-        // Quotient and remainder have at most 62 bits.
+        // Quotient and remainder have at most 62 bits together.
         let slots_of = |slots, bits: u8| {
             let bytes = table_bytes::<WideBlock>(slots, bits.into());
             geometry_of::<WideBlock>(bits, bytes).map(|geometry| geometry.slots)

@@ -6,8 +6,8 @@
 //! cargo run --release -p trommel-arrow --example measure -- 5
 //! ```
 //!
-//! A figure is the median of interleaved repetitions. The example also checks that two rows have equal hashes of this
-//! crate exactly if they have equal hashes of DataFusion, and that a filter reports every inserted key as present.
+//! A figure is the median of interleaved repetitions. The example also checks that this crate gives two rows equal
+//! hashes exactly if DataFusion does, and that a filter reports every inserted key as present.
 
 #[path = "../../slatedb/examples/measure/samples.rs"]
 mod samples;
@@ -69,7 +69,7 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
     let mut hasher = ColumnHasher::new(Hasher::default());
     hasher
         .hash(&[column])
-        .expect("the type must have keys")
+        .expect("Trommel must hash the type")
         .insert_into(&mut filter)
         .expect("a Bloom filter is never full");
     let (mut theirs, state) = (vec![0; ROWS], RandomState::with_seed(0));
@@ -78,7 +78,7 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
         let (elapsed, ()) = time(|| {
             for _ in 0..BATCHES {
                 match subject {
-                    0 => drop(hasher.hash(&[column]).expect("the type must have keys")),
+                    0 => drop(hasher.hash(&[column]).expect("Trommel must hash the type")),
                     1 => drop(
                         create_hashes([column], &state, &mut theirs)
                             .expect("DataFusion must hash the type"),
@@ -86,7 +86,7 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
                     _ => assert!(
                         hasher
                             .hash(&[column])
-                            .expect("the type must have keys")
+                            .expect("Trommel must hash the type")
                             .probe(&filter)
                             .true_count()
                             == column.len() - column.null_count()
@@ -98,7 +98,7 @@ fn measure(name: &str, column: &ArrayRef, repetitions: usize) {
     });
     let ours: Vec<_> = hasher
         .hash(&[column])
-        .expect("the type must have keys")
+        .expect("Trommel must hash the type")
         .hashes()
         .iter()
         .map(|hash| hash.raw())

@@ -6,7 +6,8 @@ use trommel::{Hasher, KeyHash};
 
 const TEN: i256 = i256::from_i128(10);
 
-/// Returns the hash of `unscaled`·10^−`scale`. A whole number that fits into 64 bits has the hash of the integer.
+/// Returns the hash of `unscaled`·10^−`scale`. A whole number that fits into 64 bits has the same hash as in a
+/// column of integers.
 pub(crate) fn hash_i128(hasher: &Hasher, unscaled: i128, scale: i8) -> KeyHash {
     match i64::try_from(unscaled) {
         Ok(unscaled) => hash_i64(hasher, unscaled, scale),

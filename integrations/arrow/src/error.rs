@@ -10,7 +10,7 @@ use trommel::error::OffsetsError;
 pub enum ColumnError {
     /// Values of this type cannot be keys of a filter.
     Unsupported {
-        /// The type of the column, or of its values if the column is a dictionary or run-end encoded.
+        /// The type of the column, or of its values if the column is dictionary-encoded or run-end encoded.
         data_type: DataType,
     },
     /// No columns were given. A key needs at least one column.

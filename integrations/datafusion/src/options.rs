@@ -30,8 +30,9 @@ pub struct RuntimeFilterOptions {
     /// The minimum number of rows of the tables of an input. An input is not filtered if its tables are known to have
     /// fewer rows. Default: 100,000.
     pub min_probe_rows: usize,
-    /// The number of rows in the sample of a partition, its first rows. After the sample, the partition decides whether
-    /// it keeps using the filter. With 0, the partition always keeps using the filter. Default: 65,536.
+    /// The sample of a partition is its first `sample_rows` rows, rounded up to whole batches. After the sample, the
+    /// partition decides whether it keeps using the filter. With 0, the partition always keeps using the filter.
+    /// Default: 65,536.
     pub sample_rows: usize,
     /// The maximum share of the sample's rows whose keys are in the filter. A partition stops using the filter if its
     /// sample has a larger share of such rows. Default: 0.85, as in Velox.
@@ -106,7 +107,7 @@ impl ExtensionOptions for RuntimeFilterOptions {
             entry(
                 "enabled",
                 &self.enabled,
-                "filter the inputs of joins by the keys of the other side",
+                "filter an input of a join by the keys of the other input",
             ),
             entry(
                 "all_joins",

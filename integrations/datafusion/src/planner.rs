@@ -1,4 +1,4 @@
-//! Plans a runtime filter as an operator, if the estimated sizes predict that it pays.
+//! Turns each runtime filter of a logical plan into an operator, if the estimated sizes predict that the filter pays.
 
 use crate::aggregate::trommel_filter_udaf;
 use crate::arguments::DEFAULT_KEYS;
@@ -27,8 +27,8 @@ use trommel::FilterSpec;
 /// filter for this number of keys takes only 66 KB.
 const MIN_KEYS: usize = 50_000;
 
-/// If the build side (the plan that reads the keys) has runtime filters, the number of rows that are estimated to pass
-/// them is multiplied by this margin, because the share of rows that runtime filters keep is a guess.
+/// If the build side (the plan that reads the keys) has runtime filters, the estimated number of rows that pass them is
+/// multiplied by this margin, because the share of rows that runtime filters keep is a guess.
 const KEYS_MARGIN: usize = 2;
 
 /// Plans [`RuntimeFilterNode`]s. A node is replaced by its unfiltered input if its filter would not pay:

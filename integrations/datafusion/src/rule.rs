@@ -123,7 +123,7 @@ fn filter_inputs(join: Join) -> Result<Transformed<LogicalPlan>> {
 }
 
 /// The two columns of an equality condition. Each side must be a column whose values can be keys of a filter, perhaps
-/// with a cast that keeps the keys. Otherwise `None`.
+/// with a cast that keeps the hashes of the values. Otherwise `None`.
 fn columns<'a>(
     join: &'a Join,
     (left, right): &'a (Expr, Expr),
@@ -131,7 +131,8 @@ fn columns<'a>(
     Some((column(&join.left, left)?, column(&join.right, right)?))
 }
 
-/// If an expression is a column, perhaps with a cast that keeps its keys, returns this column.
+/// If an expression is a column whose values can be keys, perhaps with a cast that keeps their hashes, returns this
+/// column.
 fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     let (column, cast_to) = match expression {
         Expr::Column(column) => (column, None),
@@ -146,7 +147,7 @@ fn column<'a>(plan: &LogicalPlan, expression: &'a Expr) -> Option<&'a Column> {
     trommel_arrow::cast_keeps_keys(from, cast_to.unwrap_or(from)).then_some(column)
 }
 
-/// Returns the input `probe` with a filter at the origin of its key. `None` if the input gets no new filter.
+/// Returns the input `probe` with a filter at the origin of the column `key`. `None` if the input gets no new filter.
 fn filter_input(
     drops_unmatched: bool,
     probe: &LogicalPlan,

@@ -179,7 +179,8 @@ async fn a_filter_that_would_be_useless_is_one_byte() {
         let sql = format!("SELECT count(*) FROM numbers WHERE might_contain(({sql}), -id)");
         assert_eq!(one_number(&context, &sql).await, 20_000);
     }
-    // A planned filter of more than `MAX_FILTER_BYTES`, first with few keys and then with many keys.
+    // A filter for a billion keys would be larger than the crate's `MAX_FILTER_BYTES`. The first gets few keys, the
+    // second many.
     let huge = "SELECT trommel_filter(id, 0.01, 'bloom', 1000000000) FROM numbers";
     let bytes = filter(&context, huge).await;
     assert!(

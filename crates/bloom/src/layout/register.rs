@@ -25,15 +25,16 @@ use trommel_simd::Isa;
 #[derive(Clone, Copy, Debug)]
 pub struct Register;
 
-/// The load at which two numbers of hashes (bits that a key sets) give the same false-positive rate, and that rate.
+/// The load at which `n` and `n + 1` hashes (bits that a key sets) give the same false-positive rate, and that rate.
 struct Crossover {
     keys_per_word: f64,
     fpr: f64,
 }
 
-/// The crossovers of 1 and 2 hashes, of 2 and 3, and so on. The higher of the two numbers is better at every load below
-/// the load of their crossover, and for every wanted false-positive rate below its rate. The tests check the values
-/// against [`Layout::fpr`]; evaluating [`Layout::fpr`] for each filter instead took 3.4 µs per filter on an AMD EPYC.
+/// The crossovers of `n` and `n + 1` hashes, for `n` from 1 to 7. `n + 1` hashes are better than `n` at every load
+/// below that of the crossover, and for every wanted false-positive rate below that of the crossover. The tests check
+/// the values against [`Layout::fpr`]; evaluating [`Layout::fpr`] for each filter instead took 3.4 µs per filter on an
+/// AMD EPYC.
 const CROSSOVERS: [Crossover; 7] = [
     Crossover { keys_per_word: 30.319413249231207, fpr: 0.37733139257655246 },
     Crossover { keys_per_word: 16.82856373890195, fpr: 0.17190440628494227 },
@@ -44,9 +45,9 @@ const CROSSOVERS: [Crossover; 7] = [
     Crossover { keys_per_word: 2.4389766310611023, fpr: 0.0007326590100809025 },
 ];
 
-/// The false-positive rate of one hash at one bit per key, rounded down. One bit per key is the highest load that
-/// [`Layout::keys_per_unit`] returns. If a rate above this constant is allowed, `keys_per_unit` can return that highest
-/// load for several numbers of hashes, so all numbers are tried.
+/// The false-positive rate with one hash if the table has one bit per key, rounded down. One bit per key is the highest
+/// load that [`Layout::keys_per_unit`] returns. If a rate above this constant is allowed, `keys_per_unit` can return
+/// that highest load for several numbers of hashes, so all numbers are tried.
 const ONE_BIT_PER_KEY_FPR: f64 = 0.63;
 
 impl Layout for Register {

@@ -27,9 +27,9 @@ impl Layout for SplitBlock {
     type Body = SplitBlockBody;
     const KIND: FilterKind = FilterKind::SplitBlockBloom;
     const UNIT_BYTES: usize = 32;
-    // Parquet computes the block from only 32 bits of the hash, so the blocks of a large table differ in how many
-    // hashes they get. With nearly 2^27 blocks (4 GiB), some blocks get 3 % more keys than others, which raises the
-    // false-positive rate by less than 1 % of its value. With more blocks the false-positive rate would rise further.
+    // Parquet computes the block from only 32 bits of the hash, so the blocks of a large table differ in how many of
+    // the 2^32 values select them. With nearly 2^27 blocks (4 GiB), some blocks get 3 % more keys than others, which
+    // raises the false-positive rate by less than 1 % of its value. With more blocks it would rise further.
     const MAX_UNITS: u64 = 1 << 27;
     const HASHES: RangeInclusive<u32> = LANES..=LANES;
 

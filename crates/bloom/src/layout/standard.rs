@@ -13,9 +13,9 @@ use trommel_simd::Isa;
 /// One table of bits; a key sets `k` bits anywhere. The most compact Bloom filter, but a lookup reads up to `k` cache
 /// lines. (If half of the bits are set, a lookup of an absent key must test two bits on average to find a clear one.)
 ///
-/// In a table of `m` bits, a key with hash `h` sets the bits at positions `x_0 · m >> 64` to `x_(k−1) · m >> 64`, where
-/// `x_0 = h`, and `x_(i+1) = x_i · c` for an odd 64-bit constant `c`. Rejected: double hashing, whose false-positive
-/// rate in a small table can be nine times the predicted one. A unit of the table is a word of 64 bits.
+/// In a table of `m` bits, a key with hash `h` sets the bit at position `x_i · m >> 64` for each `i` from 0 to `k − 1`,
+/// where `x_0 = h`, and `x_(i+1) = x_i · c` for an odd 64-bit constant `c`. Rejected: double hashing, whose
+/// false-positive rate in a small table can be nine times the predicted one. A unit of the table is a word of 64 bits.
 ///
 /// Source: Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13 (1970).
 #[derive(Clone, Copy, Debug)]

@@ -58,8 +58,8 @@ pub(crate) fn buckets(filter: &CuckooFilter<impl AsRef<[u8]>>) -> Vec<[u64; 4]> 
     (0..buckets).map(|b| [0, 1, 2, 3].map(|s| number((4 * b + s) * u64::from(bits)))).collect()
 }
 
-/// The possible values of `len` for a filter with these keys. A multiset holds every copy. A set holds at least one
-/// fingerprint for every pair, and at most one for each primary bucket that keys of the pair have.
+/// The possible values of `len` for a filter with these keys. A multiset holds every copy. A set holds one
+/// fingerprint for every pair; it can hold two if keys of the pair have different primary buckets.
 pub(crate) fn len_range(
     filter: &CuckooFilter<impl AsRef<[u8]>>,
     hashes: &[KeyHash],
@@ -85,7 +85,7 @@ pub(crate) fn filter(keys: usize, bits: u32, multiset: bool) -> CuckooFilter {
 /// A filter of exactly `buckets` buckets, with fingerprints of `bits` bits.
 pub(crate) fn filter_of_buckets(buckets: u64, bits: u32, multiset: bool) -> CuckooFilter {
     let mut spec = Spec::default();
-    // Keys for half of the slots, at a load of one half, give exactly this number of buckets: no quotient is rounded.
+    // Keys for half of the slots, at a load of one half, give exactly this number of buckets: no division is rounded.
     spec.keys = 2 * buckets as usize;
     spec.load = Some(0.5);
     spec.fingerprint_bits = Some(bits);

@@ -1,4 +1,4 @@
-//! Places the regions of a table on several threads.
+//! Places the regions of a table, using several threads.
 //!
 //! To place a region is to find the slot of each of its remainders. Remainders for which the region has no slot left
 //! *spill* into the next region. A region depends on the regions before it only through the remainders that spill into

@@ -17,8 +17,8 @@
 //!
 //! Rejected, at a time when a build took 15.5 ns per key:
 //! - to sort by remainder, then by quotient, and to append (20.4 ns);
-//! - to sort two neighbours by packing them into one number, and in exchanged order into another, and taking the larger
-//!   number as the sorted pair (24 ns, of which 11 are for taking the larger numbers, since this step compiles to
+//! - to sort two neighbours by packing: one number has them in their order, another in exchanged order, and the larger
+//!   number is the sorted pair (24 ns, of which 11 are for taking the larger numbers, since this step compiles to
 //!   scalar code).
 //!
 //! Each run of more than 5 remainders is sorted on its own. The shorter runs of a region are sorted together
@@ -64,7 +64,7 @@ pub(crate) struct Inputs<'a> {
 ///   more hashes than others;
 /// - for each thread [`Region::scratch_bytes`].
 ///
-/// `Quotient::insert_bulk` has the figures.
+/// The documentation of `Quotient::insert_bulk` gives both amounts.
 ///
 /// Not generic, so that the code is compiled with this crate, and not again with each crate that uses a filter.
 #[inline(never)]

@@ -49,7 +49,7 @@ fn exchange<T: Stored, const PARITY: usize>(from: &[T], to: &mut [T], joined: &[
         let (joined_before, joined) = (around(joined), around(&joined[1..]));
         for slot in 0..VECTOR {
             // The first slot of a pair gets the smaller remainder, and the second the larger. If a slot has no partner
-            // on a side, `next` is all ones or `previous` is 0, which changes nothing.
+            // after it, `next` is all ones; if it has none before it, `previous` is 0. Neither has an effect.
             let (first, second) =
                 if slot % 2 == PARITY { (T::ONES, T::default()) } else { (T::default(), T::ONES) };
             let next = after[slot] | !(joined[slot] & first);

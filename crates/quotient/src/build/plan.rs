@@ -29,9 +29,9 @@ pub(super) struct Plan {
     region_shift: u32,
     /// The most copies of one fingerprint.
     pub(super) copies: u32,
-    /// The number of pairs of quotient and remainder in the table.
+    /// The number of possible pairs of quotient and remainder in the table.
     fingerprints: u64,
-    /// The number of pairs of quotient and remainder in a region.
+    /// The number of possible pairs of quotient and remainder in a region.
     fingerprints_per_region: u64,
 }
 

@@ -57,7 +57,7 @@ impl LogicalExtensionCodec for TrommelLogicalCodec {
         let (index, columns) = (message.key_index, probe.schema().fields().len());
         let Some(index) = usize::try_from(index).ok().filter(|index| *index < columns) else {
             return plan_err!(
-                "a runtime filter by column {index}, but its input has {columns} columns"
+                "a runtime filter uses column {index}, but its input has {columns} columns"
             );
         };
         let join = FilteredJoin {
@@ -123,7 +123,7 @@ impl LogicalExtensionCodec for TrommelLogicalCodec {
     }
 
     fn try_encode_udf(&self, node: &ScalarUDF, buf: &mut Vec<u8>) -> Result<()> {
-        // The name is the whole encoding.
+        // Writes nothing to `buf`: DataFusion encodes the name, and `try_decode_udf` finds the function by it.
         if udf(node.name()).is_some() { Ok(()) } else { self.inner.try_encode_udf(node, buf) }
     }
 
