@@ -15,8 +15,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     steps: u64,
     done: u64,
-    /// Whether activities and measured cases are printed as lines, because there is no terminal on which a bar could be
-    /// drawn.
+    /// If true, there is no terminal on which a bar could be drawn, so activities and measured cases are printed as
+    /// lines.
     has_lines: bool,
 }
 

@@ -187,7 +187,7 @@ impl Session {
         )
     }
 
-    /// Measures one point: of the matrix, or of the user's file of cases.
+    /// Measures one point of the matrix or of the user's file of cases.
     pub(crate) fn point(&mut self, point: &Point) -> Result<()> {
         let stream = KeyStream::new(point.keys as u64);
         self.plain(point.groups.clone(), &point.specs, stream, point.keys)
@@ -448,8 +448,8 @@ impl Session {
         }
         let sizes = working_sets(filters.built, group.op);
         for bytes in &sizes {
-            // Three short rounds cannot tell for certain which of the two best ways of reading cache lines is faster.
-            // So both are timed with the cases, and the faster one is the roofline.
+            // The three short rounds of `measure` cannot tell for certain which of the two best ways of reading cache
+            // lines is faster. So both are timed with the cases, and the faster one is the roofline.
             let ways = filters.arena.measure(*bytes, self.effort.length.0 / 4, 3).two_best();
             repetitions.extend(ways.map(|access| {
                 repetition::line_reads(filters.arena, *bytes, access, self.effort.length)
@@ -536,10 +536,10 @@ pub(crate) const fn steps_of(groups: usize) -> usize {
 const INSERTED_AT_MOST: usize = 100_000_000;
 
 /// Bounds of the number of probes in a lookup case on generated keys. In general, a case has one probe per key, but at
-/// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. If one of the filters that are filled
-/// together is larger than [`LARGE_FILTER_BYTES`], the cases without hashing have [`MOST_PROBES`] for each of these
-/// filters, because fewer probes would read only a small part of the large filter's cache lines. None of these cases
-/// has more than `Effort::most_probes` probes.
+/// most [`MANY_PROBES`]. With hashing included, it has at least [`FEW_PROBES`]. Without hashing, if one of the filters
+/// that are filled together is larger than [`LARGE_FILTER_BYTES`], a case of any of them has [`MOST_PROBES`], because
+/// fewer probes would read only a small part of the large filter's cache lines. `Effort::most_probes` is the upper
+/// limit of all these numbers.
 const FEW_PROBES: usize = 100_000;
 const MANY_PROBES: usize = 1_000_000;
 const MOST_PROBES: usize = 4_000_000;

@@ -48,8 +48,8 @@ impl History {
         commits.into_iter().map(|commit| commit.chars().take(7).collect()).collect()
     }
 
-    /// A line of the plot for each bench or case: the change since the line's first commit, in per cent, over the index
-    /// of the commit.
+    /// A line of the plot for each bench or case: the change since the line's first commit, in per cent, against the
+    /// index of the commit.
     pub(crate) fn series(&self) -> Vec<Series> {
         match self {
             Self::Counts(counts) => counts.series(),

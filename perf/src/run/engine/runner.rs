@@ -11,7 +11,7 @@ use rayon::ThreadPool;
 use std::sync::Arc;
 use trommel::{AnyFilter, Bitmap, Engine, Filter as _, FilterSpec, Insert as _, Isa, KeyHash};
 
-/// Builds and fills filters for a runner: a subject of a group, with its number of threads.
+/// Builds and fills filters for a [`Runner`], which is a participant of a group and its number of threads.
 pub(super) struct Maker<'a> {
     pub(super) runner: Runner,
     spec: FilterSpec,

@@ -1,5 +1,5 @@
-//! Measures the map of strategies. For each filter size, number of keys per cache line and number of threads, times
-//! both strategies of the engine, direct and partitioned, and records the strategy that the cost model picks.
+//! Measures the map of strategies: times both strategies of the engine, direct and partitioned, for each filter size,
+//! number of keys per cache line and number of threads, and records which of the two the cost model picks there.
 
 use super::threads::ThreadSet;
 use super::wall;
@@ -67,7 +67,7 @@ pub(crate) struct MapBench<'a> {
     /// The pace of an operation at a point.
     pub(crate) pace: Pace,
     pub(crate) isa: Option<Isa>,
-    /// No point begins later than this after the start of the run; `None` if the run has no limit.
+    /// No point begins later than this time after the start of the run; `None` if the run has no limit.
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -214,8 +214,8 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The pace of a point: up to 51 rounds in half a second per operation, but at least three rounds, however long they
-/// take.
+/// The pace of each of the two operations at a point: up to 51 rounds in half a second, but at least three rounds,
+/// however long they take.
 pub(crate) const PACE: Pace =
     Pace { budget: Duration::from_millis(500), min_rounds: 3, max_rounds: 51 };
 

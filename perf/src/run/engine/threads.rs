@@ -13,8 +13,8 @@ use std::sync::Arc;
 use trommel::Engine;
 use trommel::engine::{CostModel, Strategy};
 
-/// Three engines with `threads` threads each, and a pool of as many threads. One engine chooses its
-/// strategy; each of the other two is forced to one strategy.
+/// Three engines and a pool, with `threads` threads each. One engine chooses its strategy; each of the other two is
+/// forced to one strategy.
 #[derive(Debug)]
 pub(crate) struct ThreadSet {
     pub(crate) threads: usize,
@@ -66,7 +66,7 @@ impl ThreadSet {
         threads.iter().map(|threads| Self::start(*threads, cost)).collect()
     }
 
-    /// Releases the scratch memory of all engines, so that the next measurement includes its own allocation.
+    /// Releases the scratch memory of all engines, so that the next measurement includes allocating it.
     pub(crate) fn release_memory(&self) {
         for engine in [&self.engine, &self.direct, &self.partitioned] {
             engine.release_memory();

@@ -7,7 +7,7 @@ use crate::store::results::Results;
 use anyhow::Result;
 
 impl Session {
-    /// Times the engine on these thread sets, interleaved with the same filters' own batches on one thread and with the
+    /// Times the engine on these thread sets, interleaved with our filters' own batch calls on one thread and with the
     /// rivals. Then times both strategies of the engine at every selected point of the map of strategies, and records
     /// which strategy the cost model picks at this point. Leaves out the groups and points that would begin after the
     /// deadline.

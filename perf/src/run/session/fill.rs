@@ -15,12 +15,12 @@ use trommel::{Bitmap, Isa, KeyHash};
 /// The most threads that fill filters. Each thread needs memory for the hashes of keys.
 const MAX_FILLERS: usize = 4;
 
-/// From this number of keys on, several filters are filled at the same time, one per thread. One thread fills smaller
-/// filters in a second or two.
+/// From this number of keys on, several filters are filled at the same time, one per thread. Filters of fewer keys are
+/// filled by one thread, in a second or two.
 const LARGE: usize = 10_000_000;
 
 /// The number of keys that one call inserts while a filter is filled. It bounds the memory for keys and hashes: 2^22
-/// keys of 8 bytes and as many hashes take 64 MiB for each filter that is being filled.
+/// keys and their hashes, of 8 bytes each, take 64 MiB for each filter that is being filled.
 const FILLED_AT_A_TIME: usize = 1 << 22;
 
 /// Starts threads that fill large filters. `None` if the machine has several NUMA nodes: the system places a page of

@@ -17,9 +17,9 @@ use crate::model::{Op, Rival, Shortfall, Workload, keys_at};
 use anyhow::{Context as _, Result, ensure};
 use trommel::{Bitmap, Isa, KeyHash};
 
-/// The width of a band, in percentage points of load. A band is the range of keys that the cases of
-/// a load insert or remove. The band ends at this load, and begins [`BAND`] points below the load, or at the
-/// previous load of the sweep if that is nearer.
+/// The largest width of a band, in percentage points of load. A band is the range of keys that are inserted or removed
+/// in the cases of one load. The band ends at this load, and begins [`BAND`] points below the load, or at the previous
+/// load of the sweep if that is nearer.
 const BAND: u32 = 2;
 /// The most keys of a band, so that the repetitions of slow filters stay short. A larger band is
 /// reduced to the keys in its middle, and then ends below the load.
@@ -350,8 +350,8 @@ fn count_batch(subject: &dyn Slots, hashes: &[KeyHash]) -> usize {
     answers.count_ones()
 }
 
-/// Checks that the number of false positives differs from the expected number by at most six standard deviations plus
-/// one. The standard deviation is that of a binomial distribution.
+/// Checks that the number of false positives differs from the expected number by at most 1 plus six standard deviations
+/// of a binomial distribution.
 fn ensure_fpr(expected: Option<f64>, false_positives: usize, absent: usize) -> Result<()> {
     let Some(fpr) = expected else { return Ok(()) };
     let mean = fpr * absent as f64;

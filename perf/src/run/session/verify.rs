@@ -59,7 +59,7 @@ fn ensure_same_answers(
         for i in 0..slice.len() {
             ensure!(
                 answers.get(i) == reference.get(call * keys + i),
-                "{name}: calls for {keys} keys and single calls answer differently"
+                "{name}: calls with {keys} keys and single calls answer differently"
             );
         }
     }

@@ -17,8 +17,8 @@ use trommel_callgrind::{Part, Simulated, command};
 const LONGEST: Duration = Duration::from_secs(900);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a job and returns, for each case, its name and its counts per operation. Valgrind and the
-/// process write to `file` with the extensions `callgrind`, `ledger` and `said`.
+/// Runs a job and returns, for each case, its name and its counts per operation. Valgrind and the process write three
+/// files, whose paths are `file` with the extensions `callgrind`, `ledger` and `said`.
 ///
 /// # Errors
 ///

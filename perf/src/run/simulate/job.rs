@@ -29,7 +29,7 @@ pub(crate) struct Job {
 enum Size {
     /// Filters for this number of keys.
     Keys(usize),
-    /// The sweep over loads of a family's filters with this number of slots.
+    /// The sweep over loads for filters of this family with this number of slots.
     Slots(Family, usize),
 }
 

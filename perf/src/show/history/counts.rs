@@ -94,7 +94,7 @@ impl Counts {
     }
 
     /// A line of the plot for each bench and instruction set: the change of the instructions since the first commit of
-    /// the line, in per cent, over the index of the commit.
+    /// the line, in per cent, against the index of the commit.
     pub(super) fn series(&self) -> Vec<Series> {
         let commits = self.commits();
         let lines = self.lines();

@@ -1,5 +1,6 @@
-//! Times of cases over commits. Times are compared only within one comparison, which measures an old and a new commit.
-//! So the change over several commits is the product of the changes in successive comparisons on the same machine.
+//! Times of cases over commits. A comparison measures an old and a new commit, and times of different comparisons are
+//! not compared with each other. So the change over several commits is the product of the changes in successive
+//! comparisons on the same machine.
 
 use super::change;
 use crate::base::format::distinct;
@@ -21,7 +22,7 @@ pub(crate) struct Speeds {
 struct Times {
     machine: String,
     case: String,
-    /// Pairs: the index of a commit, and the time at this commit divided by the time at the first commit of the line.
+    /// Pairs: the index of a commit, and the time at this commit divided by the time at the first commit of `points`.
     /// If a commit has several points, the last one counts.
     points: Vec<(usize, f64)>,
 }
