@@ -66,7 +66,7 @@ def up(number, unit):
 
 
 def check_secret(hash_code, seed, secret):
-    """If a secret key is given, requires that its check is the one stored in place of a seed."""
+    """If a secret key is given, requires that its key check is stored as the seed."""
     if secret is not None:
         require(hash_code == SIPHASH13, f"a secret key was given, and hash function {hash_code} has none")
         check = siphash13(b"trommel.keycheck", secret)
@@ -163,7 +163,7 @@ def quotient_bytes(kind, b, r):
 
 
 class Quotient:
-    """Kinds 6 and 7: `places` counts the copies at each place (the quotient, then the remainder)."""
+    """Kinds 6 and 7: `places` counts the copies at each place, `quotient << r | remainder`."""
 
     def __init__(self, kind, n, r, fingerprints, copies, payload, length=None):
         self.kind, self.n, self.r, self.fingerprints = kind, n, r, fingerprints
@@ -186,7 +186,7 @@ class Quotient:
             if quotient % size == 0:
                 require(offsets[quotient // size] == min(max(end - quotient, 0), most), "an offset is wrong")
             if end <= quotient:
-                # No run has reached this slot: it is free unless its own run begins here.
+                # No earlier run reaches slot `quotient`: it is free unless this quotient has a run.
                 end = quotient
                 taken = occupieds >> quotient & 1
                 require(taken or (not slots[quotient] and not runends >> quotient & 1), "a free slot is not zero")
@@ -203,7 +203,7 @@ class Quotient:
         require(all(count <= copies for count in self.places.values()), "too many copies")
         for place in self.places:
             fingerprint = -(-place * 2**64 // (self.unit * self.range)) if fingerprints != self.range else place
-            require(fingerprint < fingerprints and self.place(fingerprint) == place, "a place of no fingerprint")
+            require(fingerprint < fingerprints and self.place(fingerprint) == place, "no fingerprint has this place")
             require(kind == QUOTIENT or fingerprint % 256, "a fingerprint whose low 8 bits are zero")
         held = sum(self.places.values())
         require(length in (None, held), f"{held} fingerprints in the table, {length} in the header")
@@ -248,7 +248,7 @@ class Cuckoo:
 
     def __init__(self, m, f, d, flags, payload, length=None):
         require(f in (8, 12, 16, 32), f"fingerprints of {f} bits")
-        require(d <= f - 4, f"{d} doublings of fingerprints of {f} bits")
+        require(d <= f - 4, f"{d} doublings are too many for fingerprints of {f} bits")
         require(m % 2 ** (d + 1) == 0, f"{m} buckets after {d} doublings")
         self.m, self.f, self.d, self.flags = m, f, d, flags
         size, padding = f * m // 2, 2 if f == 12 else 0
@@ -264,7 +264,7 @@ class Cuckoo:
             bucket, fingerprint = entry >> 32, entry & M32
             right = bucket < m and 0 < fingerprint < 2**f and self.fits(bucket, fingerprint)
             require(right, "an impossible overflow entry")
-            require(bucket < self.other(bucket, fingerprint), "an overflow entry of the higher bucket")
+            require(bucket < self.other(bucket, fingerprint), "an overflow entry with the higher of its buckets")
         for b, bucket in enumerate(self.buckets):
             right = all(self.fits(b, fingerprint) for fingerprint in bucket if fingerprint)
             require(right, "a fingerprint of another bucket")
@@ -299,7 +299,7 @@ class Cuckoo:
 
 
 def table_of(kind, p, payload, length=None):
-    """A kind's table. Requires parameters that are in range and give the length of the payload."""
+    """A kind's table. Requires parameters in range, and a payload of the length that they give."""
     require(kind != CUCKOO or p[3] <= 3, f"flags {p[3]}; this reader knows the flags 0 to 3")
     for i, (value, (low, high)) in enumerate(zip(p, RANGES[kind])):
         require(low <= value <= high, f"parameter p{i} of {KINDS[kind]} is {value}, allowed are {low} to {high}")
@@ -333,7 +333,7 @@ def read_frozen(data, secret=None):
 
 
 def read_block(data, policy, secret=None):
-    """Reads a filter block. `policy` is the name of its policy, with the seed or the key check."""
+    """Reads a filter block. `policy`, the name of its policy, contains the seed or key check."""
     parts = policy.split(".")
     require(len(parts) == 5 and parts[0] == "trommel", f"{policy} is no name of a policy")
     require(parts[1] == str(VERSION), f"version {parts[1]} of the block form; this reader reads version {VERSION}")
@@ -357,7 +357,7 @@ def read_block(data, policy, secret=None):
 def block_table(kind, parameter, table):
     t = len(table)
     if kind == BLOOM:
-        require(t >= 1 and 1 <= parameter <= 32, f"{t} bytes, {parameter} bits per key")
+        require(t >= 1 and 1 <= parameter <= 32, f"{t} bytes, {parameter} bits set by a key")
         return Bloom(BLOOM, None, parameter, table)
     if kind in (QUOTIENT, LINE_QUOTIENT):
         require(1 <= parameter <= 32 if kind == QUOTIENT else parameter == 8, f"remainders of {parameter} bits")
@@ -381,7 +381,7 @@ def block_table(kind, parameter, table):
 
 
 def read_hashes(data, secret=None):
-    """Reads a list of hashes: returns their function's code, the seed or key check, and the list."""
+    """Returns the code of a list's hash function, the seed or key check, and the hashes."""
     require(len(data) >= 40 and data[:8] == b"TrmlHash", "not a list of hashes")
     require(bits(data, 64, 16) == VERSION, f"version {bits(data, 64, 16)} of the list; this reader reads {VERSION}")
     require(len(data) == 40 + 8 * u64(data, 24), f"{len(data)} bytes for {u64(data, 24)} hashes")

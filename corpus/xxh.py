@@ -1,7 +1,7 @@
 """XXH3-64 and XXH64 in plain Python, written from https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
 
 For readers of the format that have no library with these hashes. A short key takes some microseconds, and a payload of
-a megabyte a tenth of a second.
+1 MB takes a tenth of a second.
 """
 
 from functools import lru_cache

@@ -27,8 +27,8 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 static const int64_t GETPID = 172;
 static uint64_t instructions;
 
-/* Counts all instructions of a block when the block is entered. This count is exact, because a block has no jump except
- * at its end. A system call ends a block, so a call of getpid sees no counts of later instructions. */
+/* Counts all instructions of a translation block when the block is entered. This count is exact, because a block has no
+ * jump except at its end. A system call ends a block, so the count at a call of getpid has no later instructions. */
 static void translate(plugin_id id, struct qemu_plugin_tb *block) {
     (void)id;
     qemu_plugin_register_vcpu_tb_exec_inline(block, INLINE_ADD_U64, &instructions, qemu_plugin_tb_n_insns(block));

@@ -50,7 +50,7 @@ def is_library(name):
 
 
 def is_test(name):
-    """Whether a file only tests the library: tests of any crate, the crate testkit, and the fuzz targets."""
+    """Whether a file is test code: the tests of a crate, the crate testkit or the fuzz targets."""
     parts = pathlib.PurePosixPath(name).parts
     return parts[0] == "fuzz" or parts[:2] == ("crates", "testkit") or any("tests" in part for part in parts)
 
@@ -71,8 +71,9 @@ def write_if_changed(path, data):
 
 
 def copy_source(to):
-    """Copies the tracked files. The inner crates lose the dev-dependency on `trommel`, which only the examples of their
-    documentation need: without it, Cargo compiles one crate per mutation instead of six."""
+    """Copies the tracked files. In the copy, the crates below `trommel` do not have `trommel` as a
+    dev-dependency, which only the examples of their documentation need: without it, Cargo compiles
+    one crate per mutation instead of six."""
     names = set(present())
     for name in names:
         data = (ROOT / name).read_bytes()

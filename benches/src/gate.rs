@@ -1,6 +1,6 @@
 //! Compares counted instructions with the committed counts, and tells which benches take more instructions, take fewer,
-//! are new, or are missing. Also makes the text of the CSV file of committed counts, and rows of a CSV file of earlier
-//! counts, the history.
+//! are new, or are missing. Also makes the text of the CSV file of committed counts, and the rows that a run appends to
+//! the *history*, a CSV file with the counts of several runs.
 
 use std::fmt::Write as _;
 

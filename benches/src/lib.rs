@@ -13,7 +13,7 @@
 //! | `hash_columns` | what does hashing a column of integers or strings cost, as a batch and one by one? |
 //! | `open_frozen` | what does it cost to open a frozen filter, as a view and as a copy? |
 //! | `filter_block` | what does a filter block cost to build and to probe? |
-//! | `small_filters` | what does making a filter for 18 keys cost, by false-positive rate, bits per key and bytes? |
+//! | `small_filters` | what does making an 18-key filter cost, sized by false-positive rate, bits per key or bytes? |
 //! | `instructions` | how many instructions does an operation take, in portable code and with AVX2? |
 //!
 //! Each bench answers one question while a kernel is being changed. The tables of RESULTS.md come from the harness in
@@ -25,8 +25,8 @@ pub mod statistics;
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, Hasher, Insert, Isa, KeyHash};
 
-/// A number of keys for which the table of every kind, without counters, fits into 1 MiB at a false-positive rate of
-/// 1 %.
+/// A number of keys for which the table of every kind fits into 1 MiB at a false-positive rate of 1 %. (The counters of
+/// `counting-bloom` are not in its table, and need more memory.)
 pub const KEYS_IN_L2: usize = 500_000;
 /// The false-positive rate that the filters are built for. Some kinds have a lower one.
 pub const FPR: f64 = 0.01;

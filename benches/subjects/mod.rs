@@ -306,7 +306,8 @@ pub(crate) fn bloom_groups(keys: &[KeyHash], batches: bool) -> Vec<Group> {
     ]
 }
 
-/// Filters of about `slots` slots, a power of two, with remainders or fingerprints of 8 bits and a load of 90 %.
+/// Filters of about `slots` slots, with remainders or fingerprints of 8 bits and a load of 90 %. `slots` is a power of
+/// two.
 pub(crate) fn slot_groups(slots: usize, keys: &[KeyHash], batches: bool) -> Vec<Group> {
     // With this number of keys and a load of 95 %, a builder makes a table of about `slots` slots.
     let planned = slots / 20 * 19;

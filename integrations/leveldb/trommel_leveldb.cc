@@ -13,8 +13,8 @@
 
 namespace {
 
-// A filter of LevelDB has the keys of all blocks of data that begin in the same 2 KB of a table: usually one block with
-// some 20 to 40 keys, so their hashes usually fit on the stack.
+// A filter of LevelDB has the keys of all data blocks that begin in the same 2 KB of a table. Usually only one block
+// does, with some 20 to 40 keys, so the hashes of the keys usually fit on the stack.
 constexpr std::size_t kHashesOnStack = 256;
 
 class TrommelFilterPolicy final : public leveldb::FilterPolicy {
@@ -26,8 +26,8 @@ public:
 
     const char *Name() const override { return trommel_policy_name(policy_); }
 
-    // Appends nothing if the filter cannot be built, for example a cuckoo filter whose keys were chosen to collide when
-    // they are hashed with its seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
+    // Appends nothing if the filter cannot be built, for example if the keys of a cuckoo filter were chosen to collide
+    // under the policy's seed. LevelDB then calls KeyMayMatch with an empty filter, which excludes no key.
     void CreateFilter(const leveldb::Slice *keys, int n, std::string *dst) const override {
         const std::size_t count = n > 0 ? static_cast<std::size_t>(n) : 0;
         if (count <= kHashesOnStack) {
@@ -45,8 +45,8 @@ public:
 
 private:
     // Writes the hashes of `n` keys to `hashes`, skips consecutive repetitions, and returns the number of hashes
-    // written. A key that snapshots keep in several versions comes once for each version; adding it each time would
-    // make the filter larger.
+    // written. If snapshots keep several versions of a key, the key comes once for each version; adding it each time
+    // would make the filter larger.
     std::size_t Hash(const leveldb::Slice *keys, std::size_t n, std::uint64_t *hashes) const {
         std::size_t distinct = 0;
         for (std::size_t i = 0; i < n; i++) {

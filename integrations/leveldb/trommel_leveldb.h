@@ -6,7 +6,7 @@
 
 #include "leveldb/filter_policy.h"
 
-// Returns a policy for leveldb::Options::filter_policy. Delete all databases that use it before you delete the policy.
+// Returns a policy for leveldb::Options::filter_policy. Delete every leveldb::DB before the policy that it uses.
 //
 // `kind` is "bloom", "register-bloom", "split-block-bloom", "cache-line-bloom", "quotient", "cache-line-quotient" or
 // "cuckoo". trommel.h states the fewest bits per key that each kind takes. Keys are hashed with `seed`.

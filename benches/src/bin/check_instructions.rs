@@ -101,7 +101,7 @@ fn check() -> Result<ExitCode, Box<dyn Error>> {
     }
     if limits.compiler != arguments.compiler {
         println!(
-            "not compared: {} has the counts of {:?}, but this is {:?}, which makes different code; \
+            "not compared: {} is for the compiler {:?}; this one, {:?}, makes different code; \
              run --update on a commit that is known to be good",
             path.display(),
             limits.compiler,

@@ -7,7 +7,8 @@
 //!
 //! `scripts/check-statistics` describes the options. Prints the rows of two tables, one for filled filters and one for
 //! filters whose keys are replaced. Also writes the tables to `statistics.csv` and `churn.csv` in DIR. Ends with
-//! `N passed, N failed`. Exits with 1 if a claim does not hold, with 2 on a wrong argument or any other error.
+//! `N passed, N failed`: the numbers of statements (*claims*) that held, and that did not. Exits with 1 if a claim did
+//! not hold, with 2 on a wrong argument or any other error.
 
 use std::env;
 use std::error::Error;
@@ -44,7 +45,7 @@ impl Arguments {
                     let text = value()?;
                     let isa = text.parse().ok().filter(|isa| Isa::available().any(|it| it == *isa));
                     let isa =
-                        isa.ok_or_else(|| format!("{name} {text}: this machine has no such set"));
+                        isa.ok_or_else(|| format!("{name} {text}: unavailable on this machine"));
                     effort.isa = Some(isa?);
                 }
                 "--out" => arguments.out = Some(value()?.into()),

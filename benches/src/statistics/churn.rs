@@ -26,9 +26,9 @@ const GUARANTEED: f64 = super::FULL;
 /// the number of false positives of `probes` lookups, `expected` the filter's `expected_fpr`, and `deviations` the
 /// distance of `hits` from its expectation in standard deviations. `fresh` is the `expected_fpr` of a *fresh* filter:
 /// one that got the same keys, and from which no key was removed. For a cuckoo filter, `bound` is the false-positive
-/// rate that it approaches if its keys are replaced again and again. For other kinds, `bound` equals `fresh`. `full` is
-/// the load at which the filter refuses the first insert after the rounds. `fresh_full` is the load at which the fresh
-/// filter refuses the first insert.
+/// rate that it approaches if its keys are replaced again and again. For other kinds, `bound` equals `fresh`. After the
+/// rounds, keys are inserted until one is refused: `full` is the load at that moment, and `fresh_full` is that of the
+/// fresh filter.
 pub const COLUMNS: &str = "kind,bits,multiset,isa,keys,rounds,replaced,refused,lost,probes,hits,expected,fresh,bound,\
                            deviations,full,fresh_full";
 
@@ -141,9 +141,9 @@ impl Held {
 ///
 /// For a multiset, the rate is [`fpr_with`](CuckooFilter::fpr_with) of the number of its keys. Filters are sized by the
 /// same equation. A set does not store the fingerprint of a key that a lookup finds already. So once all overflow flags
-/// are set, and all keys that were inserted before that are replaced, at most one of the fingerprints in the two
-/// buckets of a lookup equals the fingerprint that is looked up. The two buckets have 8 slots together, so the average
-/// number of fingerprints in them is 8 times the load. The rate of a set is this number times the probability that the
+/// are set, and every key from the time before has been replaced, at most one of the fingerprints in the two buckets
+/// of a lookup equals the fingerprint that is looked up. The two buckets have 8 slots together, so the average number
+/// of fingerprints in them is 8 times the load. The rate of a set is this number times the probability that the
 /// fingerprint of an absent key equals a given stored fingerprint.
 fn rate_of_replaced(filter: &CuckooFilter, subject: Subject, multiset: bool) -> f64 {
     match subject.bits {

@@ -64,7 +64,7 @@ pub fn run(effort: &Effort, mut progress: impl FnMut(&str)) -> Result<Outcome, S
             }
         }
         let same = hits.iter().all(|count| *count == hits[0]);
-        outcome.claim(same, || format!("{}: hits per instruction set: {hits:?}", subject.kind));
+        outcome.claim(same, || format!("{}: instruction sets differ: {hits:?} hits", subject.kind));
     }
     let critical = chi_square_critical(counts, effort.sigmas);
     outcome.claim(squares <= critical, || {

@@ -5,7 +5,7 @@ use crate::support::{Folder, signal, wait_until};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Stdio};
 
-/// Starts a build that waits for its input, and returns when its temporary file exists.
+/// Starts a build that waits for its input. Returns once the build has its temporary file.
 fn waiting(folder: &Folder) -> Child {
     let before = folder.names().len();
     let mut command = folder.command(["build", "-o", "filter"]);
@@ -48,8 +48,8 @@ fn the_next_build_removes_the_temporary_file_of_a_killed_one() {
     assert_eq!(folder.names(), ["filter", "other"]);
 }
 
-/// Like [`waiting`], in a folder that has only the file `abandoned`: waits until this file is removed and the build has
-/// its own temporary file.
+/// Like [`waiting`], in a folder that has only the file `abandoned`. Returns once the build has removed this file and
+/// has its own temporary file.
 fn waiting_beside(folder: &Folder, abandoned: &str) -> Child {
     let mut command = folder.command(["build", "-o", "filter"]);
     let child = command.stdin(Stdio::piped()).spawn().unwrap();

@@ -6,8 +6,8 @@
 //! prefetches these cache lines. After a further distance, *probe* reads or writes them.
 //!
 //! *Locate* stores the offsets in a [`Ring`], from which *fetch* and *probe* load them. A load that follows a store of
-//! another width to the same address may have to wait until the store has left the store buffer. So *fetch* loads the
-//! offsets of a group [`LEAD_KEYS`] keys after *locate* has stored them. Rejected: reading each offset right after
+//! another width to the same address may have to wait until the store has left the store buffer. So *fetch* loads a
+//! group's offsets only [`LEAD_KEYS`] keys after *locate* has stored them. Rejected: reading each offset right after
 //! storing it, which halved the speed.
 
 pub use trommel_simd::Hint;
@@ -99,8 +99,8 @@ impl Window {
     }
 
     /// The window for a table of `bytes` whose cache lines are fetched for many keys at a time. In a table of up to
-    /// half of L2 there is no prefetch. In a larger table, the hint is T1, 128 keys ahead, since the cache lines are
-    /// more than a core can have on their way to L1.
+    /// half of L2 there is no prefetch. In a larger table, the hint is T1, 128 keys ahead, since many keys at
+    /// a time need more cache lines than a core can have on their way to L1.
     ///
     /// In a cache-line quotient filter with AVX2 on a Zen 4 core, looking up many keys at a time takes this share of
     /// the time that lookups key by key take:
@@ -302,7 +302,7 @@ pub fn run_stages<const GROUP: usize, S>(
 /// The stages of a pipeline, for code that is compiled for several instruction sets.
 ///
 /// A closure in such code is compiled for the baseline instruction set unless it is inlined, and inlining a closure
-/// cannot be forced. Inlining a method can: by `#[inline(always)]`. So the stages are methods.
+/// cannot be forced. `#[inline(always)]` forces the inlining of a method, so the stages are methods.
 pub trait BatchPipeline {
     /// Computes where the group's cache lines are in the table.
     fn locate(&mut self, group: usize);
@@ -399,7 +399,7 @@ mod tests {
         }
     }
 
-    /// An offset must not be overwritten between its locate and its probe.
+    /// An offset must not be overwritten between *locate* and *probe*.
     #[test]
     fn the_ring_holds_lead_distance_and_a_group() {
         const { assert!(LEAD_KEYS + MAX_DISTANCE_KEYS + 64 <= RING_KEYS) };

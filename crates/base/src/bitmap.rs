@@ -16,7 +16,7 @@ pub fn ones(mut word: u64) -> impl Iterator<Item = usize> {
 /// A bitmap of a given length. Its bit `i` is bit `i % 64` of word `i / 64`, counted from the least significant bit: on
 /// little-endian machines, this is the layout of Arrow's validity bitmaps.
 ///
-/// Bits at and beyond the length are always zero, so counting and iterating need no mask.
+/// Bits of the last word beyond the length are always zero, so counting and iterating need no mask.
 ///
 /// Like a `Vec`, a bitmap that gets longer ends the program if the system refuses the memory.
 /// [`Bitmap::try_reserve`] asks for the memory beforehand, and returns an error instead.

@@ -16,19 +16,19 @@
 //! | fingerprints in order, or growth to other sizes than twice the present size | a quotient filter |
 //!
 //! In a table in cache, lookups cost nearly the same at any load. In a larger table, a batch of lookups reads more
-//! second buckets the fuller the table is. The cost of inserts rises with the load: until the table is half full, 96 %
-//! of the keys find room in their primary bucket; at 95 % load, a search for room looks at some thirty buckets. Tables
-//! of more than 1024 buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys with uniform hashes up to a load
-//! of 95 %, unless the filter was doubled; smaller tables are sized for lower loads. A key for which the table has no
-//! room goes to an overflow area of at most 64 fingerprints. If the overflow area is full too, the insert fails, and
+//! alternate buckets the fuller the table is. The cost of inserts rises with the load: until the table is half full,
+//! 96 % of the keys find room in their primary bucket; at 95 % load, a search for room looks at some thirty buckets.
+//! Tables of more than 1024 buckets are [guaranteed](GUARANTEED_LOAD) to take distinct keys with uniform hashes up to a
+//! load of 95 %, unless the filter was doubled; smaller tables are sized for lower loads. A key for which the table has
+//! no room goes to an overflow area of at most 64 fingerprints. If the overflow area is full too, the insert fails, and
 //! the filter holds the same fingerprints as before.
 //!
 //! **Remove only keys that were inserted.** A filter stores fingerprints, not keys, so there are keys that it cannot
 //! tell apart. A filter that is not built as a [multiset](Builder::multiset) does not insert a key that it already
-//! finds. But two keys that it cannot tell apart can have different primary buckets. Whether a lookup of the second key
-//! then finds the fingerprint of the first depends on the overflow flags (see `bucket` below). If the lookup finds that
-//! fingerprint, the filter does not insert the second key, and stores one fingerprint for both keys. If not, the filter
-//! stores one for each. See [`CuckooFilter`].
+//! finds. But of two keys that it cannot tell apart, the second can have the first key's alternate bucket as its
+//! primary bucket. Whether a lookup of the second key then finds the fingerprint of the first depends on the overflow
+//! flags (see `bucket` below). If the lookup finds that fingerprint, the filter does not insert the second key, and
+//! stores one fingerprint for both keys. If not, the filter stores one for each. See [`CuckooFilter`].
 //!
 //! # The modules
 //!
@@ -36,7 +36,7 @@
 //! |---|---|
 //! | `geometry` | tables of any even number of buckets; a hash's fingerprint and its two buckets |
 //! | `width` | a bucket as one word, for every width of fingerprint |
-//! | `bucket` | a bucket's two *overflow flags*, one for even and one for odd fingerprints: whether keys with this primary bucket and such a fingerprint can be in their alternate bucket. The order of the bucket's four slots encodes the flags |
+//! | `bucket` | a bucket's two *overflow flags*, one for keys with even fingerprints and one for keys with odd ones: whether such keys with this primary bucket can be in their alternate bucket. The order of the bucket's four slots encodes the flags |
 //! | `table` | a table of buckets over bytes: lookups, counts, and the changes that need no search |
 //! | `evict` | inserts keys; makes room for keys whose two buckets are full: by a search, or by eviction chains, of which sixteen advance in lockstep |
 //! | `bulk` | inserts of many keys: as a bulk build, in blocks of sixteen keys, or key by key |

@@ -3,7 +3,7 @@
 //! A union adds the fingerprints of another filter, `other`. A stored fingerprint does not tell which of its two
 //! buckets is the primary one, and the union need not know which. If `other` stores a fingerprint in the fingerprint's
 //! alternate bucket, `other` has set the overflow flag of the primary bucket (see `bucket`). The union takes over all
-//! flags of `other`, so lookups find every fingerprint that the union stores in the same bucket as `other`. If the
+//! flags of `other`, so lookups find every fingerprint that the union stores in the same bucket as `other` does. If the
 //! union stores a fingerprint in the one of its two buckets that `other` did not use, the union sets the flag of the
 //! bucket that `other` used, so that lookups from that bucket read both buckets. For a fingerprint in the overflow area
 //! of `other`, `other` may have set no flag, since lookups search that area whatever the flags encode. The union can
@@ -57,7 +57,7 @@ impl CuckooFilter {
     /// ```
     ///
     /// # Errors
-    /// [`MergeError`] if the filters differ in their geometry, hash function or seed, or if only one is a multiset, if
+    /// [`MergeError`] if the filters differ in their geometry, hash function or seed, if only one is a multiset, if
     /// there is no room for all keys, if the system refuses the memory for the copy or for the inserts, or if the other
     /// filter is a trusted view whose [`check_structure`](Self::check_structure) fails. This filter is then unchanged.
     pub fn union<T: AsRef<[u8]>>(&mut self, other: &CuckooFilter<T>) -> Result<(), MergeError> {
@@ -93,9 +93,9 @@ impl CuckooFilter {
                 Placed::NoRoom => return Err(self.why_no_room()),
             }
         }
-        // The other filter's flags are taken over last, when the buckets are as full as they get: if a bucket has too
-        // few fingerprints to encode its flags, lookups from then on treat the flag of every empty pair of slots in the
-        // filter as set.
+        // The other filter's flags are taken over last, when the buckets are as full as they get, because a bucket with
+        // too few fingerprints cannot encode its flags. Lookups would then treat the flag of every empty pair of slots
+        // in the filter as set.
         for bucket in 0..self.geometry.buckets as u32 {
             let theirs = bucket::flags(&from.slots(bucket), other.empty);
             if theirs != [false, false] {
@@ -129,9 +129,9 @@ impl Parts<'_> {
         *self.empty = table.empty;
     }
 
-    /// Adds a fingerprint that another filter holds in `entry.bucket` or in its overflow area. If this filter is not a
-    /// multiset and holds the fingerprint already, adds nothing. But if the fingerprint is in one of its two buckets,
-    /// sets the flag of its class in the other bucket, so that lookups from both buckets find the fingerprint.
+    /// Adds a fingerprint that another filter holds in `entry.bucket` or in that filter's overflow area. If this filter
+    /// is not a multiset and holds the fingerprint already, adds nothing. Instead, if this filter has it in a bucket,
+    /// sets the flag of its class in the fingerprint's other bucket, so that lookups from both buckets find it.
     fn adopt<W: Width>(&mut self, entry: Entry) -> Placed {
         let alternate = entry.alternate(self.geometry);
         if !self.multiset {

@@ -73,7 +73,7 @@ impl Overflow {
 
     /// Tries to allocate memory for all free entries. Returns how many free entries can be filled without allocating.
     /// An eviction chain has one fingerprint in hand, which goes to the overflow area if no room is found for it. While
-    /// no more chains than the returned number are active, storing these fingerprints cannot fail.
+    /// no more chains than the returned number are active, storing the chains' fingerprints there cannot fail.
     pub(crate) fn ready_room(&mut self, geometry: &Geometry) -> usize {
         let room = self.room(geometry);
         match self.entries.try_reserve_exact(room) {

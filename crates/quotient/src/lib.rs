@@ -29,9 +29,9 @@
 //! insert grows faster with the load: on average, an insert moves 6 stored remainders at 75 % load, 45 at 90 %, and 190
 //! at 95 %. A build from all keys at once moves no stored remainder to make room. Such a build is an
 //! [`insert_batch`](trommel_base::Insert::insert_batch) into an empty filter that does not grow by itself. The batch
-//! must have at least 1024 keys, and at least one key for every eight slots. The keys are inserted without a build if
-//! they do not fit, if a key has too many copies, or if there is too little scratch memory. For a filter that changes
-//! all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
+//! must have at least 1024 keys, and at least one key for every eight slots. If the keys do not fit, a key has too many
+//! copies, or there is too little scratch memory, the build fails, and the keys are inserted without it. For a filter
+//! that changes all the time, choose a load of 85 to 90 % ([`load`](trommel_base::Builder::load)).
 //!
 //! # The modules
 //!
@@ -41,7 +41,7 @@
 //! | `fingerprint` | quotient and remainder as one number, which a resize keeps |
 //! | `layout` | where a block keeps its metadata and remainders: [`WideBlock`], [`LineBlock`] |
 //! | `table` | finds runs by rank and select: lookup, insert, remove |
-//! | `words`, `balance` | operations on the words of a table: rank, select, comparisons, and a count of open runs, which finds the free slots of a block or the last slots of its clusters (`table` defines runs and clusters) |
+//! | `words`, `balance` | operations on the words of a table: rank, select, comparisons, and counting open runs to find the free slots of a block or the last slots of its clusters (`table` defines runs and clusters) |
 //! | `append` | fills a table from fingerprints in order, without moving stored remainders |
 //! | `build` | fills a table from hashes in any order, and moves stored remainders only to sort runs and to drop copies |
 //! | `bulk`, `resize` | batches (with `build`); growing, shrinking and merging (with `append`) |

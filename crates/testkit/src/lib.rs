@@ -1,5 +1,5 @@
-//! Code that the tests of every family of filters share. `trommel-benches` depends on this crate for its statistical
-//! tests; the other crates that use this crate have it as a dev-dependency.
+//! Code that the tests of every family of filters share. The statistical tests of `trommel-benches` need
+//! this crate as an ordinary dependency; the other crates that use it have it as a dev-dependency.
 //!
 //! | module | idea |
 //! |---|---|

@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn exact_and_normal_tails_meet() {
         // Tails are exact for expected numbers below `NORMAL_FROM`, and normal from `NORMAL_FROM` on. One expected
-        // number is just below and one just above, and the counts are two standard deviations from them. The tolerance
-        // is wide, since the normal approximation ignores skewness.
+        // number is just below this limit and one just above, and each count is two standard deviations from its
+        // expected number. The tolerance is wide, since the normal approximation ignores skewness.
         for side in [-1.0, 1.0] {
             let tail = |mean: f64| {
                 let trials = 1_000_000;

@@ -75,7 +75,7 @@ pub struct Disjoint {
 }
 
 impl Disjoint {
-    /// Distinct members and distinct absent hashes, in the given numbers; no hash is both.
+    /// `members` distinct hashes to insert, and `absent` other distinct hashes to look up.
     #[must_use]
     pub fn new(seed: u64, members: usize, absent: usize) -> Self {
         let (middle, end) = (members as u64, (members + absent) as u64);

@@ -20,7 +20,7 @@ pub enum Room {
     /// [`Full`](trommel_base::Full).
     Slots {
         /// The most copies of one fingerprint. In a filter that is not [canonical](Subject::CANONICAL), a key can have
-        /// this number of copies as long as no other key takes slots that these copies need, and by chance more.
+        /// this number of copies if no other key takes slots that these copies need; by chance, it can have more.
         copies: u32,
     },
 }
@@ -36,8 +36,9 @@ pub trait Subject {
     /// The zero-copy view of the filter's bytes.
     type View<'a>: Filter;
 
-    /// XXH3-64 of the frozen bytes of the filter of [`golden_spec`](crate::contract::golden_spec) with
-    /// [`golden_keys`](crate::contract::golden_keys). This digest pins the format, the hash function and the layout.
+    /// XXH3-64 of the frozen bytes of a filter that has the spec [`golden_spec`](crate::contract::golden_spec) and
+    /// holds the keys [`golden_keys`](crate::contract::golden_keys). This digest pins the format, the hash function and
+    /// the layout.
     const GOLDEN: u64;
 
     /// The number of lookups in each filter, per key that it holds, when a false-positive rate is measured.
@@ -58,8 +59,8 @@ pub trait Subject {
     /// Whether the filter can become full.
     const ROOM: Room = Room::Endless;
 
-    /// The largest step between the possible sizes of a table, in bytes. A table that is sized by bytes is smaller
-    /// than the allowed bytes by less than one step.
+    /// The largest step between the possible sizes of a table, in bytes. A table that is sized by bytes falls short
+    /// of the allowed bytes by less than one step.
     const STEP_BYTES: usize = 256;
 
     /// The value of `len` after these hashes are inserted into the empty filter.
@@ -70,7 +71,7 @@ pub trait Subject {
 
     /// The possible values of `len` after these hashes are inserted into the empty filter, in any order and
     /// by any calls. A set does not insert a key that it already finds. In a set that is not canonical, the
-    /// slot of a fingerprint decides which absent keys the set finds because of it, so `len` can vary.
+    /// slots of the fingerprints decide which absent keys the set finds, so `len` can vary.
     fn len_range(empty: &Self::Filter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
         assert!(Self::CANONICAL);
         let len = Self::len_after(empty, hashes);
@@ -146,7 +147,7 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
     /// The fingerprints that the filter itself enumerates: every copy, in ascending order.
     fn fingerprints(filter: &Self::Filter) -> Vec<u64>;
 
-    /// The number of slots. The quotient of a fingerprint, which names a slot, is below this number.
+    /// The number of slots. A fingerprint's quotient is the number of a slot, so it is below this number.
     fn slots(filter: &Self::Filter) -> u64;
 
     /// The most copies of a fingerprint.
@@ -157,7 +158,7 @@ pub trait Exact: Subject<Filter: Remove + Count + Merge> {
     fn copies() -> u64 {
         match Self::ROOM {
             Room::Slots { copies } => copies.into(),
-            Room::Endless => panic!("a filter of fingerprints has slots"),
+            Room::Endless => panic!("a filter of fingerprints must have slots"),
         }
     }
 

@@ -41,7 +41,7 @@ fn container(kind: FilterKind, variant: bool, keys: usize) -> Vec<u8> {
         AnyFilter::Quotient(quotient) => resize(quotient, keys),
         AnyFilter::CacheLineQuotient(quotient) => resize(quotient, keys),
         AnyFilter::Cuckoo(cuckoo) => {
-            // Removes keys, so that some buckets cannot encode their flags.
+            // Removes keys, so that some buckets hold too few fingerprints to encode their flags.
             for hash in hashes.iter().step_by(2 + keys % 5) {
                 cuckoo.remove_hash(*hash);
             }

@@ -4,7 +4,7 @@
 //!
 //! Some tests choose hashes directly, as if the adversary could invert the hash function. Other tests use real keys,
 //! which are computed from chosen hashes or found by trying. The work of an insert is measured as the number of bytes
-//! of the table that the insert changes. No test fails because of a time. The ignored tests print times.
+//! of the table that the insert changes. No test fails because it is slow. The ignored tests print times.
 
 mod hostile;
 
@@ -22,7 +22,7 @@ use trommel_testkit::stats::assert_binomial;
 use trommel_testkit::streams::distinct;
 
 const MILLION: usize = 1_000_000;
-/// The most slots that a table has after the slot whose number is its last quotient.
+/// The most slots that a table needs after the slot of its last quotient. Rounding up to whole blocks can add up to 63.
 const OVERHANG_SLOTS: u64 = 320;
 /// The hasher that the adversary knows.
 const PUBLIC: Hasher = Hasher::xxh3(0);
@@ -54,7 +54,7 @@ fn in_sixteenths(sixteenths: core::ops::Range<u64>) -> Vec<KeyHash> {
     hashes.filter(|hash| sixteenths.contains(&(hash.raw() >> 60))).collect()
 }
 
-/// The most bytes by which `inserts` inserts lengthen the frozen filter.
+/// The most bytes by which the frozen filter gets longer if `inserts` keys are inserted.
 fn most_growth(filter: &AnyFilter, inserts: usize) -> usize {
     match filter {
         // An overflow entry of 16 bytes for each counter above 2. A key has one counter for each of its bits.
@@ -155,8 +155,8 @@ fn an_insert_changes_a_bounded_part_of_the_table() {
     }
 }
 
-/// For each of many neighbouring quotients, the filter holds all fingerprints but one or two. These fingerprints make
-/// one cluster of hundreds of thousands of slots. Lookups, inserts and removals in this cluster end, and are right.
+/// The filter holds all fingerprints of many neighbouring quotients, except one or two per quotient. These fingerprints
+/// make one cluster of hundreds of thousands of slots. Lookups, inserts and removals in it end, and are right.
 #[test]
 fn a_cluster_of_most_of_the_table_gives_right_answers() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {
@@ -402,7 +402,7 @@ fn prints_the_time_of_inserts_of_hostile_and_of_random_hashes() {
         let usual = ns_per_insert(&filter, &distinct(1, 0..100_000));
         let name = if variant { " (compact or multiset)" } else { "" };
         println!(
-            "{kind}{name}: {hostile:.0} ns per insert into one unit, {usual:.0} of random keys"
+            "{kind}{name}: {hostile:.0} ns per insert into one unit, {usual:.0} for random keys"
         );
     }
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient] {

@@ -64,8 +64,8 @@ fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
     });
 }
 
-/// Thread `second` inserts a key, and skips the key's bits if thread `other` has set them already. A thread that is
-/// ordered after the insert of `second` finds the key, although nothing orders it after the insert of `other`.
+/// Threads `other` and `second` insert the same key. If `other` has set its bits already, `second` sets none. A third
+/// thread that is ordered after the insert of `second`, but not after that of `other`, still finds the key.
 #[test]
 fn an_insert_that_skips_set_bits_is_seen_by_threads_ordered_after_it() {
     loom::model(|| {

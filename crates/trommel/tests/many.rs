@@ -2,7 +2,7 @@
 
 use trommel::{AnyFilter, Bitmap, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash};
 
-/// Filters of every kind, each kind in four sizes. Each filter has a seed of its own, and is filled with `0..keys`.
+/// Filters of every kind, each kind in four sizes. Each filter has a seed of its own, and holds the keys `0..keys`.
 fn filters() -> Vec<AnyFilter> {
     let sizes = [1usize, 18, 700, 20_000];
     let kinds = FilterKind::ALL.iter().flat_map(|kind| sizes.map(|keys| (*kind, keys)));

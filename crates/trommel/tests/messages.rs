@@ -71,7 +71,7 @@ fn a_spec_that_cannot_be_met_says_what_is_allowed() {
         &SpecError::UnknownKind { kind: FilterKind::Cuckoo },
         "this build cannot make a cuckoo filter",
     );
-    let unknown = "sse9".parse::<trommel::Isa>().expect_err("there is no such set");
+    let unknown = "sse9".parse::<trommel::Isa>().expect_err("no instruction set sse9");
     says(&SpecError::Isa(unknown), &unknown.to_string());
     let refused = FilterSpec::new(FilterKind::Bloom).keys(10).remainder_bits(7).build();
     says(

@@ -1,4 +1,4 @@
-//! Turns each runtime filter of a logical plan into an operator, if the estimated sizes predict that the filter pays.
+//! Plans each runtime filter of a logical plan as an operator, if the estimated sizes predict that the filter pays.
 
 use crate::aggregate::trommel_filter_udaf;
 use crate::arguments::DEFAULT_KEYS;

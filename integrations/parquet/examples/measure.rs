@@ -8,9 +8,9 @@
 //!
 //! Before the timing, the program checks that both subjects build equal filters, and compares their lookups. For some
 //! rows of the tables it compares the answers, for other rows only the numbers of positive answers. Of the lookups of
-//! single keys, it compares the first twenty. It checks in two cases that present values are found: each of twenty keys
-//! must be found in the file that has the key, and the ten or more literals that are in row groups must give at least
-//! ten positive answers.
+//! single keys, it compares the first twenty. It checks in two cases that present values are found. Each of twenty keys
+//! must be found in the file that has the key. At least ten literals are in row groups, so the lookups of literals must
+//! give at least ten positive answers.
 //!
 //! ROUNDS is 15 by default. SCALE is for a quick trial of the program, and 1 by default. Four numbers are divided by
 //! SCALE: the numbers of values per built filter, of row groups, of literals, and of files.
@@ -72,8 +72,8 @@ fn interleaved<A, B>(
     })
 }
 
-/// Prints a row of a table. Times are printed in a unit whose name is `unit` and whose length in seconds is
-/// `unit_seconds`. For the unit "ns per value", `unit_seconds` is the number of values times 1e-9.
+/// Prints a row of a table, with the times divided by `unit_seconds`. The result has the unit `unit`: if the unit is
+/// "ns per value", `unit_seconds` is the number of values times 1e-9.
 fn row(what: &str, unit: &str, unit_seconds: f64, [theirs, ours]: [(Duration, Duration); 2]) {
     let cell = |(median, lowest): (Duration, Duration)| {
         let number = |time: Duration| {
@@ -253,9 +253,9 @@ fn probe(rounds: usize, scale: usize) {
     let unit_seconds = (groups * literals) as f64 * 1e-9;
     row("each literal in each row group", "ns per literal and row group", unit_seconds, times);
 
-    // A row group has to be read if its filter reports any literal as present. The first literal is left out, since it
-    // is present. So the count 20 means 19 literals. With SCALE 1, none of the 19 is present, so most row groups need
-    // not be read.
+    // A row group has to be read if its filter reports any literal as present. The first literal, which is present, is
+    // left out, so the count 20 means 19 literals. With SCALE 1, none of the 19 is present, so most row groups need not
+    // be read.
     for count in [20, literals] {
         let asked = &asked[1..count];
         let prune_theirs = || -> Vec<bool> {
@@ -319,9 +319,9 @@ fn many_files(rounds: usize, scale: usize) {
     let (theirs, ours) = (read(), open());
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
-    // Each timed call of a subject looks up a key that no earlier timed call of this subject used. So few of the blocks
-    // that the call reads are in a near cache. The keys of calls 1 to 19 are an exception: the checks look them up
-    // first.
+    // Each timed call of a subject looks up a key that no earlier timed call of this subject used. Hence few of the
+    // blocks that the call reads are in a near cache. The keys of calls 1 to 19 are an exception: the checks look them
+    // up first.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

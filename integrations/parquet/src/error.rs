@@ -230,10 +230,11 @@ pub enum ProbeError {
         /// The column's type.
         column: PhysicalType,
     },
-    /// Literals of plain bytes were looked up in a column of half-precision floats, or literals of half-precision
-    /// floats in a column of other byte arrays. [`Literals::new`](crate::Literals::new) and
-    /// [`Literals::parse`](crate::Literals::parse) make literals for a column of half-precision floats. As plain bytes,
-    /// 0.0 and −0.0 would be different literals, though they are equal as floats.
+    /// Literals of plain bytes were looked up in a column of half-precision floats, whose physical type is a byte array
+    /// too, or literals of half-precision floats were looked up in another column of byte arrays.
+    /// [`Literals::new`](crate::Literals::new) and [`Literals::parse`](crate::Literals::parse) make literals for a
+    /// column of half-precision floats. As plain bytes, 0.0 and −0.0 would be different literals, though they are equal
+    /// as floats.
     NeedsColumn,
     /// A text is not a value of the column's type.
     Text {

@@ -83,7 +83,7 @@ impl<'a> FileFilters<'a> {
         let group = self.footer.row_groups.get(row_group);
         let group = group.ok_or(FileError::NoSuchRowGroup { row_group, row_groups })?;
         let Some(chunk) = group.chunks.get(column.index) else {
-            let problem = "there is no such column; perhaps it is from another file";
+            let problem = "there is no such column; perhaps the `Column` is from another file";
             return Err(FileError::Chunk { row_group, column: column.index, problem });
         };
         let Some(offset) = chunk.filter_offset else { return Ok(None) };
@@ -112,8 +112,8 @@ impl<'a> FileFilters<'a> {
     }
 
     /// The row groups that must be read to find the literals. The bitmap has a bit for each row group. The bit is set
-    /// if the row group has no filter, if its filter reports one of the literals as present, or if every row group is
-    /// assumed to have one of the literals (see [`Literals`]).
+    /// if the row group has no filter, if its filter reports one of the literals as present, or if one of the literals,
+    /// such as a `NaN`, is assumed to be in every row group (see [`Literals`]).
     ///
     /// # Errors
     /// [`ProbeError`] if the literals do not have the column's type or fixed length, or a filter of the column cannot

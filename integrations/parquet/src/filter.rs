@@ -73,7 +73,7 @@ impl<'a> ChunkFilter<'a> {
         self.offset
     }
 
-    /// The filter as a view in Trommel's own type.
+    /// The filter as a view of Trommel's own type `SplitBlockBloom`.
     #[must_use]
     pub fn view(&self) -> &SplitBlockBloom<&'a [u8]> {
         &self.view

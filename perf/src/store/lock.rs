@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process;
 
-/// The file that is locked. It stays in the directory, because removing it could remove the lock of the next run.
+/// The file that is locked. It stays in the directory when a run ends, since the next run may already have locked it.
 const FILE: &str = "lock";
 
 /// A locked directory. No other run writes to it until this value is dropped.

@@ -1,4 +1,4 @@
-//! The files that a run writes, and the lock on their directory.
+//! The files that runs and `compare --history` write, and the lock on the directory of a run.
 
 pub(crate) mod lock;
 pub(crate) mod results;

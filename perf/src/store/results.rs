@@ -59,8 +59,8 @@ pub(crate) struct Results {
 /// with `--force`.
 pub(crate) const SCHEMA: u32 = 2;
 
-/// The total time of a run's timed sections, in all groups. The sections that compare the engine's two strategies are
-/// not included.
+/// The total time of a run's timed sections, in all of its groups of cases. The sections that compare the engine's two
+/// strategies are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Timed {
     /// Seconds in which the measuring thread ran. In the engine's groups: the seconds of wall-clock time minus
@@ -97,10 +97,10 @@ impl Timed {
     }
 }
 
-/// A description of given keys and probes, with the exact number of probes that are keys.
+/// A description of keys and probes from TPC-H or from files, with the exact number of probes that are keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Input {
-    /// The name in the variant column: `tpch-0.1`, `file`.
+    /// The value of the column `input`, with which the column `variant` begins: `tpch-0.1`, `file`.
     pub(crate) name: String,
     /// The description for the report.
     pub(crate) description: String,
@@ -220,8 +220,9 @@ impl Results {
 
     /// Writes `results.csv`, `samples.json`, `results.json`, `env.json` and, if there are strategies, `strategies.csv`.
     /// Each file is replaced atomically. A case counts as measured when it is in `results.json`, which is written after
-    /// `samples.json`, so the repetitions of the case have been saved by then. The report and the plots by threads of
-    /// the former results are removed, and if there are no strategies, the former `strategies.csv` too.
+    /// `samples.json`, so the repetitions of the case have been saved by then. The files that show the former results
+    /// (the report and the plots of speed by threads) are removed, and if there are no strategies, the former
+    /// `strategies.csv` too.
     ///
     /// # Errors
     ///
@@ -272,7 +273,7 @@ impl Results {
         Ok(Self { samples: Samples::load(directory)?, indices, ..results })
     }
 
-    /// Checks that the median times, the speeds of rows, and the sizes and speeds of the roofline are positive, and
+    /// Checks that rows have positive median times and speeds, that the roofline has positive sizes and speeds, and
     /// that false-positive rates are from 0 to 1. Figures that fail this check can be neither plotted nor compared. The
     /// error describes the first wrong value.
     fn check(&self) -> Result<(), String> {

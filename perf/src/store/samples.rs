@@ -27,11 +27,12 @@ pub(crate) const FILE: &str = "samples.json";
 const DIGITS: i32 = 5;
 
 impl Samples {
-    /// Stores the repetitions of the cases of one interleaved measurement, in place of earlier ones of these cases.
+    /// Stores the repetitions of the cases of one interleaved measurement. Earlier repetitions of these cases are
+    /// replaced.
     ///
     /// A repetition without operations has no time per operation. Its round is left out for all cases, so that
-    /// repetitions with the same index still belong to the same round. A case without any time is an exception: its
-    /// rounds are not left out for the other cases, and no repetitions are stored for it.
+    /// repetitions with the same index still belong to the same round. A case in which no repetition has a time is
+    /// an exception: its rounds are not left out for the other cases, and an empty list is stored for it.
     pub(crate) fn put<'a>(
         &mut self,
         repetitions_by_name: impl IntoIterator<Item = (String, &'a [f64])>,
@@ -62,12 +63,12 @@ impl Samples {
         &self.interleaved
     }
 
-    /// Returns the repetitions of a case; empty if it was not measured.
+    /// Returns the times of a case's repetitions; empty if the case was not measured.
     pub(crate) fn of(&self, name: &str) -> &[f64] {
         self.ns_per_op.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether no case has repetitions.
+    /// Whether there is no case.
     pub(crate) fn is_empty(&self) -> bool {
         self.ns_per_op.is_empty()
     }

@@ -39,8 +39,8 @@ pub(crate) fn is_of_speeds(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Returns a message without line breaks if a line of the file cannot be parsed, has an empty field, has a `time` that is
-/// not in RFC 3339, or has a `ratio` that is not a positive number.
+/// Returns a message without line breaks if a line of the file cannot be parsed, has an empty field, has a `time` that
+/// is not in RFC 3339, or has a `ratio` that is not a positive number.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Step>, String> {
     let one_line = |error: csv::Error| error.to_string().replace('\n', " ");
     let steps = csv::Reader::from_reader(bytes).deserialize().collect::<Result<Vec<Step>, _>>();

@@ -11,8 +11,8 @@ use trommel_base::Hasher;
 use trommel_base::range::reduce;
 use trommel_textbook::cuckoo_hashing::{CuckooSet, DensityCuckooSet, StandardCuckooSet};
 
-/// The numbers of keys, in per cent of the initial places. The first is a load for which the standard method is meant,
-/// the second is the limit of the standard method, and the third is a higher load.
+/// The loads: the number of keys in per cent of the places (slots) in the initial tables. The standard method is meant
+/// for the first load. The second load is the limit of the standard method, and the third exceeds this limit.
 pub(super) const LOADS: [u32; 3] = [45, 50, 80];
 
 /// The method of inserting.
@@ -39,12 +39,12 @@ impl fmt::Display for Method {
 /// The costs of inserting all keys: means over all random orders of the keys.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Point {
-    /// The number of keys, in per cent of the initial places.
+    /// The load, one of [`LOADS`].
     pub(crate) load_percent: u32,
     pub(crate) keys: u64,
     pub(crate) method: Method,
-    /// The number of inserts, including the inserts of a rehash, whose search for a free place found none or reached
-    /// its limit. Each such insert leads to a rehash or to a key in an overflow chain.
+    /// The number of inserts that found no free place, or reached the limit of their search before they found one.
+    /// Inserts during a rehash count too. Each such insert leads to a rehash or to a key in an overflow chain.
     pub(crate) cycles: f64,
     /// The number of times that an insert moved a key to another place.
     pub(crate) displacements: f64,
@@ -112,8 +112,8 @@ fn shuffled_keys(keys: u64, order: u64) -> Vec<u64> {
     shuffled
 }
 
-/// The maximum number of rounds per order of the keys. Each round fills sets with both methods. There are fewer rounds
-/// if the number of keys exceeds a fifth of the number of timed inserts.
+/// The maximum number of rounds for each random order of the keys. Each round fills sets with both methods. There are
+/// fewer rounds if the number of keys exceeds a fifth of the number of timed inserts.
 const MOST_ROUNDS: u64 = 5;
 
 /// Fills sets with both methods, and adds the costs of each method to `totals`: the counts of one set, and the median

@@ -21,9 +21,9 @@ const FINGERPRINT_BITS: u32 = 20;
 pub(crate) struct Limit {
     pub(crate) system: &'static str,
     pub(crate) variant: String,
-    /// How far an insert searches before it gives up. In this text, `m` is the number of places in one of two tables;
-    /// if the tables differ in size, in the larger table. `whole path` means that the search follows the path of
-    /// displacements until the path ends or cycles.
+    /// A text that says how far an insert searches before it gives up, such as `0.2 m`. `m` is the number of places in
+    /// one of two tables; if the tables differ in size, in the larger table. `whole path` means that the search follows
+    /// the path of displacements until the path ends or cycles.
     pub(crate) search: &'static str,
     pub(crate) places: u64,
     pub(crate) seeds: u64,

@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(measured.points.len(), 2 * LOADS.len() * effort.keys.len());
         for point in &measured.points {
             assert!(point.ns_per_insert > 0.0, "{point:?}");
-            // The memory grows if and only if an insert finds no free place within its limit.
+            // The memory grows if and only if the search of some insert ends without a free place.
             assert_eq!(point.cycles > 0.0, point.extra_bytes > 0.0, "{point:?}");
         }
         for table in tables(&measured) {

@@ -17,7 +17,7 @@ use trommel_base::batch::{RING_KEYS, WORD_BYTES};
 /// Lookups in blocks of a whole cache line have a higher limit, in `cache_line/avx512.rs`.
 pub(super) const WIDE_LOOKUPS_MAX_BYTES: usize = 8 << 20;
 
-/// The units of eight hashes. In a table of `n` units, the unit of a hash `h` is `h · n >> 64`, which is below `n`.
+/// The unit indices of eight hashes. In a table of `n` units, a hash `h` has the unit index `h · n >> 64`, below `n`.
 /// Each 64-bit lane of `units` must be `n`, and the caller must ensure that `n` fits into 32 bits. Two products of
 /// 32-bit numbers suffice, one for each half of `h`. The result is exact: the product of the high half, plus the upper
 /// 32 bits of the product of the low half, cannot overflow 64 bits.
@@ -27,7 +27,7 @@ pub(super) fn reduce_8(hashes: __m512i, units: __m512i) -> __m256i {
     _mm512_cvtepi64_epi32(reduce_8_wide(hashes, units))
 }
 
-/// The units of eight hashes, as in [`reduce_8`], one in each 64-bit lane.
+/// The unit indices of eight hashes, as in [`reduce_8`], one in each 64-bit lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn reduce_8_wide(hashes: __m512i, units: __m512i) -> __m512i {
@@ -36,7 +36,7 @@ pub(super) fn reduce_8_wide(hashes: __m512i, units: __m512i) -> __m512i {
     _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
 }
 
-/// The units of four hashes, as in [`reduce_8`], one in each 64-bit lane.
+/// The unit indices of four hashes, as in [`reduce_8`], one in each 64-bit lane.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
@@ -49,8 +49,8 @@ pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
-    // Takes the even 32-bit lanes of both vectors. The lanes come out interleaved by 128-bit halves, and are then put
-    // in order.
+    // Takes the even 32-bit lanes of both vectors. Since the shuffle works within 128-bit halves, pairs of lanes from
+    // `first` and from `second` alternate; the permutation puts the pairs in order.
     let pairs =
         _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(pairs))
@@ -162,7 +162,7 @@ impl AnswerBytes {
     }
 }
 
-/// A word for each key that is located but not yet probed: the key's pattern, or in cache-line blocks the product from
+/// A word for each key that is located but not yet probed: the key's pattern or, in cache-line blocks, the product from
 /// which the key's mask is made. The words are computed in vectors and used one by one.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -232,8 +232,8 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
     }
 }
 
-/// The answers of eight keys. `missing` has a vector for each key: those of the key's bits that its block lacks. An
-/// answer bit is 1 if the key's vector is zero.
+/// The answers of eight keys. For each key, `missing` has a vector with those of the key's bits that its block
+/// lacks. A key's answer bit is 1 if the key's vector is zero.
 ///
 /// A tree of compares and packs takes 19 instructions for eight keys; `vptest`, `setc`, a shift and an OR for each key
 /// would take 32.
@@ -242,8 +242,8 @@ pub(super) unsafe fn or_word(start: *mut u8, index: u32, pattern: u64) {
 pub(super) fn none_missing(missing: [__m256i; 8]) -> u8 {
     let zero = _mm256_setzero_si256();
     let [a, b, c, d, e, f, g, h] = core::array::from_fn(|i| _mm256_cmpeq_epi32(missing[i], zero));
-    // Packs work within 128-bit halves. So `first` has four bytes of each of the keys `a` to `d` in its lower half, and
-    // four more in its upper half; `second` has the bytes of the keys `e` to `h` in the same order.
+    // Pack instructions work within 128-bit halves. So `first` has four bytes of each of the keys `a` to `d` in its
+    // lower half, and four more in its upper half; `second` has the bytes of the keys `e` to `h` in the same order.
     let first = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
     let second = _mm256_packs_epi16(_mm256_packs_epi32(e, f), _mm256_packs_epi32(g, h));
     let low = _mm256_permute2x128_si256::<0x20>(first, second);

@@ -10,9 +10,9 @@ use core::ops::RangeInclusive;
 use trommel_base::{FilterKind, sizing};
 use trommel_simd::Isa;
 
-/// Cache lines of 512 bits in eight lanes of 64; a key sets one bit in each lane of one cache line. With the same
-/// number of bits per key, the false-positive rate is lower than that of split blocks, and a lookup still reads one
-/// cache line (two in a view whose bytes are not aligned to 64 bytes).
+/// Cache lines of 512 bits, each split into eight lanes of 64 bits; a key sets one bit in each lane of one cache line.
+/// With the same number of bits per key, the false-positive rate is lower than that of split blocks, and a lookup still
+/// reads one cache line (two in a view whose bytes are not aligned to 64 bytes).
 ///
 /// In a table of `lines` cache lines, a hash `h` has its bits in cache line number `h · lines >> 64`. `g` is the 64-bit
 /// product of the low 32 bits of `h` and an odd 32-bit constant. In lane `i` the key sets bit number

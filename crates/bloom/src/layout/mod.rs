@@ -90,7 +90,7 @@ pub trait Layout: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
         best
     }
 
-    /// The unit that has all bits that the key of a hash sets. The unit is computed from the high bits of the hash, and
+    /// The unit that holds all bits of the key with this hash. The unit is computed from the high bits of the hash, and
     /// the positions within the unit from the low half. `None` in the standard layout, in which the bits of a key can
     /// be anywhere.
     #[doc(hidden)]
@@ -226,11 +226,12 @@ fn geometry_for_fpr<L: Layout>(
     checked::<L>(units, hashes)
 }
 
-/// The number of hashes that reaches a false-positive rate at the highest load, and that load in keys per unit.
+/// The number of hashes that permits the highest load without exceeding a false-positive rate, and that load in keys
+/// per unit.
 ///
 /// If a number of hashes has a rate above `fpr` at the best load so far, it reaches `fpr` only at a lower load. So the
-/// function first evaluates the rate of each number at the best load so far. If this rate is above `fpr`, the function
-/// does not search for the load of this number.
+/// function first evaluates the rate of each number of hashes at the best load so far. If this rate is above `fpr`, the
+/// function does not search for the highest load of this number of hashes.
 fn best_load<L: Layout>(fpr: f64) -> Option<(u32, f64)> {
     let mut best: Option<(u32, f64)> = None;
     for hashes in L::hashes_worth_trying(fpr) {
@@ -254,7 +255,8 @@ fn geometry_for_bytes<L: Layout>(
         return Err(SpecError::TooSmall { bytes: bytes as u64, min_bytes });
     }
     // If the number of keys is not given, take the number of hashes that suits the default false-positive rate. With
-    // the number of hashes that suits a single key in all of this memory, far too few keys would fill the table.
+    // the number of hashes that suits a single key in all of this memory, the table would be full after far too few
+    // keys.
     let hashes = if keys == 0 {
         best_load::<L>(Spec::DEFAULT_FPR).map_or(*L::HASHES.start(), |(hashes, _)| hashes)
     } else {
@@ -274,7 +276,7 @@ fn checked<L: Layout>(units: u64, hashes: u32) -> Result<Geometry, SpecError> {
     Ok(Geometry { units, hashes })
 }
 
-/// The words of a table of whole words.
+/// The 64-bit words of a table, whose length must be a whole number of words.
 pub(crate) fn words_of(table: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let (words, _) = table.as_chunks::<8>();
     words.iter().map(|word| u64::from_le_bytes(*word))
@@ -311,7 +313,7 @@ mod tests {
     use super::*;
     use crate::{CacheLine, Register, SplitBlock, Standard};
 
-    /// Compares [`best_load`] with a function that searches the load of every number of hashes.
+    /// Compares [`best_load`] with the highest of the loads of all numbers of hashes.
     #[test]
     fn best_load_is_the_highest_load_of_any_number_of_hashes() {
         fn check<L: Layout>() {

@@ -1,6 +1,6 @@
 //! Inserts batches. Random-walk eviction in lockstep makes room for the keys whose two buckets are full.
 //!
-//! A batch is inserted in blocks of sixteen keys. In each block, the keys whose primary bucket has room go there first.
+//! A batch is inserted in blocks of sixteen keys. In each block, first all keys whose primary bucket has room go there.
 //! Then each other key goes to its alternate bucket, if that has room. The keys that are left have two full buckets,
 //! and are queued. Each of them starts an *eviction chain*. A chain has a fingerprint in hand that belongs in a full
 //! bucket. If one of the four fingerprints of the bucket can move to a bucket with room, that fingerprint moves, the
@@ -8,18 +8,18 @@
 //! the four, and the chain goes on with the evicted fingerprint and its other bucket.
 //!
 //! A step of a chain reads one bucket, and looks up four others in a bitmap
-//! ([`FullBuckets`](super::full_buckets::FullBuckets)); a search for each key ([`Search`](super::search::Search)) would
-//! read a tree of buckets. Chains move more fingerprints than searches would, but in buckets that are in cache by then.
-//! Since a chain always has a fingerprint in hand, a chain is started only while the overflow area has room for the
-//! fingerprints of all chains. So no key can be lost.
+//! ([`FullBuckets`](super::full_buckets::FullBuckets)). A search for room ([`Search`](super::search::Search)) would
+//! read a tree of buckets for each key. Chains move more fingerprints than searches would, but in buckets that are in
+//! cache by then. Since a chain always has a fingerprint in hand, a chain is started only while the overflow area has
+//! room for the fingerprints of all chains. So no key can be lost.
 //!
-//! Sixteen chains make a step together, so that SIMD instructions can compute the step. All chains plan the step on the
-//! state of the table before the step. If two chains are in the same bucket, or chose the last free slot of the same
-//! bucket, the later chain waits for the next step. So the result does not depend on how a step is computed:
-//! `scalar_lanes` computes one lane after another, and `kernel::insert` computes most of the step with SIMD
-//! instructions. A lane whose chain has ended takes a key of the queue at once. In a multiset, the chains that are left
-//! when the queue is empty wait until the next keys are placed and queued, so few lanes are idle. In a set, all chains
-//! end before the next keys are placed.
+//! Sixteen chains, one in each *lane*, make a step together, so that SIMD instructions can compute the step. All chains
+//! plan the step on the state of the table before the step. If two chains are in the same bucket, or chose the last
+//! free slot of the same bucket, the later chain waits for the next step. So the result does not depend on how a step
+//! is computed: `scalar_lanes` computes one lane after another, and `kernel::insert` computes most of the step with
+//! SIMD instructions. A lane whose chain has ended takes a key of the queue at once. In a multiset, the chains that are
+//! left when the queue is empty wait until the next keys are placed and queued, so few lanes are idle. In a set, all
+//! chains end before the next keys are placed.
 //!
 //! Source: Fan et al., CoNEXT 2014, section 3.2, for the random walk.
 
@@ -47,7 +47,7 @@ const ROUNDS_PER_CHECK: u32 = 16;
 /// or goes to the overflow area.
 const MAX_STEPS: u32 = 112;
 
-/// There is no room for a key. The keys whose bits in `new` are set are in the filter.
+/// There is no room for a key. The filter has the keys whose bits [`Parts::insert_batch`] has set in `new`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 

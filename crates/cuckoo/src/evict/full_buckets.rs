@@ -1,8 +1,8 @@
 //! A bit per bucket: set if the bucket is full.
 //!
-//! An insert into a highly loaded table looks at some thirty buckets for one that has room. The bits of all buckets
-//! take 1/32 (8-bit fingerprints) to 1/128 (32-bit fingerprints) of the table's memory, so they can be in cache when
-//! the table is not. The bits are computed by a bulk build, or by the first insert whose key has two full buckets.
+//! An insert into a highly loaded table looks at some thirty buckets to find one that has room. The bits of all
+//! buckets take 1/32 (8-bit fingerprints) to 1/128 (32-bit fingerprints) of the table's memory, so they can be in cache
+//! when the table is not. The bits are computed by a bulk build, or by the first insert whose key has two full buckets.
 //! The bits are no part of the frozen filter, and can be freed at any time.
 
 use crate::geometry::Geometry;
@@ -31,7 +31,7 @@ impl FullBuckets {
         Some(Self { words })
     }
 
-    /// Takes the bits of a table in words of 64 buckets each.
+    /// Makes the bits of a table from words, each of which has the bits of 64 buckets.
     pub(crate) fn of_words(words: Vec<u64>) -> Self {
         Self { words }
     }

@@ -46,8 +46,8 @@ impl LaneGroup {
         }
     }
 
-    /// Sets the bucket, fingerprint and steps of the lanes in `waiting` back to the given values, which they had before
-    /// the step. So the next step retries these lanes.
+    /// Restores the values that the lanes in `waiting` had before the step: bucket, fingerprint and number of steps. So
+    /// the next step retries these lanes.
     #[cfg(target_arch = "x86_64")]
     #[cold]
     pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {

@@ -47,8 +47,8 @@ impl Located {
     }
 }
 
-/// Located keys whose two buckets are full, in the order of the batch, each with its primary bucket, where its chain
-/// starts.
+/// The located keys whose two buckets are full, in the order of the batch. An entry has the primary bucket of its key,
+/// where the key's chain starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     keys: [Entry; LOCATED_KEYS],
@@ -102,8 +102,8 @@ impl Queue {
     }
 
     /// Whether an equal key waits already. A lookup in the table does not find a key that waits, so a set compares each
-    /// key with the waiting keys before it queues the key. Earlier, no comparison is needed: both buckets of a waiting
-    /// key stay full, so a second copy of the key cannot be placed.
+    /// key with the waiting keys before it queues the key. To place keys, no comparison is needed: both buckets of a
+    /// waiting key stay full, so a second copy of the key finds no room.
     #[inline(always)]
     fn contains(&self, key: Entry) -> bool {
         self.waiting().iter().fold(false, |found, other| found | (*other == key))

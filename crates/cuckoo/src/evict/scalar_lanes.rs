@@ -50,7 +50,7 @@ impl<W: Width> EvictionKernel<W> for ScalarLanes<W> {
             let room = to.iter().position(|to| !full.contains(*to));
             // Any slot will do, but chains must vary the slot. The first slot of a pair has the smaller fingerprint if
             // the pair's flag is clear, and the larger fingerprint if the flag is set. So if chains always took the
-            // same slot, the size of fingerprints would decide which fingerprints are evicted.
+            // same slot, the values of fingerprints would decide which of them are evicted.
             let slot = room.unwrap_or(((fingerprint ^ group.steps[lane]) % 4) as usize);
             steps[lane] = Step { slot, to: to[slot], is_room: room.is_some() };
         }

@@ -8,9 +8,9 @@
 //! is a shortest one.
 //!
 //! The tree of the search is implicit. Nodes 0 and 1 are the two buckets of the key, and the children of node `k`, one
-//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, the search reaches every node
-//! below the second later than the corresponding node below the first. So the first path found visits no bucket twice,
-//! and no list of visited buckets is kept.
+//! for each slot, are nodes `2 + 4k` to `5 + 4k`. If two nodes have the same bucket, equal trees grow from them, and
+//! the search reaches each node of the first tree before the corresponding node of the second. So the first path found
+//! visits no bucket twice, and no list of visited buckets is kept.
 //!
 //! Sources: Fan et al., CoNEXT 2014, section 3.2, for the insert; Li, Andersen, Kaminsky and Freedman,
 //! "Algorithmic improvements for fast concurrent cuckoo hashing", EuroSys 2014, section 4.3.2, for

@@ -1,15 +1,15 @@
 //! Windowed eviction: eviction chains that stay within a stretch of the table that one thread owns.
 //!
-//! Bulk builds use windowed eviction for keys that found one of their two buckets full. While a build fills its units
-//! (see `build`), the full bucket is the primary one; in later windows, it can be either. Each key starts a chain in
-//! that full bucket. If the key's other bucket has room, the key goes there. Otherwise, if one of the four fingerprints
-//! in the full bucket has room in its other bucket, that fingerprint moves there, and the key takes the slot. Otherwise
-//! the key takes the slot of one of the four, and the chain goes on in the same way with the evicted fingerprint in its
-//! other bucket. As in `batch`, sixteen chains make a step together, and all plan the step on the state of the table
-//! before it.
+//! Bulk builds use windowed eviction for keys that found one of their two buckets full. While a build fills its *units*
+//! (stretches of the table, see `build`), the full bucket is the primary one; in later windows, it can be either. Each
+//! key starts a chain in that full bucket. If the key's other bucket has room, the key goes there. Otherwise, if one of
+//! the four fingerprints in the full bucket has room in its other bucket, that fingerprint moves there, and the key
+//! takes the slot. Otherwise the key takes the slot of one of the four, and the chain goes on in the same way with the
+//! evicted fingerprint in its other bucket. As in `batch`, sixteen chains make a step together, and all plan the step
+//! on the state of the table before it.
 //!
-//! The stretch is called the *window*, and buckets outside of it count as full. If a step would lead a chain to such a
-//! bucket, the chain stays where it is, and its next step tries another slot. A chain that has not ended after
+//! The stretch is called the *window*, and buckets outside of it count as full. If a step would lead a chain out of
+//! the window, the chain stays where it is, and its next step tries another slot. A chain that has not ended after
 //! `max_steps` steps is given up. Its fingerprint is left to a later window of the build or, if the window is the whole
 //! table, to a single insert.
 //!

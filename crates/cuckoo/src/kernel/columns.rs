@@ -1,5 +1,5 @@
-//! Batches of lookups in columns, which are arrays of sixty-four values: loops do each step of a lookup for sixty-four
-//! keys before the next step.
+//! Batches of lookups, computed in *columns* (arrays of sixty-four values): loops do each step of a lookup for
+//! sixty-four keys before the next step.
 //!
 //! Lookups that branch on whether the fingerprint is in the primary bucket, or on whether the overflow flag of the
 //! fingerprint's class is set (see `bucket`), mispredict these branches. In columns, both conditions are computed for
@@ -112,8 +112,8 @@ pub(super) fn contains_batch<W: Width>(buckets: Buckets<'_>, hashes: &[u64], fou
     if window.hint.is_none() {
         in_cache(&table, chunks, found);
     } else {
-        // SAFETY: the table comes from `checked`. `Loops` computes buckets of the table: a primary bucket is the high
-        // half of a product with the number of buckets, hence below that number, and an alternate is computed modulo
+        // SAFETY: the table comes from `checked`. `Loops` computes buckets of the table: a primary bucket is the number
+        // of buckets times `hash / 2^64`, rounded down, hence below that number, and an alternate is computed modulo
         // that number.
         with_fetch!(window, F => unsafe {
             pipelined::<W, F, _>(&table, chunks, found, Loops { table: &table });
@@ -193,7 +193,8 @@ impl<W: Width> Steps<W> for Loops<'_, W> {
 
 /// How many chunks ahead primary buckets are prefetched.
 const AHEAD: usize = 2;
-/// The number of chunks whose keys are kept: all from the chunk that is located to the chunk whose alternates are read.
+/// The number of chunks whose keys are kept: from the chunk whose primary buckets are computed in a step, to the chunk
+/// whose alternates are read in this step.
 const KEPT: usize = 4;
 
 /// Looks up whole chunks in a table that is so large that buckets are prefetched.

@@ -1,8 +1,8 @@
 //! The code per instruction set. No other module of this crate has code for particular instruction sets, or `unsafe`
 //! code.
 //!
-//! [`scalar`] compiles the algorithms of the table for each instruction set. The other kernels use SIMD vectors, for
-//! the operations that were measured to be faster in vectors.
+//! [`scalar`] compiles the algorithms of a filter, in plain Rust, for several instruction sets. The other kernels use
+//! SIMD vectors, for the operations that were measured to be faster in vectors.
 #![allow(unsafe_code)]
 
 mod columns;
@@ -51,8 +51,8 @@ type Fill = unsafe fn(&mut Filling<'_>, &mut Vec<u64>) -> Option<u64>;
 /// See [`Window::insert_within`].
 type InsertWithin = unsafe fn(&mut Window<'_>, &[u64], &mut Vec<u64>);
 
-/// The functions for one fingerprint width on one instruction set. Some of these functions can be compiled for a less
-/// capable instruction set.
+/// The functions for one fingerprint width on one instruction set. Some of these functions may be those that were
+/// compiled for a less capable instruction set.
 ///
 /// The caller of a function must ensure that the machine has the instruction set, that the width is the geometry's,
 /// and that a slice for answers has a bit for every hash. The table must have the geometry's length, except in `fill`

@@ -27,8 +27,8 @@ use trommel_base::{FilterKind, FormatError, WhyFull};
 use trommel_simd::Isa;
 
 /// Portable work that is compiled for the instructions that the build target guarantees and, on x86-64, also for AVX2.
-/// Compilers vectorize its loops over arrays. `run`, and each function that it calls and that is to be compiled for
-/// AVX2, must always be inlined.
+/// Compilers vectorize its loops over arrays. `run` must always be inlined, and so must each function that it calls
+/// and that is to be compiled for AVX2.
 pub(crate) trait Job {
     type Output;
     fn run(self) -> Self::Output;

@@ -1,4 +1,4 @@
-//! Moves remainders of one byte each up by one slot, for inserts.
+//! Moves one-byte remainders up by one slot, for inserts.
 
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
@@ -12,13 +12,13 @@ const LINE_BYTES: usize = 64;
 /// [`Moves::insert_byte`] reads and writes fewer than this number of bytes after the byte at `free`.
 pub(super) const BEHIND: usize = 32;
 
-/// Moves of bytes, in the vectors of an instruction set.
+/// Moves of bytes, made with the vectors of an instruction set.
 pub(super) trait Moves: Words {
     /// Moves bytes `at..free` up by one, and stores `byte` at `at`.
     ///
     /// # Safety
-    /// The caller must ensure that `at` is at most `free`, that the bytes from `at` to `free` and [`BEHIND`] bytes
-    /// after `free` can be read and written, and that the byte before `at` can be read.
+    /// The caller must ensure that `at` is at most `free`, that the bytes from `at` to `free` and the [`BEHIND`] − 1
+    /// bytes after `free` can be read and written, and that the byte before `at` can be read.
     unsafe fn insert_byte(self, bytes: *mut u8, at: usize, free: usize, byte: u8);
 
     /// `slots` is a mask of adjacent bytes of a line. Gives each of these bytes the value of the byte before it, except
@@ -97,7 +97,8 @@ impl Moves for Plain {
 impl Moves for Avx2 {
     #[inline(always)]
     unsafe fn insert_byte(self, bytes: *mut u8, at: usize, free: usize, byte: u8) {
-        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2; the caller of this guarantees the bytes.
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2. The caller of `insert_byte` guarantees
+        // the bytes.
         unsafe { insert_byte_avx2(bytes, at, free, byte) }
     }
 
@@ -146,7 +147,7 @@ fn move_up_avx2(line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8) {
     unsafe {
         let low = _mm256_loadu_si256(line.cast());
         let high = _mm256_loadu_si256(line.add(32).cast());
-        // The 32 bytes that begin one byte before the upper half: stored to the upper half, each moves up by one.
+        // The 32 bytes that begin one byte before the upper half. If stored to the upper half, each moves up by one.
         let high_up = _mm256_loadu_si256(line.add(31).cast());
         let below = _mm256_permute2x128_si256::<0x08>(low, low);
         let low_up = _mm256_alignr_epi8::<15>(low, below);
@@ -191,7 +192,7 @@ mod tests {
                 let mut expected = bytes.clone();
                 expected.copy_within(1 + at..1 + free, 2 + at);
                 expected[1 + at] = 7;
-                // SAFETY: the vector has a byte before `at`, and all bytes that are read or written after `free`.
+                // SAFETY: `bytes` has the byte before `at`, and everything up to `BEHIND - 1` bytes after `free`.
                 unsafe { moves.insert_byte(bytes.as_mut_ptr().add(1), at, free, 7) };
                 assert_eq!(bytes, expected, "bytes {at} to {free} were moved");
             }

@@ -1,10 +1,10 @@
 //! Batches of lookups with NEON, for both layouts.
 //!
 //! `kernel/equal_slots.rs` describes how the comparison of all slots of a block decides about a key. The decision takes
-//! two counts of ones. A vector has the words of two keys. The counts of the bytes of these words are added in pairs,
-//! until a vector has the counts of sixteen keys. From these counts, [`Counts::judge`] tells whether the first equal
-//! slot of each key is in the key's run. The few keys about which that slot does not decide are left to
-//! [`Probed::look_again`].
+//! two counts of ones. A vector has the words of two keys. The ones are counted in each byte of these words, and the
+//! counts of adjacent bytes are added, until a vector has one count for each of sixteen keys. From these counts,
+//! [`Counts::judge`] tells whether the first equal slot of each key is in the key's run. The few keys about which that
+//! slot does not decide are left to [`Probed::look_again`].
 
 use super::equal_slots::Probe;
 use core::arch::aarch64::*;
@@ -15,26 +15,26 @@ pub(super) const BLOCK: usize = 64;
 /// The number of keys whose results fill a vector of bytes.
 const GROUP: usize = 16;
 
-/// The metadata of two keys, in lanes of 64 bits, and the comparisons of their blocks.
+/// The metadata of the blocks of two keys, in lanes of 64 bits, and which remainders in these blocks equal the keys'.
 #[derive(Clone, Copy)]
 pub(super) struct Two {
     /// The occupieds, shifted so that the bit of the key's home is the highest.
     pub(super) occupieds: uint64x2_t,
     /// The runends from the offset on.
     pub(super) own: uint64x2_t,
-    /// The slots from the offset and from the key's home on.
+    /// The slots that are below neither the offset nor the key's home.
     pub(super) allowed: uint64x2_t,
-    /// The slots whose remainder equals the key's. If a block has fewer than 64 slots, the bits above have no meaning.
+    /// The slots whose remainder equals the key's. If a block has fewer than 64 slots, the other bits have no meaning.
     pub(super) equal: uint64x2_t,
 }
 
-/// The keys of a block of a batch, and the table.
+/// [`BLOCK`] keys of a batch, and the table.
 pub(super) trait Keys {
     /// The metadata and comparisons of the keys `2 * pair` and `2 * pair + 1`.
     fn two(&self, pair: usize, compare: &Compare) -> Two;
 }
 
-/// What the vectors leave for the keys that need another look.
+/// Results that the vector code keeps for a second look at keys.
 pub(super) struct Probed {
     /// The slots that are equal and allowed.
     equal: [u64; BLOCK],
@@ -89,9 +89,9 @@ impl Probed {
     #[target_feature(enable = "neon")]
     fn count(&mut self, two: Two, pair: usize) -> Counts {
         let equal = vandq_u64(two.equal, two.allowed);
-        // All bits below the lowest one.
+        // All bits below the lowest set bit of `equal`; all bits if none is set.
         let before = vbicq_u64(vaddq_u64(equal, vdupq_n_u64(u64::MAX)), equal);
-        // SAFETY: writes the sixteen bytes of two chunks.
+        // SAFETY: writes two chunks of sixteen bytes each.
         unsafe {
             vst1q_u64(self.equal.as_chunks_mut::<2>().0[pair].as_mut_ptr(), equal);
             vst1q_u64(self.own.as_chunks_mut::<2>().0[pair].as_mut_ptr(), two.own);
@@ -169,7 +169,8 @@ impl Counts {
         }
     }
 
-    /// All ones or zero for each of sixteen keys: whether the key's block holds it, and whether it needs another look.
+    /// Returns two vectors, with all ones or zero for each of sixteen keys: whether the key's block holds it, and
+    /// whether it needs another look.
     ///
     /// If no slot is equal, `before` equals `ended`, which is negative only if the run does not end in the block. So a
     /// key without an equal slot is never a hit.
@@ -196,8 +197,8 @@ impl Compare {
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn new() -> Self {
-        // If the compiler knows that bytes have no common bit, it compiles their addition to three instructions instead
-        // of one. So it must not know these bits.
+        // If the compiler knows that two numbers have no common bit, it compiles their addition to three instructions
+        // instead of one. So `black_box` hides these bits from the compiler.
         Self { bits: vreinterpretq_u8_u64(vdupq_n_u64(black_box(0x8040_2010_0804_0201))) }
     }
 
@@ -223,7 +224,8 @@ impl Compare {
         self.folded([vceqq_u8(a, byte), vceqq_u8(b, byte), vceqq_u8(c, byte), vceqq_u8(d, byte)])
     }
 
-    /// For each of two keys, a bit for each of 64 bytes: whether it equals all bytes of a vector.
+    /// For each of two keys, a bit for each of 64 bytes: whether it equals the byte that fills the key's vector in
+    /// `others`.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn equal_of_two(
@@ -235,7 +237,7 @@ impl Compare {
         vreinterpretq_u64_u8(vpaddq_u8(a, b))
     }
 
-    /// A bit for each of 64 bytes: whether it equals another byte.
+    /// A bit for each of 64 bytes: whether it equals `other`.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(super) fn equal_of_one(self, bytes: [uint8x16_t; 4], other: u8) -> u64 {
@@ -264,7 +266,7 @@ pub(super) fn from(slots: uint64x2_t) -> uint64x2_t {
     vshlq_u64(vdupq_n_u64(u64::MAX), vreinterpretq_s64_u64(slots))
 }
 
-/// Shifts a word to the left, so that bit `slots` becomes the highest one. The caller must ensure that `slots` is at
+/// Shifts a word to the left, so that bit `slots` becomes the highest bit. The caller must ensure that `slots` is at
 /// most 63.
 #[inline]
 #[target_feature(enable = "neon")]

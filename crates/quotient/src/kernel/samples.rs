@@ -20,8 +20,8 @@ pub(super) fn hash(geometry: &Geometry, quotient: u64, fraction: u64) -> u64 {
     (u128::from(quotient) << 64).div_ceil(geometry.slots.into()) as u64 + fraction % unit
 }
 
-/// A table, and hashes to look up in it: those of its keys, as many others with quotients from the same range, and 200
-/// random ones.
+/// A table, and hashes to look up in it: those of its keys, one other hash per key with a quotient from the same range
+/// as the keys' quotients, and 200 random hashes.
 pub(super) struct Sample<L> {
     geometry: Geometry,
     pub(super) table: Vec<u8>,

@@ -90,11 +90,11 @@ pub(super) fn remove<L: Layout, W: Words>(
     table.remove(words, home, stored)
 }
 
-/// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes and the [`Words`] that
-/// `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and `insert`, which
-/// must be declared where the macro is called. The kernels pass a closure `rest` to these modules. For a key that the
-/// modules' inlined code cannot decide, this closure calls a function that is not inlined. Removals use the algorithms
-/// of [`Table`], and checks those of `check.rs`.
+/// Declares the module `$name` with all kernels of `$layout`, compiled with the given attributes. The kernels use the
+/// [`Words`] that `$words` makes. Lookups and inserts, of single keys and of batches, use the modules `lookup` and
+/// `insert`, which must be declared where the macro is called. The kernels pass a closure `rest` to the functions of
+/// these modules, which call it for each key that their inlined code cannot decide. The closure calls a function that
+/// is not inlined. Removals use the algorithms of [`Table`], and checks those of `check.rs`.
 macro_rules! scalar_kernels {
     ($(#[$attribute:meta])* $name:ident, $layout:ty, $words:expr) => {
         mod $name {

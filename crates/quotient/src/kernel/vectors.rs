@@ -100,7 +100,7 @@ pub(crate) unsafe fn words(start: *const u8, bytes: &[u64; GROUP]) -> __m512i {
     _mm512_setr_epi64(a, b, c, d, e, f, g, h)
 }
 
-/// The eight words at the byte offsets `bytes` from `start`, and the eight words right after them.
+/// The eight words at the byte offsets `bytes` from `start`, and the word right after each of them.
 ///
 /// # Safety
 /// The caller must ensure that the sixteen bytes at each offset can be read.

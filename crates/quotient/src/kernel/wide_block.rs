@@ -3,20 +3,20 @@
 //! (`layout/mod.rs` defines runs, occupieds, runends and offsets. A key's *home* is the slot whose number is the key's
 //! quotient, and the key's block is the block of its home.)
 //!
-//! The occupieds, runends and offset of a block and the runends of the next block are enough to find nearly every run.
-//! The runends below the offset belong to runs of earlier blocks. Among the other runends, the `d`-th (from 0) ends the
-//! run of the block's `d`-th occupied quotient. If the block has only `n ≤ d` other runends, the run ends at the
-//! `(d − n)`-th runend of the next block. The run begins after the previous runend, but never before the offset or the
-//! home. The previous runend is in the same word as the run's own runend or, if the run's own runend is the first of
-//! the next block, in the word of the key's block.
+//! Nearly every run can be found from the occupieds, runends and offset of the key's block, and from the runends of the
+//! next block. The runends below the offset belong to runs of earlier blocks. Among the other runends, the `d`-th (from
+//! 0) ends the run of the block's `d`-th occupied quotient. If the block has only `n ≤ d` other runends, the run ends
+//! at the `(d − n)`-th runend of the next block. The run begins after the previous runend, but never before the offset
+//! or the home. The previous runend is in the same word as the run's own runend or, if the run's own runend is the
+//! first of the next block, in the word of the key's block.
 //!
 //! So one `pdep` of one bit finds the end of a run in the key's block or in the next, without a search, and without a
 //! branch that depends on which of the two blocks has the end. At 95 % load, 15 of 100 runs end in the next block.
 //! About one run in a thousand is left to the algorithms of `table.rs`: the run ends after the next block, or runs of
 //! earlier blocks take the key's whole block and more.
 //!
-//! Lookups compare a run in the same way for every width of remainders but 8 bits: from the run's first remainder on,
-//! eight bytes at a time are read as a word of packed fields (`places::Fields`). If remainders have 8 bits, lookups
+//! Lookups compare a run in the same way for every width of remainders except 8 bits: from the run's first remainder
+//! on, eight bytes at a time are read as a word of packed fields (`places::Fields`). If remainders have 8 bits, lookups
 //! compare the whole block, and do not look for the run (`equal_slots.rs`); only the batch kernel for AVX-512 compares
 //! the run for this width too. Inserts compare remainders of 8 bits in vectors, and remainders of any other width one
 //! by one.

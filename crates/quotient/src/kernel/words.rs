@@ -195,8 +195,8 @@ mod tests {
         }
     }
 
-    /// Compares `one`, `two_ones` and `below` with a loop over the bits, for words with few and many ones, and also for
-    /// values of `skip` that are not below the number of ones.
+    /// Compares `one`, `two_ones` and `below` with a loop over the bits, for words with few and many ones. Tries every
+    /// `skip` up to 63, even if the word has no more than `skip` ones.
     fn select_ones<W: Words>(words: W) {
         let mut random = Splitmix::new(66);
         let sparse = [0, 1, 1 << 63, u64::MAX, 0x8000_0000_0000_0001];

@@ -16,8 +16,8 @@ pub struct Section {
     pub(super) block_bytes: usize,
 }
 
-/// Consecutive blocks of a table, to be written. They can be split into pieces without a byte in common, so that
-/// several threads can write them.
+/// Consecutive blocks of a table, to be written. They can be split into pieces that share no byte, so that several
+/// threads can write them.
 #[derive(Debug)]
 pub(crate) struct Blocks<'t, L> {
     sections: [&'t mut [u8]; SECTIONS],
@@ -60,7 +60,7 @@ impl<'t, L: Layout> Blocks<'t, L> {
         Self { sections, shape: Shape { blocks, ..self.shape }, layout: PhantomData }
     }
 
-    /// Writes a block: its metadata, and a stored remainder for every slot, 0 for a free slot.
+    /// Writes a block: its metadata, and a stored remainder for every slot (0 for a free slot).
     #[inline(always)]
     pub(crate) fn write<T: Copy + Into<u32>>(
         &mut self,

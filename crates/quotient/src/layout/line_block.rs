@@ -10,7 +10,7 @@ use trommel_base::{FilterKind, FormatError};
 ///
 /// | bits of the line, from 0 | content |
 /// |---|---|
-/// | 0 – 399 | 50 remainders of a byte; 0 is a free slot |
+/// | 0 – 399 | 50 one-byte remainders; 0 is a free slot |
 /// | 400 – 449 | occupieds |
 /// | 450 – 455 | zero |
 /// | 456 – 505 | runends |
@@ -19,15 +19,15 @@ use trommel_base::{FilterKind, FormatError};
 /// So a slot takes 10.24 bits, a 50th of the line's 512 bits. Remainders have 8 bits, and fewer after the filter has
 /// grown. A remainder of 8 bits that is 0 is replaced by 1. A remainder of fewer than 8 bits is in the byte's high
 /// bits, and the bit below it is set. So no remainder is stored as 0, and comparing bytes with 0 finds a free slot, 4.5
-/// times faster than rank and select do. Because of the replaced remainder, the false-positive rate is 0.8 % higher:
-/// 1.008 times as high as without it.
+/// times faster than rank and select do. Because 0 is replaced, the false-positive rate is 0.8 % higher, that is,
+/// 1.008 times as high.
 #[derive(Clone, Copy, Debug)]
 pub struct LineBlock;
 
 pub(crate) const LINE_BYTES: usize = 64;
 const SLOTS: usize = 50;
-/// Two words of the line begin at these bytes: the word with the occupieds, and the word with the runends. Each word
-/// has eight bytes, so the two overlap by two bytes.
+/// The word with the occupieds begins at byte `OCCUPIEDS_AT` of the line, and the word with the runends at byte
+/// `RUNENDS_AT`. Each word has eight bytes, so the two overlap by two bytes.
 pub(crate) const OCCUPIEDS_AT: usize = 50;
 pub(crate) const RUNENDS_AT: usize = 56;
 pub(crate) const SLOT_BITS: u64 = (1 << SLOTS) - 1;
@@ -200,7 +200,7 @@ impl Layout for LineBlock {
             let line = line_mut(table, block);
             let pulled_out = line[usize::from(from)];
             // The loop goes over all slots, and a mask selects the slots that move. Compilers vectorize the loop,
-            // because its length is constant and it never chooses between two addresses.
+            // because its length is constant and no condition decides which addresses it reads and writes.
             for slot in 0..SLOTS - 1 {
                 let moves = u8::from((slot as u8).wrapping_sub(from) < to - from).wrapping_neg();
                 line[slot] = line[slot + 1] & moves | line[slot] & !moves;

@@ -23,11 +23,11 @@ mod sealed {
 /// The layout of a block: [`WideBlock`] or [`LineBlock`]. The algorithms on a table are the same for both.
 ///
 /// A block of `SLOTS` slots has two bits for each slot, and one number:
-/// - *occupieds*, bit `i`: whether the filter holds a fingerprint with quotient `i` of this block;
+/// - *occupieds*, bit `i`: whether the filter holds a fingerprint whose quotient is the number of slot `i`;
 /// - *runends*, bit `i`: whether slot `i` holds the last remainder of a *run*, which is all remainders of one quotient,
-///   in adjacent slots. The quotient can belong to an earlier block;
+///   in adjacent slots. The quotient can be the number of a slot of an earlier block;
 /// - *offset*: the number of slots, from the block's first on, that runs of earlier blocks take. (The runs of a block
-///   are the runs of its quotients.)
+///   are those whose quotients are numbers of its slots.)
 ///
 /// Source: Pandey, Bender, Johnson and Patro, "A general-purpose counting filter: making every bit
 /// count", SIGMOD 2017, section 4.1.
@@ -98,8 +98,7 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn sections(shape: &Shape) -> [Section; SECTIONS];
     /// Writes the metadata and the stored remainders of a whole block, with 0 for a free slot. `sections` has the bytes
-    /// of each section from some first block on, which is the same block for all sections. `block` is counted from that
-    /// first block.
+    /// of each section from one block of the table on, the same for all sections. `block` is counted from that block.
     #[doc(hidden)]
     fn set_block<T: Copy + Into<u32>>(
         shape: &Shape,
@@ -114,8 +113,8 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Moves the remainders after `at`, up to and including `last`, down by one slot. Slot `last` becomes 0.
     #[doc(hidden)]
     fn remove_remainder(shape: &Shape, table: &mut [u8], at: Position, last: Position);
-    /// The first free slot from `from` on; `Some(None)` if all these slots are in use. `None` if the layout does not
-    /// reserve remainder 0, so that remainders do not show which slots are free.
+    /// The first free slot from `from` on; `Some(None)` if all slots from there on are in use. `None` if the layout
+    /// does not reserve remainder 0, because its remainders then do not show which slots are free.
     #[doc(hidden)]
     fn first_free(table: &[u8], from: Position) -> Option<Option<Position>>;
     /// Refuses padding bits that are not zero.
@@ -125,16 +124,16 @@ pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// padding after a section.
     #[doc(hidden)]
     fn check_padding(shape: &Shape, table: &[u8]) -> Result<(), FormatError>;
-    /// The cache lines, at most three, that a lookup most likely reads: for each, the index in the table of one of its
-    /// bytes. `home` is the slot whose number is the key's quotient.
+    /// The cache lines that a lookup most likely reads, at most three. Each is given by the index, in the table, of any
+    /// byte of it. `home` is the slot whose number is the key's quotient.
     #[doc(hidden)]
     fn lines(shape: &Shape, home: Position) -> [Option<usize>; 3];
 }
 
 /// A slot, as a block and the slot's index in it.
 ///
-/// Positions are ordered like slots. A position whose index is the number of slots of a block stands for the end of the
-/// block, which is the beginning of the next block.
+/// Positions are ordered like slots. A position whose `slot` is [`Layout::SLOTS`] stands for the end of the block,
+/// which is the beginning of the next block.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {

@@ -1,6 +1,6 @@
 //! Numbers of a fixed width, packed without gaps, least significant bit first.
 
-/// The number of bytes that `slots` packed numbers of `bits` bits each take. The caller must ensure that `slots` is a
+/// The number of bytes of `slots` packed numbers with `bits` bits each. The caller must ensure that `slots` is a
 /// multiple of 64.
 pub(super) fn bytes(slots: u64, bits: u32) -> u64 {
     slots / 8 * u64::from(bits)
@@ -118,7 +118,7 @@ pub(super) fn shift_down(packed: &mut [u8], bits: u32, from: usize, to: usize) {
     set(packed, bits, to, 0);
 }
 
-/// In word `i`, replaces the bits that are not in the mask `keep` by the bits at the same positions of `bits`.
+/// In word `i`, replaces the bits outside the mask `keep` by the bits of `bits` at the same positions.
 fn merge(words: &mut [[u8; 8]], i: usize, bits: u64, keep: u64) {
     words[i] = (u64::from_le_bytes(words[i]) & keep | bits & !keep).to_le_bytes();
 }

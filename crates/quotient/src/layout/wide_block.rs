@@ -12,7 +12,7 @@ use trommel_base::{FilterKind, FormatError};
 /// | section, each padded to a multiple of 64 bytes | content |
 /// |---|---|
 /// | occupieds and runends | two words per block |
-/// | remainders | 64 of `r` bits per block, packed |
+/// | remainders | 64 remainders per block, packed, each of `r` bits |
 /// | offsets | one byte per block; 255 means 255 or more |
 ///
 /// Separate sections were the fastest of the arrangements that were measured. With remainders of 8 bits, most lookups

@@ -22,7 +22,7 @@ struct Sample<S: Resize> {
 }
 
 impl<S: Resize> Sample<S> {
-    /// A filter after as many inserts as it is planned for. 40 of the keys are inserted twice.
+    /// A filter with [`KEYS`] inserts, the number that it is planned for. 40 of the keys are inserted twice.
     fn new(isa: Isa) -> Self {
         let Disjoint { mut members, absent } = Disjoint::new(91, KEYS - 40, 4000);
         members.extend_from_within(..40);
@@ -64,8 +64,8 @@ pub fn growing_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     }
 }
 
-/// A filter that is resized several times keeps every fingerprint. Each resize gives the filter room for a larger or
-/// smaller number of keys than before, and never for a multiple of the number for which it had room.
+/// A filter that is resized several times keeps every fingerprint. Each resize changes the number of keys that have
+/// room in the filter, up or down, and never to a multiple of the number before.
 pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut filter = sample.filter.clone();
@@ -78,7 +78,7 @@ pub fn any_size_keeps_every_fingerprint<S: Resize>(isa: Isa) {
     sample.assert_same(&filter, &format!("shrunk on {isa}"));
 }
 
-/// After a resize, keys can be inserted, counted and removed as before, until the filter is full.
+/// After a resize, keys can be counted and removed as before, and inserted until the filter is full.
 pub fn a_resized_filter_takes_and_forgets_keys<S: Resize>(isa: Isa) {
     let sample = Sample::<S>::new(isa);
     let mut random = Splitmix::new(92);

@@ -63,7 +63,7 @@ pub fn impossible_key_counts_are_typed_errors<S: Subject>() {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {
                     assert!(
                         bytes > u128::from(max_bytes),
-                        "{bytes} bytes are too large, and {max_bytes} are the limit"
+                        "{bytes} bytes are refused as too large, but the limit is {max_bytes}"
                     );
                 }
                 // With this number of keys, 64-bit hashes collide more often than `fpr`.
@@ -245,7 +245,7 @@ pub fn impossible_bits_per_key_are_typed_errors<S: Subject>() {
                 Err(SpecError::TooLarge { bytes, max_bytes }) => {
                     assert!(
                         bytes > u128::from(max_bytes),
-                        "{bytes} bytes are too large, and {max_bytes} are the limit"
+                        "{bytes} bytes are refused as too large, but the limit is {max_bytes}"
                     );
                 }
                 other => panic!("{keys} keys with {bits} bits gave {other:?}"),

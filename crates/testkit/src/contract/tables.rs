@@ -35,11 +35,11 @@ fn highly_loaded<S: Exact>(keys: usize) -> S::Filter {
     filter
 }
 
-/// Enumerates, empties, fills up, merges and resizes the filter of an accepted table. Fails unless the filter holds the
-/// fingerprints that it enumerates, and unless inserting these fingerprints into an empty filter makes the same bytes.
+/// Enumerates, empties, fills up, merges and resizes the filter of an accepted table. Asserts that the filter holds the
+/// fingerprints that it enumerates, and that inserting these fingerprints into an empty filter makes the same bytes.
 fn exercise<S: Resize>(bytes: &[u8]) {
     forgery::exercise::<S>(bytes);
-    let filter = S::from_bytes(bytes).expect("bytes accepted before are refused");
+    let filter = S::from_bytes(bytes).expect("bytes that were accepted are now refused");
     let fingerprints = S::fingerprints(&filter);
     assert!(fingerprints.len() == filter.len() && fingerprints.is_sorted());
     let mut held: BTreeMap<u64, u64> = BTreeMap::new();
@@ -129,7 +129,7 @@ fn flip_each<S: Resize>(filter: &S::Filter) -> usize {
     accepted
 }
 
-/// A table with one flipped bit is refused or makes another filter. The number of keys stays the same, so an
+/// A table with one flipped bit is refused or makes another filter. The header keeps its number of keys, so an
 /// accepted table has one fingerprint in place of another.
 pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
     assert_eq!(
@@ -139,7 +139,7 @@ pub fn a_flipped_bit_is_refused_or_makes_another_filter<S: Resize>() {
     );
     for keys in [1, 20, 90] {
         let accepted = flip_each::<S>(&highly_loaded::<S>(keys));
-        assert!(accepted > 0, "no flip was accepted: the check is too strict or not tested");
+        assert!(accepted > 0, "no flip was accepted: the reader is too strict, or none is valid");
     }
 }
 
@@ -156,9 +156,9 @@ pub fn flipped_bits_of_resized_filters_are_refused_or_make_another_filter<S: Res
     }
 }
 
-/// A table with two flipped bits is refused or makes another filter. The bits are near each other or anywhere,
-/// and the number of keys stays the same or changes by one. So the end of a run (the sorted remainders of one quotient)
-/// can move, a quotient can be exchanged for its neighbour, or a slot can be taken or freed.
+/// A table with two flipped bits is refused or makes another filter. The bits are near each other or anywhere, and the
+/// header's number of keys stays the same or changes by one. So the end of a run (the sorted remainders of one
+/// quotient) can move, a quotient can be exchanged for its neighbour, or a slot can be taken or freed.
 pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
     let mut random = Splitmix::new(0xF1);
     for keys in [20, 90, 400] {
@@ -183,7 +183,7 @@ pub fn two_flipped_bits_are_refused_or_make_another_filter<S: Resize>() {
         }
         assert!(
             accepted > 0,
-            "no table of {keys} keys with two flipped bits was accepted: too strict or not tested"
+            "no two flips accepted for {keys} keys: the reader is too strict, or none is valid"
         );
     }
 }

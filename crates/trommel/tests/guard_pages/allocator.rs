@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 
 /// The alignment of tables. If tables had another alignment, the test that tables are guarded would fail.
 const LINE_BYTES: usize = 64;
-/// Shorter lists of bytes are not guarded. Tables are guarded whatever their size.
+/// Lists of fewer bytes than this are not guarded. Tables of every size are guarded.
 pub(crate) const SHORTEST_LIST: usize = 64;
 /// Accessible memory begins and ends at multiples of this number of bytes from the start of its map. The number is a
 /// multiple of the page size of every usual system. An allocator cannot ask for the page size, since the call may
@@ -16,7 +16,7 @@ pub(crate) const UNIT_BYTES: usize = 1 << 16;
 
 /// Gives each table, and each list of at least [`SHORTEST_LIST`] bytes, a memory map of its own. Tables are the blocks
 /// that are aligned to cache lines, and lists are the blocks that are not aligned. A guarded block ends where
-/// accessible memory ends, except that a table whose size is no multiple of a cache line ends up to 63 bytes earlier.
+/// accessible memory ends. But a table whose size is no multiple of a cache line has 1 to 63 accessible bytes after it.
 /// All other blocks come from the system's allocator, since the system permits fewer maps than there can be blocks.
 pub(crate) struct Guarded;
 
@@ -69,8 +69,9 @@ impl GuardedSpan {
     }
 }
 
-// SAFETY: a block is at the end of a map of its own, or comes from the system's allocator. Its layout alone decides
-// between the two. Maps are zeroed. A page, and so a unit, is a multiple of the two alignments of guarded blocks.
+// SAFETY: a block is at the end of the accessible units of a map of its own, or comes from the system's allocator. The
+// block's layout alone decides between the two. Maps are zeroed. Guarded blocks are aligned to 1 or 64 bytes, and the
+// size of a page, and so of a unit, is a multiple of both.
 unsafe impl GlobalAlloc for Guarded {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match GuardedSpan::of(layout) {

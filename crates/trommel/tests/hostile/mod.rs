@@ -3,8 +3,8 @@
 use trommel::{AnyFilter, FilterKind, FilterSpec, Hasher, KeyHash};
 use trommel_testkit::streams::mix;
 
-/// Every kind with `false`. A kind that has a variant (compact counters or a multiset) is here a second time, with
-/// `true` for the variant.
+/// Every kind, and whether its variant (compact counters or a multiset) is meant. A kind that has a variant is listed
+/// twice, with `false` and with `true`.
 pub(crate) const KINDS: [(FilterKind, bool); 12] = [
     (FilterKind::Bloom, false),
     (FilterKind::CountingBloom, false),
@@ -70,8 +70,8 @@ const XXH3_FACTOR: u64 = 0x9FB2_1C65_1E98_DF25;
 
 /// Inverts the mixing of XXH3 for keys of eight bytes: returns the number that the mixing turns into `hash`.
 fn unmixed(hash: u64) -> u64 {
-    // Newton's iteration for the inverse of the factor f: with x = 3f ^ 2, the lowest 5 bits of f · x are 00001. Each
-    // step doubles the number of correct bits, so four steps are enough for 64 bits.
+    // Newton's iteration for the inverse of the factor f: with x = 3f XOR 2, the lowest 5 bits of f · x are 00001.
+    // Each step doubles the number of correct bits, so four steps are enough for 64 bits.
     let inverse = (0..4).fold(XXH3_FACTOR.wrapping_mul(3) ^ 2, |x, _| {
         x.wrapping_mul(2u64.wrapping_sub(XXH3_FACTOR.wrapping_mul(x)))
     });
@@ -136,7 +136,8 @@ pub(crate) fn buckets_of(hash: KeyHash, buckets: u64, bits: u32) -> [u64; 2] {
     [primary, other % buckets]
 }
 
-/// The positions of the bits that a key sets in a standard filter of `m` bits, computed as docs/FORMAT.md specifies.
+/// The positions of the bits that a key sets in a standard Bloom filter of `m` bits, computed as docs/FORMAT.md
+/// specifies.
 pub(crate) fn bits_of(hash: KeyHash, m: u64, hashes: u32) -> impl Iterator<Item = u64> {
     let next = |x: &u64| Some(x.wrapping_mul(0xF135_7AEA_2E62_A9C5));
     let x = core::iter::successors(Some(hash.raw()), next).take(hashes as usize);
@@ -153,9 +154,9 @@ pub(crate) fn keys_that(
     (from..).filter(|key| is_chosen(hasher.hash_u64(*key))).take(count).collect()
 }
 
-/// Hashes in random order: one for each pair of an even primary bucket and a fingerprint of 16 bits, if the
-/// fingerprint's two buckets are both below `few`. The second bucket is odd, so no two of the hashes share both the
-/// fingerprint and the buckets.
+/// Hashes in random order: one for each pair of an even primary bucket and a fingerprint of 16 bits, if the primary
+/// bucket and the pair's other bucket are both below `few`. The other bucket is odd. So if two of the hashes have equal
+/// fingerprints, they have different buckets.
 pub(crate) fn of_few_buckets(buckets: u64, few: u64) -> Vec<KeyHash> {
     let mut hashes: Vec<KeyHash> = (0..few << 16)
         .filter(|bucket_and_fingerprint| bucket_and_fingerprint >> 16 & 1 == 0)

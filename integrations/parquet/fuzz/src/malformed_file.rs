@@ -96,7 +96,8 @@ pub fn judge(bytes: &[u8]) {
     }
 }
 
-/// Calls the functions of a filter that was parsed from a slice of `given` bytes, and checks their results.
+/// Calls the functions of a filter and checks their results. `given` is the length in bytes of the file or slice that
+/// the filter was parsed from.
 fn exercise(filter: &ChunkFilter<'_>, given: usize) {
     assert!(filter.len_bytes() <= given && filter.bitset().len() % 32 == 0);
     assert!((0.0..=1.0).contains(&filter.fill()));

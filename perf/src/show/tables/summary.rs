@@ -1,5 +1,5 @@
-//! The first table of a report: one line per kind, at a small and at a large size. Also the headline of a run: one line
-//! about the fastest of our lookups that it has measured.
+//! The first table of a report: one line per kind, for a small and for a large number of keys. Also the headline of a
+//! run, a line of text about the fastest lookups of our filters in that run.
 
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, per_cent, short_count};
@@ -40,8 +40,8 @@ fn is_lookup(row: &&&Row) -> bool {
     row.case.is_lookup(Workload::Miss) || row.case.is_lookup(Workload::Hit)
 }
 
-/// Creates the table. If a kind was measured with several sizings, its line shows the first of
-/// them.
+/// Creates the table. If a kind was measured with several sizings, such as `12-bit` and `fpr-1%`, its line shows only
+/// the first of them.
 pub(crate) fn table(results: &Results) -> Table {
     let rows: Vec<&Row> = results.rows.iter().filter(is_shown).collect();
     let lookups: Vec<&Row> = rows.iter().filter(is_lookup).copied().collect();

@@ -1,11 +1,11 @@
 //! Lookups in the standard filter with AVX-512. The keys of a chunk of the batch are tested in passes, most of which
 //! test one bit of each key.
 //!
-//! A pass tests a bit of eight keys at a time, and compresses the hashes of the keys whose bit is set, the *survivors*,
-//! into a dense list for the next pass. If half of the table's bits are set, half of the absent keys survive a pass
-//! over one bit. If more than three quarters of the keys survive a pass, the next pass tests all remaining bits. Each
-//! pass writes one answer bit for each hash of its list. At the end, from the last pass to the first, `pdep` spreads
-//! the answers of each pass over the survivors of the pass before.
+//! A pass tests one bit of each key, for eight keys at a time. It compresses the hashes of the *survivors*, the keys
+//! whose bit is set, into a dense list for the next pass. If half of the table's bits are set, half of the absent keys
+//! survive a pass over one bit. If more than three quarters of the keys survive a pass, the next pass tests all
+//! remaining bits. Each pass writes one answer bit for each hash of its list. At the end, from the last pass to the
+//! second, the answers of a pass replace the set answer bits of the pass before it (with `pdep`).
 //!
 //! If the table is in cache, the first pass tests two bits. Rejected for such tables: testing eight survivors at a time
 //! until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB on Sapphire
@@ -56,8 +56,8 @@ struct Chunk {
     lines: Lines,
 }
 
-/// The indices of the words to read for the groups that are located but not yet probed: a ring with one vector for each
-/// bit of each group.
+/// The indices of the words to read for the groups that are located but not yet probed: a ring of vectors. A group has
+/// one vector of eight indices for each bit that the pass tests.
 struct Lines([[u32; GROUP]; Lines::SLOTS]);
 
 impl Lines {
@@ -86,8 +86,8 @@ pub(super) fn contains_batch<const GATHERS: bool>(
     const { Lines::FITS };
     // From 2^32 bits on, a position cannot be computed from two 32-bit products. A table of that size takes half a
     // gigabyte, so lookups in it wait for memory, however the positions are computed. In a short batch, setting up the
-    // lists of a chunk costs as much as some two hundred keys (on Sapphire Rapids, in batches of 64 keys, a lookup took
-    // 11 ns with these lists, and 6 ns in `avx2::contains_batch`).
+    // lists of a chunk costs as much as looking up about two hundred keys (on Sapphire Rapids, in batches of 64 keys, a
+    // lookup took 11 ns with these lists, and 6 ns in `avx2::contains_batch`).
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::contains_batch(geometry, table, hashes, found);
     }
@@ -111,8 +111,8 @@ struct Table<'a, const GATHERS: bool> {
     window: Window,
 }
 
-/// The powers of the multiplier. Of the bits that a key sets, the position of bit number `i` is computed from the hash
-/// times `POWERS[i]`.
+/// The powers of the multiplier. The position of a key's bit number `i` is computed from the key's hash times
+/// `POWERS[i]`.
 pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     let mut powers = [1u64; MAX_HASHES as usize];
     let mut i = 1;
@@ -123,8 +123,8 @@ pub(super) const POWERS: [u64; MAX_HASHES as usize] = {
     powers
 };
 
-/// For each of eight keys, the position of bit number `bit` of the bits that the key sets, in a table of `bits` bits,
-/// fewer than 2^32.
+/// For each of eight keys, the position of the key's bit number `bit`. Each lane of `bits` is the table's number of
+/// bits, which must be below 2^32.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: __m512i, bit: u32, bits: __m512i) -> __m512i {
@@ -168,10 +168,10 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         });
     }
 
-    /// Takes the `len` hashes at `list`, and tests, of the bits that each key sets, those with the numbers `bits`.
-    /// Writes an answer bit for each hash. The *survivors* are the hashes whose tested bits are all set in the table:
-    /// writes them to `survivors`, and returns their number. `list` and `survivors` can be the same pointer, since
-    /// writing survivors never overtakes reading hashes.
+    /// Tests bits of the keys whose `len` hashes are at `list`: for each key, the bits with the numbers in `bits`.
+    /// Writes an answer bit for each hash. The *survivors* are the hashes whose tested bits are all set in the table.
+    /// The pass writes them to `survivors`, and returns their number. `list` and `survivors` can be the same pointer,
+    /// since writing survivors never overtakes reading hashes.
     ///
     /// If `FIRST` is not 0, the pass tests the first `FIRST` bits instead of `bits`. The numbers of these bits are
     /// constants, so that bit 0 needs no multiplication. Without `FIRST`, the compiler left out this multiplication
@@ -196,9 +196,9 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
         } else {
             self.window
         };
-        // SAFETY: a group begins below `len`, and both lists have room for whole groups: the keys of a chunk are whole
-        // groups, and the survivors have one group to spare. Both pointers are valid for the whole chunk, and nothing
-        // else accesses the survivors while passes run.
+        // SAFETY: each group begins at an index below `len`, and both lists have room for whole groups: the keys of a
+        // chunk are whole groups, and the survivors have one group to spare. Both pointers are valid for the whole
+        // chunk, and nothing else accesses the survivors while passes run.
         let load = |group: usize| unsafe { _mm512_loadu_si512(list.add(group * GROUP).cast()) };
         let answers = bytes_of(answers);
         let mut written = 0;
@@ -232,8 +232,8 @@ impl<const GATHERS: bool> Table<'_, GATHERS> {
                 }
                 answers[group] = alive;
                 let dense = _mm512_maskz_compress_epi64(alive, hashes);
-                // SAFETY: at most `group * GROUP` survivors were written before, and the list has room for one group
-                // beyond the last.
+                // SAFETY: at most `group * GROUP` survivors were written before, and the list has room for one more
+                // group after them.
                 unsafe { _mm512_storeu_si512(survivors.add(written).cast(), dense) };
                 written += alive.count_ones() as usize;
             },

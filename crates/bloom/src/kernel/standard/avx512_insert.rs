@@ -1,8 +1,8 @@
 //! Inserts into the standard filter with AVX-512.
 //!
 //! For sixteen keys at a time, vectors compute the index of the 32-bit half-word that each bit lies in, and the bit's
-//! mask. Indices and masks wait in a ring until 64 or more further keys are located. Then the bits are set one by one,
-//! each by an `or` of its mask to memory.
+//! mask. Indices and masks wait in a ring until at least 64 more keys are located. Then the bits are set one by one:
+//! an `or` instruction puts each mask into its half-word in memory.
 
 use super::avx512::{POWERS, SHORTEST_BATCH};
 use super::{WORD_BITS, avx2, insert_body};
@@ -21,8 +21,8 @@ const DISTANCE_KEYS: usize = 32;
 /// The number of bits in a half-word.
 const HALF_BITS: u32 = 32;
 
-/// The bits of the groups that are located but not yet inserted: for each of the `k` bits that a key sets, and each
-/// group, the half-word indices and masks of sixteen keys.
+/// The bits of the groups that are located but not yet inserted. A group has one slot for each of the `k` bits that a
+/// key sets. A slot has the half-word indices and the masks of this bit for the group's sixteen keys.
 struct Ring {
     half_words: [[u32; GROUP]; Ring::SLOTS],
     masks: [[u32; GROUP]; Ring::SLOTS],
@@ -117,8 +117,9 @@ fn insert_pipelined<F: Fetch>(
     }
 }
 
-/// For each of sixteen keys, the position of bit number `bit` of the bits that the key sets, in a table of `bits` bits,
-/// fewer than 2^32. The sum in each 64-bit lane has a position in its high half, so the odd 32-bit lanes are selected.
+/// For each of sixteen keys, the position of the key's bit number `bit`. Each 64-bit lane of `bits` is the table's
+/// number of bits, which must be below 2^32. The sum in each 64-bit lane has a position in its high half, so the odd
+/// 32-bit lanes are selected.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn positions(hashes: [__m512i; 2], bit: usize, bits: __m512i) -> __m512i {

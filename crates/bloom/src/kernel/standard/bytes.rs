@@ -14,8 +14,8 @@ fn bits_of(table: &[u8]) -> u64 {
     table.len() as u64 * 8
 }
 
-/// Whether all bits of a key are set in a table. The caller must ensure that the table is not empty. Branches after
-/// every third bit, as lookups in tables of whole words do if the table has at most 1 MiB.
+/// Whether all bits of a key are set in a table. The caller must ensure that the table is not empty. The code branches
+/// after every third bit, as lookups in tables of whole words do if the table has at most 1 MiB.
 #[inline(always)]
 pub(crate) fn contains(table: &[u8], count: u32, hash: KeyHash) -> bool {
     let mut all = 1;

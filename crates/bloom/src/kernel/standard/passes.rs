@@ -121,8 +121,8 @@ impl<B: Fn(u64) -> u64> Table<B> {
         present
     }
 
-    /// Tests `bits` bits of a key. `x` is the number from which the position of the first bit is computed. Returns the
-    /// number for the bit after the tested ones, and 1 if all tested bits are set, else 0.
+    /// Tests `bits` bits of a key. `x` is the number from which the position of the first bit is computed. Returns two
+    /// numbers: the `x` of the bit after the tested ones, then 1 if all tested bits are set, else 0.
     #[inline(always)]
     fn test(&self, mut x: u64, bits: u32) -> (u64, u64) {
         let table_bits = self.geometry.units * WORD_BITS;

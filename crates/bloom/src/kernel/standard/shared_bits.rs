@@ -11,7 +11,7 @@ use trommel_base::with_fetch;
 
 pub(super) struct SharedBits;
 
-/// Notes of the words that lack bits of a group's keys. A note has the index of a word and the bits that the word
+/// Notes about the words that lack bits of a group's keys. A note has the index of a word and the bits that the word
 /// lacks. First, the notes of all keys of the group are written; then the noted words are changed.
 ///
 /// Whether a word lacks a bit cannot be predicted, so the code does not branch on it: a note is always written, and if
@@ -28,14 +28,14 @@ impl<const ROOM: usize> Notes<ROOM> {
         Self([(0, 0); ROOM])
     }
 
-    /// Notes which of `bits` are clear in the table's word at index `word`. The note is written after the first `len`
-    /// notes. Returns the new number of notes: `len` if none of `bits` was clear, else `len + 1`. The caller keeps the
-    /// number of notes, so that it stays in a register.
+    /// Writes a note after the first `len` notes: those bits of the mask `bits` that are clear in the table's word at
+    /// index `word`. Returns the new number of notes: `len` if none of these bits was clear, else `len + 1`. The caller
+    /// keeps the number of notes, so that it stays in a register.
     #[inline(always)]
     fn note(&mut self, len: usize, table: &[AtomicU64], word: usize, bits: u64) -> usize {
         let missing = bits & !load(&table[word]);
-        // `len` is below `ROOM`, which is the largest number of notes of a group; the remainder is cheaper than a
-        // bounds check.
+        // `len` is below `ROOM`, which is the largest number of notes of a group; `% ROOM` is cheaper than a bounds
+        // check.
         self.0[len % ROOM] = (word, missing);
         len + usize::from(missing != 0)
     }
@@ -109,7 +109,7 @@ impl SharedBody for SharedBits {
 
     #[inline(always)]
     fn insert(geometry: Geometry, table: &[AtomicU64], hash: u64) -> bool {
-        // No short circuit: every bit is set.
+        // No short circuit: `set` must run for every bit.
         positions(geometry, hash).fold(false, |changed, position| {
             let (word, bit) = word_and_bit(position);
             changed | set(&table[word], bit)

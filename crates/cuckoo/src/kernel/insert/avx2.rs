@@ -133,7 +133,7 @@ unsafe impl Vector for Avx2 {
     /// Gather Data Sampling, and slow on other cores with AVX2 too (50 cycles for eight lanes in L1; loads take 27).
     #[inline(always)]
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self {
-        // SAFETY: the caller promises that these bits may be read.
+        // SAFETY: the caller promises that the 32 bits of every lane may be read.
         unsafe {
             let mut lanes = [0; LANES];
             index.store(&mut lanes);
@@ -145,7 +145,7 @@ unsafe impl Vector for Avx2 {
     /// Lanes whose sign is not set read the bits at `base`.
     #[inline(always)]
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self {
-        // SAFETY: the caller promises that these bits may be read.
+        // SAFETY: the caller promises that the bits of the lanes whose sign is set may be read, and the bits at `base`.
         unsafe {
             let wanted = Self(_mm256_srai_epi32::<31>(sign.0), _mm256_srai_epi32::<31>(sign.1));
             Self::gather::<SCALE>(base, index.and(wanted))
@@ -191,7 +191,7 @@ pub(super) unsafe fn load_each<const SCALE: i32>(base: *const u8, index: &Lanes)
     // for an execution port with the instructions that combine the loaded lanes.
     let index = core::hint::black_box(index);
     let at = |lane: usize| base.wrapping_add(index[lane] as usize * SCALE as usize).cast::<i32>();
-    // SAFETY: the caller promises that these bits may be read.
+    // SAFETY: the caller promises that the 32 bits of every index may be read.
     let four = |lane: usize| unsafe {
         _mm_setr_epi32(
             at(lane).read_unaligned(),
@@ -203,7 +203,7 @@ pub(super) unsafe fn load_each<const SCALE: i32>(base: *const u8, index: &Lanes)
     [_mm256_set_m128i(four(4), four(0)), _mm256_set_m128i(four(12), four(8))]
 }
 
-/// Whether two of sixteen lanes of 16 bits are equal.
+/// Whether any two of the sixteen 16-bit lanes are equal.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn any_equal(lanes: __m256i) -> bool {

@@ -110,7 +110,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn gather<const SCALE: i32>(base: *const u8, index: Self) -> Self {
-        // SAFETY: the caller promises that these bits may be read.
+        // SAFETY: the caller promises that the 32 bits of every lane may be read.
         unsafe {
             if GATHERS {
                 return Self(_mm512_i32gather_epi32::<SCALE>(index.0, base.cast()));
@@ -124,8 +124,8 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn gather_some<const SCALE: i32>(base: *const u8, index: Self, sign: Self) -> Self {
-        // SAFETY: the caller promises that these bits may be read. Lanes whose sign is not set read index 0, or
-        // nothing.
+        // SAFETY: the caller promises that the bits of the lanes whose sign is set may be read, and the bits at `base`.
+        // The other lanes read the bits at `base`, or nothing.
         unsafe {
             if !GATHERS {
                 return Self::gather::<SCALE>(
@@ -141,7 +141,7 @@ unsafe impl<const GATHERS: bool> Vector for Avx512<GATHERS> {
 
     #[inline(always)]
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32) {
-        // SAFETY: the caller promises that these bits may be written, in these lanes.
+        // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written.
         unsafe { _mm512_mask_i32scatter_epi32::<SCALE>(base.cast(), lanes as u16, index.0, self.0) }
     }
 }

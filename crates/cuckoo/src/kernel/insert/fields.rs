@@ -3,7 +3,7 @@
 use super::vector::Vector;
 use crate::width::{Bits8, Bits12, Bits16, Width};
 
-/// A fingerprint width with which a bucket fits into one lane of each of two vectors. A lane has two fields of 16 bits.
+/// A fingerprint width for which two lanes, one in each of two vectors, hold a bucket. A lane has two 16-bit fields.
 pub(super) trait Fields: Width {
     /// Reads the even and the odd slots of the buckets of all lanes or, if `some` is given, of the lanes whose sign is
     /// set in `some`.

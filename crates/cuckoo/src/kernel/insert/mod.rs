@@ -2,16 +2,16 @@
 //!
 //! Two vectors hold sixteen buckets. A lane of the first vector has a bucket's even slots, 0 and 2, as two fields of 16
 //! bits, and the same lane of the second vector has the bucket's odd slots, 1 and 3. So the two slots of a class's pair
-//! (see `bucket`) are in the same field of both vectors, and one minimum and one maximum order both pairs of sixteen
-//! buckets at once. Fingerprints of 32 bits do not fit into fields, and are inserted lane by lane.
+//! (see `bucket`) are in the same field of both vectors, and one minimum and one maximum of the vectors sort both pairs
+//! of sixteen buckets at once. Fingerprints of 32 bits do not fit into fields, and are inserted lane by lane.
 //!
 //! Scalar code handles these cases:
 //!
 //! - blocks (groups of keys that are placed together) of fewer than sixteen keys;
 //! - blocks in which two primary buckets, or two alternates, agree in their low 16 bits;
 //! - chains that are in the same bucket;
-//! - in batches, moves into a bucket with room, which one lane in six makes per step. Windowed eviction makes these
-//!   moves in vectors unless two lanes might move into one bucket.
+//! - in batches, moves into a bucket with room: in each step, one lane in six makes such a move. Windowed eviction
+//!   makes these moves in vectors unless two lanes might move into one bucket.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

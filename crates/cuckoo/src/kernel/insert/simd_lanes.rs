@@ -48,7 +48,7 @@ impl<V: Vector> SimdLanes<V> {
         }
     }
 
-    /// For two fingerprints per lane, the offsets that the two buckets of each had before any doubling: twice
+    /// For each of two fingerprints per lane, the offset between its two buckets before any doubling: twice
     /// [`Geometry::half_offset`], plus one.
     #[inline(always)]
     pub(super) fn offsets(&self, fingerprints: V) -> V {
@@ -59,7 +59,7 @@ impl<V: Vector> SimdLanes<V> {
     }
 
     /// The part of [`Self::alternate`] that depends on the bucket alone, in two vectors: zero and `bucket` for an even
-    /// bucket, all ones and `bucket + buckets + 1` for an odd one. A bucket counts as odd if its number before any
+    /// bucket, all ones and `bucket + self.buckets + 1` for an odd one. A bucket counts as odd if its number before any
     /// doubling was odd.
     #[inline(always)]
     pub(super) fn origin(&self, buckets: V) -> (V, V) {
@@ -279,7 +279,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         let placed = self.place_there::<W>(parts, (buckets, fingerprints), slots, primary_full);
         let full_lanes = match placed {
             Some(placed) => primary_full & !placed,
-            // Two keys can have the same alternate, so keys are placed one by one.
+            // Two of the lanes may have the same alternate, so the keys are placed one by one.
             None => ones(primary_full)
                 .filter(|lane| !parts.place_there::<W>(keys.key(first + lane)))
                 .fold(0, |full_lanes, lane| full_lanes | 1 << lane),

@@ -1,4 +1,4 @@
-//! The kernels that look up batches of keys in SIMD vectors.
+//! The kernels that use SIMD vectors to look up batches of keys.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;

@@ -1,8 +1,8 @@
 //! Lookups with NEON, for fingerprints of 8 bits: sixteen keys in a group, four buckets in a vector.
 //!
 //! A lookup has the same steps as in [`columns`](crate::kernel::columns). In a table that is not prefetched, both
-//! buckets of every key of a group are read and compared, and all intermediate results of the group stay in registers.
-//! `docs/decisions/0076-neon.md` gives the numbers of instructions.
+//! buckets of every key of a group are read and compared with the key's fingerprint, and all intermediate results of
+//! the group stay in registers. `docs/decisions/0076-neon.md` gives the numbers of instructions.
 
 use crate::bucket::EmptyPair;
 use crate::geometry::{Geometry, MIX_FACTORS};
@@ -184,8 +184,9 @@ impl Constants {
     #[inline]
     #[target_feature(enable = "neon")]
     fn flagged(&self, primaries: Words, fingerprints: uint8x16_t) -> Words {
-        // In `class_of_slot` and `classes`, 1 stands for class 0, 2 for class 1, and 0 for no class. The pair of class
-        // 0 begins at the first byte of a bucket, and the pair of class 1 at the third.
+        // In `class_of_slot` and `classes`, 1 stands for class 0, 2 for class 1, and 0 for no class. The flag of a
+        // pair is tested at the pair's first slot: slot 0 for class 0, and slot 2 for class 1. So slots 1 and 3 have no
+        // class here.
         let one = vdupq_n_u8(1);
         let class_of_slot = bytes(core::array::from_fn(|i| [1, 0, 2, 0][i % 4]));
         let classes = each_fourfold(vaddq_u8(vandq_u8(fingerprints, one), one));

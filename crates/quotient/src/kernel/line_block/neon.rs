@@ -1,4 +1,4 @@
-//! Batches of lookups with NEON. (`kernel/neon.rs` says how they decide whether a line holds a key.)
+//! Batches of lookups with NEON. (`kernel/neon.rs` says how these lookups decide whether a line holds a key.)
 
 use super::lines::{
     Byte, LINE_BYTES, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS, lines,
@@ -25,7 +25,7 @@ const UNROLLED: usize = 4;
 struct Located {
     line: [u32; BLOCK],
     slot: [u64; BLOCK],
-    /// The remainder's byte, in 32 bits.
+    /// The byte that stores the remainder, extended to 32 bits.
     remainder: [u32; BLOCK],
 }
 
@@ -100,7 +100,7 @@ fn locate(geometry: &Geometry, hashes: &[u64; BLOCK], located: &mut Located) {
         let remainder = vmaxq_u32(vorrq_u32(top, mark), vdupq_n_u32(1));
         let slot_a = vshrq_n_u64::<32>(vreinterpretq_u64_u32(a));
         let slot_b = vshrq_n_u64::<32>(vreinterpretq_u64_u32(b));
-        // SAFETY: writes the arrays' numbers of four keys.
+        // SAFETY: writes the numbers of four keys in each of the three arrays.
         unsafe {
             vst1q_u32(located.line.as_chunks_mut::<4>().0[four].as_mut_ptr(), line);
             vst1q_u32(located.remainder.as_chunks_mut::<4>().0[four].as_mut_ptr(), remainder);
@@ -133,7 +133,7 @@ impl OfTable<'_> {
         let remainders = &self.located.remainder.as_chunks::<2>().0[pair];
         let table = self.table.as_ptr();
         // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at least that
-        // many. The other reads are those of the arrays' numbers of two keys.
+        // many. The other reads are of the numbers of two keys in each of two arrays.
         let (lines, slots, remainders) = unsafe {
             (
                 [

@@ -49,7 +49,8 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
             for length in [1, 2, 3, 4, 5, 9, 17, 50, 51, 70] {
                 let geometry = geometry::<LineBlock>(300, bits, MAX_COPIES);
                 let mut next = 0;
-                // First the keys of one quotient, then keys of the quotients after it, whose runs the first run pushes.
+                // First the keys of one quotient, then keys of the quotients after it. The first run pushes the runs of
+                // these quotients away from their homes.
                 Sample::new(geometry, length + 8, |_| {
                     next += 1;
                     50 + home + (next / 2_u64).saturating_sub(length as u64)

@@ -5,12 +5,11 @@ use crate::layout::{Shape, WideBlock};
 
 pub(super) const SLOTS: u32 = 64;
 
-/// The fields of a word of packed remainders of one width. The word is read from the eight bytes that begin with the
-/// byte of the first remainder's first bit. Then it is shifted so that this bit is the word's lowest.
+/// The fields of a word of packed remainders of one width. The word is eight bytes of the table, the first of which has
+/// the first bit of the first remainder. The word is shifted right so that this bit is its lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// The total number of bits of the remainders that lie completely in the word, no matter at which bit of its byte
-    /// the first remainder begins.
+    /// The total number of bits of the remainders that lie completely in the word even after the greatest shift.
     pub(super) step: u32,
     /// A mask of the lowest bit of each of these remainders.
     pub(super) lowest: u64,
@@ -21,7 +20,7 @@ pub(super) struct Fields {
 impl Fields {
     const fn of(bits: u32) -> Self {
         // Remainders begin at multiples of the width, so at multiples of `factor`, the greatest common divisor of the
-        // width and 8. So the first remainder of a word begins at bit `8 - factor` of its byte or lower.
+        // width and 8. So the greatest shift, to the first remainder's first bit, is by `8 - factor` bits.
         let factor = if bits.trailing_zeros() > 3 { 8 } else { 1 << bits.trailing_zeros() };
         let step = (64 - (8 - factor)) / bits * bits;
         let (mut lowest, mut at) = (0, 0);
@@ -33,7 +32,7 @@ impl Fields {
     }
 
     /// Compares each field of `window` with the same field of `pattern`. Returns 0 if no field is equal. Otherwise, the
-    /// result's lowest set bit is the highest bit of the first equal field, and its higher bits can be wrong.
+    /// lowest set bit of the result is at the highest bit of the first equal field. The bits above it can be wrong.
     ///
     /// Equal fields are zero after the exclusive or. Subtracting 1 from each field borrows from the field above only if
     /// a field is zero, so the result is exact up to the first zero field.
@@ -56,7 +55,7 @@ static FIELDS: [Fields; 33] = {
 };
 
 /// The bytes at which the sections of a table begin, and the width of its remainders, for kernels that read a key's
-/// block and the next.
+/// block and the block after it.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     /// The byte of the table at which the remainders begin.
@@ -70,8 +69,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// `None` if a key's block can be the table's last block. A key's block can be the last one only in tables of up to
-    /// 16 slots.
+    /// `None` if keys can have their home in the table's last block, after which there is no block. They can only if
+    /// there are up to 16 quotients: larger tables end with a block that has no homes.
     ///
     /// # Panics
     /// If the table does not have the geometry's length.

@@ -12,8 +12,9 @@ fn geometry(slots: u64, remainder_bits: u32, copies: u32) -> Geometry {
     samples::geometry::<WideBlock>(slots, remainder_bits, copies)
 }
 
-/// Tables with remainders of every width, and with few and many slots. The number of keys is one more than 50, 95 or
-/// 110 % of the slots. Keys with equal fingerprints take one slot, so tables of short fingerprints are filled less.
+/// Tables with remainders of every width, and with few and many slots. The number of keys is 50, 95 or 110 % of the
+/// number of slots, plus one. Keys with equal fingerprints take one slot, so tables of short fingerprints are filled
+/// less.
 #[test]
 fn kernels_agree_on_random_tables_of_every_width() {
     for bits in 1..=32 {
@@ -55,7 +56,7 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
             for length in [1, 2, 3, 4, 5, 9, 17, 64, 65, 70] {
                 let geometry = geometry(300, bits, MAX_COPIES);
                 let mut next = 0;
-                // First the keys of one quotient, then keys of the quotients after it, whose runs the first run pushes.
+                // First keys of one quotient, then keys of the quotients after it. The first run pushes their runs.
                 Sample::new(geometry, length + 8, |_| {
                     next += 1;
                     64 + home + (next / 2_u64).saturating_sub(length as u64)
@@ -67,9 +68,9 @@ fn kernels_agree_on_runs_that_end_at_every_slot() {
 }
 
 /// The occupieds and runends of this table say that the run of quotient 10 ends at slot 5, and the run of quotient 40
-/// at slot 30, both before the slots of their quotients. No insert makes such a run, and `check` refuses it. In this
-/// table, the search for a free slot returns a slot before the one where the key's remainder belongs. An assertion of
-/// the insert notices the contradiction before anything is written.
+/// at slot 30, both before the slots of their quotients. No insert makes such a run, and `check` refuses it. The
+/// test inserts a key with quotient 10. The search for a free slot returns a slot before the one where the key's
+/// remainder belongs. An assertion of the insert notices the contradiction before anything is written.
 #[test]
 fn inserts_into_words_that_contradict_each_other_write_nothing() {
     for isa in Isa::available() {

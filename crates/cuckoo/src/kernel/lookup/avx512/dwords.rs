@@ -23,8 +23,8 @@ struct Shape {
     fingerprint_shift: __m128i,
     half_span: __m512i,
     doublings: __m128i,
-    /// The bit of a bucket's number that was the lowest bit before the filter was doubled. It tells whether the bucket
-    /// counts as odd.
+    /// The bit of a bucket's number that tells whether the bucket counts as odd. Before any doubling of the filter, it
+    /// was the lowest bit.
     odd: __m512i,
     /// `EmptyPair::least_set`, in the highest byte of the lane.
     least_set: __m512i,
@@ -130,8 +130,9 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi32_mask(fingerprints, _mm512_set1_epi32(1));
-    // A lane of `odd_slots` has the odd slot of the class's pair in the highest byte, and the even slot in the byte
-    // below. A lane of `even_slots` has the even slot in the highest byte.
+    // Slots 0 and 1 encode the flag of even fingerprints, and slots 2 and 3 that of odd ones. A lane of `odd_slots` has
+    // the odd slot of the key's pair in the highest byte, and the even slot in the byte below. A lane of `even_slots`
+    // has the even slot in the highest byte.
     let odd_slots = _mm512_mask_slli_epi32::<16>(words, is_even, words);
     let even_slots =
         _mm512_or_si512(_mm512_slli_epi32::<8>(odd_slots), _mm512_set1_epi32(0xFF_FFFF));

@@ -1,5 +1,5 @@
-//! Lookups in buckets of six and eight bytes: fingerprints of 12 and 16 bits, eight keys per vector, each in the lower
-//! half of a lane of 64 bits.
+//! Lookups in buckets of six and eight bytes: fingerprints of 12 and 16 bits, eight keys per vector. A key's bucket
+//! number and its fingerprint are each in the lower half of a lane of 64 bits.
 
 use super::super::Located;
 use super::lookup;
@@ -23,8 +23,8 @@ struct Shape {
     fingerprint_mask: __m512i,
     half_span: __m512i,
     doublings: __m128i,
-    /// The bit of a bucket's number that was the lowest bit before the filter was doubled. It tells whether the bucket
-    /// counts as odd.
+    /// The bit of a bucket's number that tells whether the bucket counts as odd. Before any doubling of the filter, it
+    /// was the lowest bit.
     odd: __m512i,
     /// `EmptyPair::least_set`, in the highest bits of the lane.
     least_set: __m512i,
@@ -84,8 +84,8 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
     let forward = _mm512_mask_sub_epi64(offset, is_odd, shape.buckets, offset);
     let there = _mm512_add_epi64(buckets, forward);
     // Modulo `buckets`: if `there` is below `buckets`, the subtraction wraps to a huge number, and `there` is the
-    // minimum. These numbers fit into 32 bits, so minima of 32-bit lanes will do; minima of 64-bit lanes take twice as
-    // long.
+    // minimum. The upper half of `there` is 0, so minima of 32-bit lanes give the same result; minima of 64-bit lanes
+    // take twice as long.
     _mm512_min_epu32(there, _mm512_sub_epi32(there, shape.buckets))
 }
 
@@ -99,8 +99,8 @@ fn alternates(shape: &Shape, buckets: __m512i, fingerprints: __m512i) -> __m512i
 )]
 unsafe fn gather<W: Width>(table: *const u8, buckets: __m512i, mask: Keys) -> __m512i {
     let zero = _mm512_setzero_si512();
-    // SAFETY: the caller promises that the buckets of the lanes in `mask` are in the table. Eight bytes are read. If a
-    // bucket has only six bytes, padding follows the last bucket.
+    // SAFETY: the caller promises that the buckets of the lanes in `mask` are in the table. Eight bytes are read from
+    // the start of each. If buckets have only six bytes, padding follows the last bucket.
     unsafe {
         if W::BITS == 12 {
             let pairs_of_bytes = _mm512_add_epi64(buckets, _mm512_slli_epi64::<1>(buckets));
@@ -139,8 +139,9 @@ fn matches<W: Width>(words: __m512i, fingerprints: __m512i) -> Keys {
 )]
 fn flagged<W: Width>(shape: &Shape, words: __m512i, fingerprints: __m512i) -> Keys {
     let is_even = _mm512_testn_epi64_mask(fingerprints, _mm512_set1_epi64(1));
-    // A lane of `odd_slots` has the odd slot of the class's pair in the highest bits, and the even slot in the bits
-    // below. A lane of `even_slots` has the even slot in the highest bits.
+    // Slots 0 and 1 encode the flag of even fingerprints, and slots 2 and 3 that of odd ones. A lane of `odd_slots` has
+    // the odd slot of the key's pair in the highest bits, and the even slot in the bits below. A lane of `even_slots`
+    // has the even slot in the highest bits.
     let (odd_slots, even_slots) = if W::BITS == 12 {
         let of_class_1 = _mm512_slli_epi64::<16>(words);
         let odd_slots = _mm512_mask_slli_epi64::<40>(of_class_1, is_even, words);
