@@ -17,9 +17,7 @@ use crate::evict::batch::NoRoom;
 use crate::evict::parts::{Parts, Placed};
 use crate::evict::window::Window;
 use crate::geometry::Geometry;
-#[cfg(target_arch = "x86_64")]
-use crate::width::Width;
-use crate::width::with_width;
+use crate::width::{Width, with_width};
 use alloc::vec::Vec;
 use trommel_simd::Isa;
 
@@ -84,15 +82,28 @@ impl Kernels {
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Isa::Neon => {
-                let kernels = scalar::portable::kernels::<W>();
+                let kernels = Self::portable::<W>();
                 let contains_batch = lookup::neon::contains_batch::<W>();
                 Self { contains_batch: contains_batch.unwrap_or(kernels.contains_batch), ..kernels }
             }
-            _ => scalar::portable::kernels::<W>(),
+            _ => Self::portable::<W>(),
         });
         let (insert_batch, insert_within) = insert::vector_kernels(geometry, isa)
             .unwrap_or((kernels.insert_batch, kernels.insert_within));
         Self { insert_batch, insert_within, ..kernels }
+    }
+
+    /// The kernels in portable code, with batched lookups in vectors where those were measured to take fewer
+    /// instructions.
+    fn portable<W: Width>() -> Self {
+        let kernels = scalar::portable::kernels::<W>();
+        #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+        let kernels = Self {
+            contains_batch: lookup::portable::contains_batch::<W>()
+                .unwrap_or(kernels.contains_batch),
+            ..kernels
+        };
+        kernels
     }
 
     /// The kernels for AVX-512, with single inserts compiled for AVX2. Compiled for AVX-512, single inserts took 1.17

@@ -4,6 +4,7 @@
 pub(super) mod avx512;
 #[cfg(target_arch = "aarch64")]
 pub(super) mod neon;
+pub(super) mod portable;
 
 #[cfg(target_arch = "x86_64")]
 use trommel_base::batch::Ring;
