@@ -35,10 +35,10 @@ fn wrong_arguments_are_named_and_refused() {
     ] {
         let output = run(arguments);
         let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "the exit code after: {message}");
+        assert_eq!(output.status.code(), Some(2), "wrong exit code; standard error: {message}");
         assert!(
             message.starts_with("error: ") && message.contains(named),
-            "{named:?} is not named: {message}"
+            "the message does not name {named:?}: {message}"
         );
     }
 }

@@ -148,7 +148,8 @@ pub(crate) struct BuildArgs {
     /// The number of keys to size the filter for. By default, the number of keys in the inputs.
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) keys: Option<usize>,
-    /// The column with the keys: its name, or its number from 1. Not needed if csv or tsv files have only one column.
+    /// The column with the keys: its name, or its number, counted from 1. Not needed if csv or tsv files have only one
+    /// column.
     #[arg(long, value_name = "NAME|NUMBER")]
     pub(crate) column: Option<String>,
     /// How inputs are divided into keys.
@@ -247,9 +248,10 @@ as a whole or not at all. A killed process can leave a temporary file in the fol
 #[cfg(feature = "parquet")]
 const PROBE_HELP: &str = "\
 Keys are the arguments or, without arguments, the lines of standard input: text, numbers, decimals with a point,
-dates such as 2026-01-31, and UUIDs. Byte arrays of fixed length that are neither decimals nor UUIDs are written as 0x
-and hexadecimal digits. Each printed line has the key, a tab, and the numbers of the row groups that may have the key,
-separated by commas. With --absent, a line has only the key. A row group without a filter may have any key.";
+dates such as 2026-01-31, and UUIDs. If the column has byte arrays of fixed length that are neither decimals nor UUIDs,
+give a key as 0x and hexadecimal digits. Each printed line has the key, a tab, and the numbers of the row groups that
+may have the key, separated by commas. With --absent, a line has only the key. A row group without a filter may have
+any key.";
 
 #[cfg(feature = "parquet")]
 #[derive(Args, Clone, Debug)]

@@ -108,8 +108,9 @@ impl Fill {
 
     /// The fill of a quotient table of `slots` slots. The fingerprints that the filter holds are numbers below
     /// `fingerprints`. Each fingerprint counts in the region of its home slot, even if it was shifted out of that
-    /// region. There is one exception: if the exact border between two regions is inside a slot, some fingerprints with
-    /// that slot as home slot count in the region before the border.
+    /// region. There is one exception: if the number of regions does not divide `slots`, the exact border between two
+    /// regions can be inside a slot. This slot belongs to the region after the border, but the fingerprints with this
+    /// home slot that are below the border count in the region before it.
     fn of_fingerprints(slots: u64, fingerprints: u64, held: impl Iterator<Item = u64>) -> Self {
         let mut used: Vec<(u64, u64)> =
             regions(slots as usize).map(|(begin, end)| (0, (end - begin) as u64)).collect();

@@ -223,7 +223,7 @@ void Databases(std::vector<Subject> subjects, int build_repetitions, int repetit
     std::vector<Database> databases;
     for (std::size_t i = 0; i < subjects.size(); i++) {
         databases.push_back(Open(options[i], paths[i]));
-        // Opens the tables and fills the page cache.
+        // Gets of all keys open the tables and fill the page cache.
         for (std::uint64_t number = 0; number < n; number++) {
             Require(databases[i]->Get(leveldb::ReadOptions(), all.slices()[number], &value), "get");
             Require(values.Of(number) == value, subjects[i].name + ": a key has its value");

@@ -37,7 +37,7 @@ std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long d
     Require(pipe(pipe_ends) == 0, "pipe");
     std::string verb = kWriterVerb, database = path, first = std::to_string(first_batch);
     // Spawned, not forked: LevelDB's background thread might be running in this process. After a fork, the locks that
-    // this thread holds would stay locked in the new process. A spawned process has its own locks.
+    // the background thread holds would stay locked in the new process. A spawned process has its own locks.
     char program[] = "/proc/self/exe";
     char *arguments[] = {program, verb.data(), database.data(), first.data(), nullptr};
     posix_spawn_file_actions_t actions;
@@ -50,8 +50,8 @@ std::uint64_t KillOne(const std::string &path, std::uint64_t first_batch, long d
     posix_spawn_file_actions_destroy(&actions);
     close(pipe_ends[1]);
 
-    // The delay begins with the first acknowledgement. Before it, the writer opens the database; after it, the writer
-    // does nothing but write.
+    // The delay begins with the first acknowledgement: until then the writer also opens the database, and from then on
+    // it only writes.
     pollfd readable{pipe_ends[0], POLLIN, 0};
     Require(poll(&readable, 1, 60'000) == 1, "a writer acknowledges a batch within a minute");
     SleepMicroseconds(delay_us);

@@ -159,7 +159,7 @@ void bits_per_key_may_change(const TemporaryDirectory &scratch) {
     const Database db = Open(OptionsWith(&policy), path);
     RequireAllFound(*db, n);
     RequireNoneFound(*db, n, n);
-    Require(policy.excluded > 0, "filters built with other bits per key are used");
+    Require(policy.excluded > 0, "filters built with a different number of bits per key are used");
 }
 
 void filters_are_appended_and_exactly_sized() {
@@ -185,7 +185,8 @@ void filters_are_appended_and_exactly_sized() {
     }
 }
 
-// LevelDB keeps every version of a key that a snapshot needs, and gives CreateFilter the key once for each version.
+// If snapshots need several versions of a key, LevelDB keeps these versions, and gives CreateFilter the key once for
+// each of them.
 void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
     for (const Kind &kind : kKinds) {
         const Policy policy = Ours(kind.name, kind.bits_per_key);
@@ -206,7 +207,7 @@ void versions_of_a_key_are_added_once(const TemporaryDirectory &scratch) {
         snapshots.push_back(db->GetSnapshot());
     }
     db->CompactRange(nullptr, nullptr);
-    Require(policy.keys_in_filters >= 1500, "filters are given every version");
+    Require(policy.keys_in_filters >= 1500, "CreateFilter is given every version");
     RequireAllFound(*db, 30);
     RequireNoneFound(*db, 30, 1000);
     Require(policy.excluded >= 800, "filters of versions exclude absent keys");
@@ -260,8 +261,9 @@ void keys_that_do_not_fit_leave_no_filter(const TemporaryDirectory &scratch) {
     Require(!FilterOf(*other, keys).empty(), "keys fit under a seed for which they were not chosen");
 }
 
-// An empty filter, a block of another kind and bytes whose last byte is not the code of a kind exclude no key. A lookup
-// never reads past the ends of the bytes that it is given; a build with -fsanitize=address detects such reads.
+// No key is excluded by an empty filter, by a block of another kind, or by bytes that do not end with the code of a
+// kind. A lookup never reads past the ends of the bytes that it is given; a build with -fsanitize=address detects such
+// reads.
 void foreign_bytes_exclude_nothing() {
     const std::string key = KeyOf(7), absent = KeyOf(1'000'007);
     std::mt19937_64 random(1);

@@ -96,7 +96,8 @@ impl KeyBatch for Keys {
 }
 
 impl Keys {
-    /// Adds the number of keys to the [`Progress`]. Called for the text of [`Keys::Numbers`], which is not hashed.
+    /// Adds the number of keys to the [`Progress`]. `hash_all` calls this for the text of [`Keys::Numbers`], because
+    /// only the numbers are hashed, and their hashing does not count them.
     fn count(&self) {
         match self {
             Self::Lines(block) => block.count(),

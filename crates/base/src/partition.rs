@@ -19,15 +19,15 @@
 //! three times per hash: in the pass that fails, for the count, and in the second pass.
 //!
 //! **Two ways to append.** If the records of a batch fit into the caches near the core, the records are
-//! *scattered*: each record is stored directly in its region. In a larger batch, stores to hundreds of
-//! distant regions would each read a cache line, and miss the TLB, for one record. So the records of a
+//! *scattered*: each record is stored directly in its region. In a larger batch, hundreds of
+//! regions are far apart, and each store of a record would read a cache line and miss the TLB. So the records of a
 //! larger batch are *combined*: each part has a *run* of a few cache lines in a buffer in L2, which
 //! collects the part's records. A full run is streamed to the region: on x86-64, the cache lines of the run are
 //! stored by instructions that bypass the caches (`kernel/stream.rs`).
 //!
 //! Sources: Wassenberg and Sanders, "Engineering a multi-core radix sort", Euro-Par 2011, for buffered runs
-//! and for regions without a histogram (their regions are virtual memory as large as the input); Polychroniou and
-//! Ross, "A comprehensive study of main-memory partitioning", SIGMOD 2014, for histograms and runs of one
+//! and for regions without a histogram (each of their regions is virtual memory as large as the input); Polychroniou
+//! and Ross, "A comprehensive study of main-memory partitioning", SIGMOD 2014, for histograms and runs of one
 //! cache line, which are slower in the table below.
 //!
 //! # Measurements
@@ -64,10 +64,10 @@
 //! Reading combined records takes longer than reading scattered records, since streamed records are not in the caches.
 //!
 //! On Sapphire Rapids, scattering and combining are equally fast at 4 MiB of records. At 8 MiB in 256 parts, combining
-//! is faster: 2.1 ns against 2.5 ns for scattering. On Cascade Lake, whose L2 is half as large, with scratch in fresh
-//! memory, scattering and combining are equally fast at 1 MiB. On Cascade Lake, combining is faster at 2 MiB in 256
-//! parts (3.5 against 4.3 ns; including one read of all parts, 4.0 against 4.8 ns) and at 4 MiB in 128 parts (3.9
-//! against 5.6 ns). Therefore batches of up to 1 MiB of records are scattered.
+//! is faster: 2.1 ns against 2.5 ns for scattering. On Cascade Lake, whose L2 is half as large, and with scratch in
+//! fresh memory, they are equally fast at 1 MiB. On Cascade Lake, combining is faster at 2 MiB in 256 parts (3.5
+//! against 4.3 ns; including one read of all parts, 4.0 against 4.8 ns) and at 4 MiB in 128 parts (3.9 against 5.6 ns).
+//! Therefore batches of up to 1 MiB of records are scattered.
 //!
 //! Batches of 4 M hashes that are not random, in 64 to 4096 parts, take 4.3 to 4.6 ns per key if all keys are equal,
 //! 2.2 to 2.6 ns if the hashes are sorted, and 3.0 to 4.0 ns if the keys follow Zipf's law. With a `split` that takes
@@ -222,8 +222,8 @@ impl<R: Record> Partitioner<R> {
     /// For a batch of `n` hashes in `p` parts, let `m` be `n / (p − 1)`, or `n` if there is one part. For each part,
     /// the batch needs the memory of at most `m + 6 √m` records, plus at most 1100 bytes. With 16 M hashes in 4096
     /// parts, a batch needs 4.5 bytes per hash for records of four bytes, and 8.9 bytes for records of eight bytes. In
-    /// two parts, a batch needs about twice the size of its records. Memory of a region that no record reaches is never
-    /// written. If the system provides memory at the first write, as Linux does, this memory costs only addresses,
+    /// two parts, a batch needs about twice the size of its records. The end of a region, after its last record, is
+    /// never written. If the system provides memory at the first write, as Linux does, this end takes only addresses,
     /// except in pages that also contain records. On Linux with the feature `std`, scratch memory of at least 4 MiB is
     /// counted in whole huge pages of 2 MiB.
     #[must_use]
@@ -260,7 +260,7 @@ impl<R: Record> Partitioner<R> {
     ///
     /// The caller must ensure that `split` returns the same part and record whenever it is called with the same hash.
     /// If all parts have about the same size (the last part can be smaller), `split` is called once per hash. A
-    /// monotone reduction ([`crate::range`]) of uniform hashes makes parts of these sizes. If the parts are uneven, or
+    /// monotone reduction ([`crate::range`]) of uniform hashes makes such parts. If the parts are uneven, or
     /// keys repeat, `split` is called up to three times per hash.
     ///
     /// Cost, on a Sapphire Rapids core: 1.3 ns per hash in a batch of 64 K hashes, and 1.8 to 3.2 ns in a batch of 16 M
@@ -285,9 +285,9 @@ impl<R: Record> Partitioner<R> {
         self.partition_each(hashes, 1, parts, |hash| [split(hash)])
     }
 
-    /// Like [`Partitioner::partition`], with `each` records per hash: `split` returns the records and their parts. The
-    /// caller must ensure that `split` returns `each` records for every hash. Otherwise the call panics or its result
-    /// is unspecified.
+    /// Like [`Partitioner::partition`], but a hash has several records. `each` is their number, and `split` returns
+    /// them with their parts. The caller must ensure that `split` returns this number of records for every hash.
+    /// Otherwise the call panics or its result is unspecified.
     ///
     /// # Errors
     /// As [`Partitioner::partition`].

@@ -27,10 +27,10 @@ pub const fn reduce(hash: u64, n: u64) -> u64 {
 
 /// `floor(high · n / 2^32)`, where `high` is the high 32 bits of the hash. Parquet prescribes this reduction.
 ///
-/// Valid for `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So if `n` is about
-/// 2^27 but not a power of two, some indices receive 3 % more keys than others, which raises the false-positive rate of
-/// a filter by less than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive two values of `high`,
-/// and others receive one value.
+/// Nearly uniform only for `n` well below 2^32. An index receives `2^32 / n` values of `high`, give or take one. So if
+/// `n` is about 2^27 but not a power of two, some indices receive 3 % more keys than others, which raises the
+/// false-positive rate of a filter by less than 1 % of its value. If `n` is between 2^31 and 2^32, some indices receive
+/// two values of `high`, and others receive one value.
 #[inline(always)]
 #[must_use]
 pub const fn reduce_high(hash: u64, n: u32) -> u32 {

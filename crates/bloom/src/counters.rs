@@ -131,7 +131,7 @@ impl<S: AsRef<[u8]>> Counters<S> {
     }
 }
 
-/// Whether `difference` returns zero for each word of counters, given with the bits that belong to these counters. The
+/// Whether `difference` returns zero for every word of counters; its first argument has the bits of these counters. The
 /// loop has no early exit, so that the compiler vectorises it.
 #[inline(always)]
 fn agree<const BITS_BYTES: usize>(
@@ -276,7 +276,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Counters<S> {
         Ok(pieces)
     }
 
-    /// Restores the overflow table of the whole table from the overflow tables of all pieces, in their order.
+    /// Restores `self.overflow` from the overflow tables of all pieces, given in the order of the pieces.
     pub(crate) fn join_overflows(
         &mut self,
         overflows: Vec<BTreeMap<u64, u64>>,

@@ -1,4 +1,4 @@
-//! The counting Bloom filter: a standard filter from which keys can be removed.
+//! The counting Bloom filter: a standard Bloom filter from which keys can be removed.
 
 use crate::BloomFilter;
 use crate::counters::{CounterWidth, Counters};
@@ -156,7 +156,7 @@ impl Plan {
         spec.refuse_folding(FilterKind::CountingBloom)?;
         spec.refuse_slot_options(FilterKind::CountingBloom)?;
         let width = if spec.compact { CounterWidth::Two } else { CounterWidth::Four };
-        // A byte of bits comes with `width` bytes of counters.
+        // Each byte of bits needs as many bytes of counters as a counter has bits.
         let multiple = 1 + width.bits() as usize;
         let spec = &spec.in_bytes((Standard::UNIT_BYTES * multiple) as u64)?;
         let mut bit_spec = *spec;
@@ -222,7 +222,7 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
         self.bits.isa()
     }
 
-    /// The bits of the filter: a standard filter that holds the same keys.
+    /// The bits of the filter: a standard Bloom filter that holds the same keys.
     ///
     /// ```
     /// use trommel::{CountingBloomFilter, Filter};

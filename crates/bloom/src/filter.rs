@@ -67,7 +67,7 @@ impl<L: Layout> Bloom<L> {
     /// # Ok::<(), trommel::SpecError>(())
     /// ```
     ///
-    /// The call of an option that this kind of filter lacks does not compile:
+    /// Calling an option that this kind of filter lacks does not compile:
     ///
     /// ```compile_fail
     /// use trommel::SplitBlockBloom;
@@ -271,7 +271,7 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
 
     /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0:
     ///
-    /// - in the bits of a counting filter that has stuck counters, or from which false positives were removed;
+    /// - in the bit table of a counting filter that has stuck counters, or from which false positives were removed;
     /// - in frozen bytes whose header states a `len` of 0;
     /// - in a filter from a Parquet bitset;
     /// - in the results of operations on such filters, for example [`Bloom::union`] and [`Bloom::intersect`].

@@ -210,8 +210,8 @@ impl<L: Layout> Bloom<L> {
 }
 
 impl Bloom<SplitBlock> {
-    /// A filter from the bitset of a Parquet Bloom filter (the bytes after its header in the file), with Parquet's
-    /// hash. Parquet does not store the number of keys, so [`Filter::len`] is an estimate from the set bits.
+    /// Makes a filter that uses Parquet's hash from the bitset of a Parquet Bloom filter: the bytes after its header in
+    /// the file. Parquet does not store the number of keys, so [`Filter::len`] is an estimate from the set bits.
     ///
     /// [`Filter::len`]: trommel_base::Filter::len
     ///
@@ -235,10 +235,10 @@ impl Bloom<SplitBlock> {
 }
 
 impl<B: FrozenBytes> Bloom<SplitBlock, B> {
-    /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), with
-    /// Parquet's hash, at any alignment. Cost: O(1); the bytes are not read. Parquet stores neither a checksum nor the
-    /// number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates the number of keys from
-    /// the set bits.
+    /// A zero-copy view of the bitset of a Parquet Bloom filter (the bytes after its header in the file), at any
+    /// alignment. The view uses Parquet's hash. Cost: O(1); the bytes are not read. Parquet stores neither a checksum
+    /// nor the number of keys: [`Filter::len`] of the view is 0, and [`Bloom::estimate_len`] estimates the number of
+    /// keys from the set bits.
     ///
     /// [`Filter::len`]: trommel_base::Filter::len
     ///

@@ -1,14 +1,15 @@
 /* Trommel: approximate-membership filters, for C.
 
    Three layers, each usable without the others:
-   - trommel_policy: filter blocks, for storage engines that keep one filter per block or file of data as plain bytes;
+   - trommel_policy: filter blocks (filters as plain bytes), for storage engines that keep one filter per block or file
+     of data;
    - trommel_filter: filters that keys are inserted into, and that can be frozen to bytes;
    - trommel_view: frozen filters that are read in place.
 
    Rules for all functions. A call refuses misaligned pointers, NULL pointers unless the function's comment allows them,
    and ranges of more than PTRDIFF_MAX bytes or past the end of the address space. The caller must guarantee the rest,
    which no library can check: the memory holds the number of items that is passed; handles are not freed yet; nobody
-   changes an argument during a call; a result's address is outside of the memory that the call reads.
+   changes an argument during a call; the memory for a result is not memory that the call reads.
    The library prints only to the standard error output: a line if the environment variable TROMMEL_ISA names an
    instruction set that cannot be used, a message for a defect of the library, and a message before it aborts the
    process because the system refused memory; README.md lists the allocations that can abort. No Rust panic leaves a
@@ -63,8 +64,8 @@ typedef enum {
   TROMMEL_MEMORY = 13,
   // One filter block cannot hold this number of keys.
   TROMMEL_TOO_MANY_KEYS = 14,
-  // A defect of the library. Its message was printed to the standard error output. A filter that the call was to
-  // change may be damaged: free it.
+  // A defect of the library: it panicked. The panic's message was printed to the standard error output. A filter
+  // that the call was to change may be damaged: free it.
   TROMMEL_PANIC = 15,
   // The filter's hash function needs its secret key, which this interface does not take.
   TROMMEL_SECRET_KEY = 16,
@@ -231,7 +232,7 @@ bool trommel_policy_may_match_hash(const trommel_policy *policy,
                                    const void *block,
                                    size_t block_len);
 
-// Checks whether a policy with the same name as this one can have built a block. Blocks have no checksum, so not all
+// Checks whether a policy with the same name as `policy` can have built the block. Blocks have no checksum, so not all
 // damage is found. Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other
 // kinds.
 //
@@ -437,7 +438,7 @@ trommel_status trommel_view_contains_bytes(const trommel_view *view,
                                            bool *found);
 
 // Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
-// `trommel_view_hash_bytes`, or from the same source as the hashes that were inserted into the filter.
+// `trommel_view_hash_bytes`. If other values were inserted into the filter as hashes, pass the same values here.
 //
 // Thread safety: any number of threads at once, each with its own `bitmap_words`.
 //

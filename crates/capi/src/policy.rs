@@ -247,7 +247,7 @@ pub unsafe extern "C" fn trommel_policy_may_match_hash(
     })
 }
 
-/// Checks whether a policy with the same name as this one can have built a block. Blocks have no checksum, so not all
+/// Checks whether a policy with the same name as `policy` can have built the block. Blocks have no checksum, so not all
 /// damage is found. Reads the whole block for "quotient" and "cache-line-quotient"; takes constant time for the other
 /// kinds.
 ///

@@ -43,8 +43,8 @@ pub enum Status {
     TROMMEL_MEMORY = 13,
     /// One filter block cannot hold this number of keys.
     TROMMEL_TOO_MANY_KEYS = 14,
-    /// A defect of the library. Its message was printed to the standard error output. A filter that the call was to
-    /// change may be damaged: free it.
+    /// A defect of the library: it panicked. The panic's message was printed to the standard error output. A filter
+    /// that the call was to change may be damaged: free it.
     TROMMEL_PANIC = 15,
     /// The filter's hash function needs its secret key, which this interface does not take.
     TROMMEL_SECRET_KEY = 16,

@@ -82,7 +82,7 @@ pub unsafe extern "C" fn trommel_view_contains_bytes(
 }
 
 /// Looks up `n` keys by their hashes, as `trommel_contains_hashes` does. The hashes come from
-/// `trommel_view_hash_bytes`, or from the same source as the hashes that were inserted into the filter.
+/// `trommel_view_hash_bytes`. If other values were inserted into the filter as hashes, pass the same values here.
 ///
 /// Thread safety: any number of threads at once, each with its own `bitmap_words`.
 ///
@@ -97,7 +97,8 @@ pub unsafe extern "C" fn trommel_view_contains_hashes(
     guard::status(|| {
         // SAFETY: `trommel.h` requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
-        // SAFETY: `trommel.h` requires these hashes and words.
+        // SAFETY: `trommel.h` requires `n` hashes that nobody changes during the call, and words for `n` answers that
+        // nobody else uses.
         unsafe { contains_hashes(filter, hashes, n, bitmap_words) }
     })
 }

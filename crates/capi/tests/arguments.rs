@@ -87,7 +87,7 @@ impl Drop for Kit {
     }
 }
 
-/// Checks that a function that creates a handle refuses a null or misaligned address at which to store the handle.
+/// Checks that a function refuses to store a new handle at a NULL or misaligned address.
 fn makes_a_handle<T>(make: impl Fn(*mut *mut T) -> Status) {
     let slot = [null_mut::<T>(); 2];
     assert_eq!(make(null_mut()), TROMMEL_NULL_ARGUMENT);
@@ -101,7 +101,7 @@ fn takes_a_handle<T>(handle: *const T, call: impl Fn(*mut T) -> Status) {
     assert_eq!(call(off(handle)), TROMMEL_MISALIGNED);
 }
 
-/// Checks that a function refuses impossible ranges of bytes, and returns `empty` for zero bytes at any address.
+/// Checks that a function refuses impossible ranges of bytes, and returns `empty` if the length is 0, at any address.
 fn takes_bytes(empty: Status, call: impl Fn(*const c_void, usize) -> Status) {
     for at in [null(), key(), off(key())] {
         assert_eq!(call(at, 0), empty);

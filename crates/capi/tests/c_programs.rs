@@ -87,8 +87,7 @@ fn link(compile: &mut Command, folder: &Path, shared: bool) {
     compile.args(["-pthread", "-lm", "-ldl"]);
 }
 
-/// The wrapper calls every function of the header that C++ programs need, so that these programs need not call C
-/// functions.
+/// The C++ wrapper calls every function of the C header, except three that C++ programs do not need.
 #[test]
 fn the_wrapper_for_cpp_has_every_function() {
     let header = include_str!("../include/trommel.h");

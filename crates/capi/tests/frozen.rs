@@ -227,8 +227,8 @@ fn views_refuse_every_changed_byte() {
     }
 }
 
-/// A filter that was hashed with a secret key can be read only with that key, which the C interface does not take. The
-/// bytes of such a filter are not reported as damaged.
+/// A filter whose hash function has a secret key can be read only with this secret, which the C interface does not
+/// take. The bytes of such a filter are not reported as damaged.
 #[test]
 fn a_filter_of_a_secret_key_is_refused_by_a_status_of_its_own() {
     for &kind in FilterKind::ALL {

@@ -4,8 +4,8 @@
 //! primary bucket must read the alternate, unless it knows that the key cannot be there. So each bucket has an
 //! *overflow flag* for each of two *classes* of fingerprints, even and odd ones. If the flag is clear, no key with this
 //! primary bucket and this class is in its alternate bucket. Then a lookup of an absent key needs only one bucket, and
-//! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups, and on most
-//! instruction sets batches in small tables, read both buckets, and disregard the alternate if the flag is clear.
+//! cannot find a false positive in the alternate. Not every lookup saves the read: single lookups read both
+//! buckets, and disregard the alternate if the flag is clear. So do batches in small tables, on most instruction sets.
 //! Reading both buckets takes less time than a branch on the flag.
 //!
 //! The flags take no memory. The order of the fingerprints in a bucket means nothing, so it can mean something: the
@@ -172,8 +172,8 @@ pub(crate) fn remove_and_arrange(
 }
 
 /// Distributes the fingerprints over the pairs so that the pairs encode the wanted flags. Returns the bucket, and
-/// whether each flag that is true in `wanted` is set in the bucket. If not, all of these flags are set as soon as empty
-/// pairs are [`EmptyPair::Unknown`].
+/// whether each flag that is true in `wanted` is set in the bucket. If not, the bucket encodes all of these flags
+/// as soon as empty pairs are [`EmptyPair::Unknown`].
 #[inline(always)]
 pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, bool) {
     let [a, b, c, d] = slots;
@@ -186,8 +186,8 @@ pub(crate) fn arrange(slots: Slots, wanted: Flags, empty: EmptyPair) -> (Slots, 
     let bare_first = (a | b == 0) & (wanted[0] != unknown);
     let bare_second = (c | d == 0) & (wanted[1] != unknown);
     if (a | b == 0) != (c | d == 0) && (bare_first | bare_second) {
-        // One pair stays empty and has the flag of empty pairs. So the only fingerprint goes to a pair that needs the
-        // opposite flag.
+        // The bucket has one fingerprint, so one pair stays empty and has the flag of empty pairs. The fingerprint goes
+        // to a pair that needs the opposite flag.
         slots = [c, d, a, b];
     }
     let slots = with_flags(slots, wanted);
@@ -203,7 +203,7 @@ mod tests {
     const RULES: [EmptyPair; 2] = [EmptyPair::Clear, EmptyPair::Unknown];
     const ALL_FLAGS: [Flags; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
-    /// All buckets with each slot at one of six values. Under Miri, a sample of these buckets.
+    /// All buckets in which each slot has one of six values. Under Miri, a sample of these buckets.
     fn buckets() -> impl Iterator<Item = Slots> {
         (0..6u32.pow(4)).step_by(if cfg!(miri) { 35 } else { 1 }).map(|i| {
             [0, 1, 2, 3].map(|slot| [0, 1, 2, 3, 254, 255][(i / 6u32.pow(slot) % 6) as usize])

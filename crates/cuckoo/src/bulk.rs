@@ -15,7 +15,7 @@ use trommel_base::{Bulk, Full, Insert, InsertBulk, KeyHash, Remove};
 /// A build usually takes 6 to 8 bytes of memory per key, or 11 to 15 if fingerprints have 32 bits; with many threads
 /// and few keys per thread, it can take twice as much. It also takes up to 21 MB for every thread that works, or up to
 /// `2^d` times as much in a filter that was doubled `d` times. If the memory is enough for only some of the threads,
-/// only that number of threads work at a time. If there is too little memory for one thread, if the system refuses the
+/// no more than these work at a time. If there is too little memory for one thread, if the system refuses the
 /// memory, or if far more keys share buckets than with uniform hashes, the batch is inserted without a build. The
 /// filter then holds the same keys as after a build, but in other slots. A set can then also have another number of
 /// fingerprints.

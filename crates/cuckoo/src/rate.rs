@@ -40,8 +40,8 @@ pub(crate) fn found<W: Width>(table: &Table<W, &[u8]>) -> f64 {
         }
         counted += 1;
     }
-    // The number of different fingerprints that the hashes of one primary bucket have. In a doubled table, their first
-    // bits, one per doubling, are all the same.
+    // The number of different fingerprints among all hashes with one primary bucket. In a doubled table, these
+    // fingerprints begin with the same bits, one per doubling.
     let distinct = libm::exp2(f64::from(geometry.fingerprint_bits - geometry.doublings));
     (weight as f64 / (counted as f64 * distinct)).min(1.0)
 }

@@ -177,8 +177,8 @@ fn vector_inserts_refuse_a_table_of_another_length_or_width() {
     }
 }
 
-/// A bitmap of full buckets whose length does not fit the table is replaced before an eviction chain reads it. The
-/// kernel asserts the length once more.
+/// If the length of the bitmap of full buckets does not fit the table, the bitmap is replaced before an eviction chain
+/// reads it. The kernel asserts the length once more.
 #[test]
 fn chains_use_no_bitmap_of_another_length() {
     let geometry = shape(1_000, 8);
@@ -286,7 +286,7 @@ fn vectors_are_only_for_tables_whose_indices_fit() {
         };
         assert_eq!(inserted(&most, &most), None, "{isa}");
         // The kernels for a table of more than 2^29 buckets use no vectors. The vector kernels for a small table refuse
-        // such a table.
+        // so large a table.
         assert_eq!(inserted(&more, &more), None, "{isa}");
         let expected = "assertion failed: geometry.buckets <= MAX_VECTOR_BUCKETS";
         assert_eq!(inserted(&small, &more).as_deref(), Some(expected), "{isa}");

@@ -34,7 +34,7 @@ const ALLOWED_WIDTHS: [u64; 4] = {
 /// The false-positive rate with `keys` fingerprints, if every lookup searches two buckets.
 pub(crate) fn fpr(geometry: &Geometry, keys: f64) -> f64 {
     let Geometry { fingerprint_bits, doublings, .. } = *geometry;
-    // In floating point, since a geometry that is too large for a table can have too many slots for `u64`.
+    // In floating point: no table is made of a geometry that is too large, but its number of slots can exceed `u64`.
     let slots = geometry.buckets as f64 * SLOTS as f64;
     cuckoo_fpr(keys / slots, fingerprint_bits, doublings)
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// A table that is sized for `keys` keys is planned for at least `keys`. A table with two buckets fewer is planned
-    /// for fewer than `keys` or, because quotients are rounded, for exactly `keys`.
+    /// for fewer than `keys` or, because of rounding, for exactly `keys`.
     #[test]
     fn tables_are_the_smallest_that_are_planned_for_their_keys() {
         for keys in (0..6000).chain([100_000, 1_000_003]) {
@@ -316,7 +316,7 @@ mod tests {
         for (bits, padding) in [(8, 0), (12, 2), (16, 0), (32, 0)] {
             let bucket_bytes = u128::from(bits) / 2;
             let max_bytes = MAX_BUCKETS * u64::from(bits) / 2 + padding;
-            // A spec that needs exactly this number of buckets: its keys fill half of their slots.
+            // A spec that needs exactly this number of buckets: its keys fill half of the buckets' slots.
             let with = |buckets: u64| {
                 let half =
                     |spec: &mut Spec| (spec.fingerprint_bits, spec.load) = (Some(bits), Some(0.5));

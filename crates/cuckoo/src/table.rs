@@ -134,7 +134,7 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         !W::has_room(word)
     }
 
-    /// Sets the flag of a fingerprint's class in the bucket of `key`. If the bucket cannot encode its flags, changes
+    /// Sets the flag of the class of `key` in the bucket of `key`. If the bucket cannot encode its flags, changes
     /// `empty` to [`EmptyPair::Unknown`].
     #[inline(always)]
     pub(crate) fn set_flag(&mut self, key: Entry) {
@@ -160,7 +160,7 @@ impl<W: Width, T: AsRef<[u8]> + AsMut<[u8]>> Table<W, T> {
         self.note_encoded(is_encoded);
     }
 
-    /// If a bucket could not encode its flags, lookups treat the flags of empty pairs of slots as set from now on.
+    /// If a bucket could not encode its flags, lookups from now on treat the flag of every empty pair of slots as set.
     #[inline(always)]
     fn note_encoded(&mut self, is_encoded: bool) {
         if !is_encoded {

@@ -27,8 +27,8 @@ pub(crate) trait Width: Copy + Debug + 'static {
     fn with_pair(word: Self::Word, pair: u32, slots: [u32; 2]) -> Self::Word;
     /// Whether any slot has this value.
     fn has(word: Self::Word, value: u32) -> bool;
-    /// The number of the pair that has the first slot with this value; an arbitrary one of 0 and 1 if no slot has the
-    /// value.
+    /// The number of the pair that contains the first slot with this value. If no slot has the value, the result is 0
+    /// or 1, and means nothing.
     fn pair_with(word: Self::Word, value: u32) -> u32;
 
     /// Moves the content of every slot to the next slot, and puts `value` into the first slot. The caller must ensure

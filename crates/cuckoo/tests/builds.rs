@@ -113,9 +113,9 @@ fn skewed_batches_are_inserted() {
             assert!(filter.to_bytes() == expected);
         }
         let mut filter = words::filter_of_buckets(buckets, bits, true);
-        // Pairs of copies are as hard to place as single keys in a table with buckets of two slots, which takes keys up
-        // to 89.7 % load. So the batch of pairs fills the filter only to 80 %, which is 8/9 of the 90 % that the sorted
-        // batch fills.
+        // Placing pairs of copies in buckets of four slots is as hard as placing single keys in buckets of two slots,
+        // and a table with buckets of two slots takes keys up to 89.7 % load. So the batch of pairs fills the filter
+        // only to 80 %, which is 8/9 of the 90 % that the sorted batch fills.
         for hashes in [&sorted[..], &twice[..keys * 8 / 9]] {
             filter.clear();
             filter.insert_batch(hashes).unwrap();
@@ -206,7 +206,7 @@ fn tables_of_many_sizes_are_built_to_95_percent() {
         let bulk = Bulk { workers: &ScopedThreads(2), scratch_bytes: usize::MAX };
         filter.insert_bulk(&hashes, bulk).unwrap();
         assert_all_found(&filter, &hashes);
-        // Later inserts rely on the bitmap of full buckets that the build made.
+        // Later inserts rely on the build's bitmap of full buckets.
         let more = distinct(0xB1D + seed, hashes.len() as u64..hashes.len() as u64 + 500);
         filter.insert_batch(&more).unwrap();
         assert_all_found(&filter, &hashes);

@@ -21,7 +21,7 @@ const SURE_LOAD: f64 = 0.97;
 /// Keys are inserted chunk by chunk. A chunk of fewer keys than this number is inserted in its own order, not grouped.
 const FEWEST_KEYS: usize = 256;
 /// A batch into an empty filter that does not grow by itself is built in bulk if it has at least one key per this
-/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes some ten microseconds to start, and then some time
+/// number of slots, and at least `FEWEST_BUILT_KEYS`. A build takes about ten microseconds to start, and then some time
 /// for each slot of the table. The time of single inserts divided by the time of a build depends on the share of slots
 /// that the batch fills. With AVX-512 on a Zen 4 core, this ratio is:
 ///
@@ -188,7 +188,7 @@ impl<L: Layout> Quotient<L> {
         !is_stopped
     }
 
-    /// Removes the hashes that `insert_grouped` has inserted: those of a group whose bit in `new` is set.
+    /// Removes the hashes of a group that `insert_grouped` has inserted: those whose bit in `new` is set.
     fn take_back(&mut self, group: &[u64], new: &[u64]) {
         for (i, hash) in group.iter().enumerate() {
             if new[i / 64] >> (i % 64) & 1 == 1 {

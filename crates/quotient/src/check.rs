@@ -69,8 +69,8 @@ struct BlockSlots {
     joined: u64,
 }
 
-/// Checks the metadata block by block, and calls `each` with a block once its metadata is found to be right. Stops at
-/// the first block that is refused. Returns how many slots are in use.
+/// Checks the metadata block by block, and calls `each` for every block whose metadata is right. Stops at the first
+/// block that is refused. Returns how many slots are in use.
 #[inline(always)]
 fn check_blocks<L: Layout, W: Words>(
     words: W,
@@ -108,7 +108,8 @@ fn check_blocks<L: Layout, W: Words>(
     }
 }
 
-/// The right offset of a block, given that `open` runs of earlier blocks end in the block or after it.
+/// The correct offset of a block. `open` is the number of runs that begin in earlier blocks and end in this block or
+/// later.
 #[inline(always)]
 fn offset_after<L: Layout, W: Words>(
     words: W,
@@ -149,8 +150,7 @@ struct Runs<'t, L, W> {
     words: W,
     table: &'t Table<L, &'t [u8]>,
     copies: u32,
-    /// The number of adjacent slots, the last of them right before the block, that each have the same remainder as the
-    /// next slot of their run.
+    /// How many adjacent slots right before the block each have the same remainder as the next slot of their run.
     repeated: u32,
 }
 

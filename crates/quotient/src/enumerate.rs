@@ -10,7 +10,7 @@ use core::fmt;
 /// last slot is the runend. After a runend, the run of the next occupied quotient begins: at the quotient's slot or
 /// right after the runend, whichever is later.
 ///
-/// Which slot ends a run cannot be predicted, so a step branches only where it leaves a block.
+/// No branch predictor can foresee which slot ends a run, so a step branches only where it leaves a block.
 ///
 /// Cost: one pass over the metadata, and one over the remainders, in order.
 pub(crate) struct Entries<'t, L> {

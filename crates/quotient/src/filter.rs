@@ -46,7 +46,7 @@ pub struct Quotient<L: Layout, S = Storage> {
     pub(crate) rounding: Rounding,
     pub(crate) hasher: Hasher,
     pub(crate) len: u64,
-    /// The share of slots in use at which the filter doubles by itself.
+    /// The load at which the filter doubles by itself.
     pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     isa: Isa,
@@ -194,8 +194,8 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         self.geometry
     }
 
-    /// The number of fingerprints held, divided by [`Geometry::slots`]. It can exceed 1, since a table has more slots
-    /// after the last quotient's slot (see [`Geometry::blocks`]).
+    /// The number of fingerprints held, divided by [`Geometry::slots`]. It can exceed 1, since further slots
+    /// follow the last quotient's slot (see [`Geometry::blocks`]).
     ///
     /// ```
     /// use trommel::{Insert, QuotientFilter};
@@ -424,7 +424,7 @@ impl<L: Layout, S: AsRef<[u8]>> Count for Quotient<L, S> {
 }
 
 impl<L: Layout> Quotient<L> {
-    /// The error of a batch of which `inserted` keys were inserted, with the filter's length and capacity.
+    /// The error of a batch that failed after `inserted` keys, with the filter's length and capacity.
     pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
         let slots = self.geometry.blocks * u64::from(L::SLOTS);
         Full::new(inserted, self.len(), usize::try_from(slots).unwrap_or(usize::MAX)).because(why)

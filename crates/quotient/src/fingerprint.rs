@@ -1,7 +1,7 @@
 //! Hashes and fingerprints, in filters that were resized or built with `fingerprint_bits`.
 //!
 //! In a new filter, quotient and remainder are the high and the low part of `floor(hash · slots · 2^r / 2^64)`, where
-//! `r` is the number of bits of a remainder. That number is the fingerprint, unless `fingerprint_bits` was given. (A
+//! `r` is the number of bits of a remainder. This floor is the fingerprint, unless `fingerprint_bits` was given. (A
 //! layout that reserves remainder 0 adds 1 to a fingerprint whose low eight bits are zero.) Doubling the slots moves a
 //! bit from the remainder to the quotient, and does not change the fingerprint. If the number of slots is not the
 //! original one times a power of two, the quotients change. The filter cannot compute the new quotients from hashes,

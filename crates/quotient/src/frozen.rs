@@ -19,7 +19,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         Header { kind: L::KIND, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Checks whether inserts can make the table, which [`parse_trusted`](Quotient::parse_trusted) checks only in part.
+    /// Checks whether inserts can make the table; [`parse_trusted`](Quotient::parse_trusted) checks this only in part.
     /// Does not verify the checksum. A filter that is not a trusted view was made by inserts or checked before, and
     /// passes at no cost.
     ///
@@ -243,8 +243,8 @@ fn geometry_of<L: Layout>(parameters: [u64; 4]) -> Result<Geometry, FormatError>
     let rescaled = (1..=1 << MAX_FINGERPRINT_BITS).contains(&fingerprints)
         && remainder_bits_for(slots, fingerprints) == Some(bits)
         && !(L::RESERVES_ZERO && bits == *L::REMAINDER_BITS.end());
-    // If the layout reserves remainder 0, a filter was made with remainders of the largest width, and has its original
-    // number of slots or at least twice that number.
+    // If the layout reserves remainder 0, a filter was made with remainders of the largest width, and now has its
+    // original number of slots or at least twice that number.
     let first = fingerprints >> L::REMAINDER_BITS.end();
     let resized = !L::RESERVES_ZERO
         || first << L::REMAINDER_BITS.end() == fingerprints

@@ -37,8 +37,8 @@ pub const GUARANTEED_LOAD: f64 = 0.95;
 impl Geometry {
     /// The number of slots after the last quotient's slot, called the overhang. At 95 % load, runs extend `x` slots or
     /// more beyond the last quotient with a probability of about `e^(−0.102 x)`, so 320 slots are too few in less than
-    /// one of 10^14 filters. Runs extend `x` slots beyond the last quotient only if some range of slots gets `x` keys
-    /// more than it has slots. The number of keys that hash to a range has a standard deviation of at most `√slots`, so
+    /// one of 10^14 filters. Runs extend `x` slots beyond the last quotient only if some range of slots gets `x` more
+    /// keys than it has slots. The number of keys that hash to a range has a standard deviation of at most `√slots`, so
     /// runs extend less far in a small filter, and an overhang of 32 slots plus four times `√slots` is enough for it.
     pub(crate) fn overhang_slots(slots: u64) -> u64 {
         320.min(32 + 4 * slots.isqrt())

@@ -71,7 +71,7 @@ fn an_error_for_too_many_remainder_bits_names_a_smaller_maximum() {
         let SpecError::Parameter { name: "remainder_bits", value: 32, min: 1, max } = error else {
             panic!("the spec was refused with the wrong error: {error}")
         };
-        assert!(max < 32, "the maximum is not smaller: {error}");
+        assert!(max < 32, "the maximum is not below 32: {error}");
     }
 }
 
@@ -189,7 +189,7 @@ fn a_run_that_ends_with_the_table_refuses_further_remainders() {
                 assert_eq!(
                     filter.insert_hash(hash_of(2 * remainder)),
                     Ok(true),
-                    "{isa}: the insert of a remainder that has room"
+                    "{isa}: the insert of a remainder for which there is room"
                 );
             }
             let before = filter.to_bytes();

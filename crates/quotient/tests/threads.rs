@@ -31,7 +31,7 @@ fn assert_same<L: Layout>(filter: &Quotient<L>, batch: &[KeyHash], what: &str) -
             assert_eq!(outcome, expected, "{what}, {threads} threads, {scratch_bytes} bytes");
             assert!(
                 filter.len() == alone.len() && filter.table() == alone.table(),
-                "{what}, {threads} threads, {scratch_bytes} bytes: not the table of one thread"
+                "{what}, {threads} threads, {scratch_bytes} bytes: not the filter of one thread"
             );
         }
     }

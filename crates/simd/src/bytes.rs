@@ -1,4 +1,4 @@
-//! Packs bytes that are each 0 or 1 into bits.
+//! Packs bytes, each 0 or 1, into bits.
 
 /// Packs up to 64 bytes, each 0 or 1, into the bits of a word. The first byte becomes the lowest bit.
 ///
@@ -15,8 +15,8 @@ pub fn bits_of(bytes: &[u8]) -> u64 {
     let (eights, rest) = bytes.as_chunks::<8>();
     let mut bits = 0;
     for (i, eight) in eights.iter().enumerate() {
-        // Byte j is bit 8j of the word; times 2^(56 - 7j), it becomes bit 56 + j. All other products are below bit 56
-        // or above bit 63. No two products share a bit, so nothing carries.
+        // Byte j is 0 or 1, in bit 8j of the word. The product with 2^(56 - 7j) has it in bit 56 + j. All other
+        // products are below bit 56 or above bit 63. No two products share a bit, so nothing carries.
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits |= gathered << (8 * i);
     }

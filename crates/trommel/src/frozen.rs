@@ -69,7 +69,7 @@ pub trait Frozen: Filter + Sized {
     /// ```
     ///
     /// # Errors
-    /// The writer's error. For a counting filter with compact counters also `ErrorKind::OutOfMemory`, if there is no
+    /// The writer's error; for a counting filter with compact counters, also `ErrorKind::OutOfMemory`, if there is no
     /// memory for the bytes of its overflow table.
     #[cfg(feature = "std")]
     fn write_to<W: std::io::Write>(&self, to: W) -> std::io::Result<()>;
@@ -87,7 +87,7 @@ pub trait Frozen: Filter + Sized {
     ///
     /// # Errors
     /// [`FormatError`] if the bytes are not exactly one frozen filter of this type, or if its keys were hashed with a
-    /// secret key. For a cuckoo filter also if the system refuses the memory for a copy of its overflow area.
+    /// secret key; for a cuckoo filter, also if the system refuses the memory for a copy of its overflow area.
     fn parse(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 
     /// Makes an owned filter from frozen bytes. Everything is checked before memory for the table is allocated.
@@ -170,7 +170,7 @@ mod with_serde {
 
     struct FrozenBytes;
 
-    /// The most bytes to reserve because of a sequence's size hint, which can be wrong.
+    /// Upper bound on the bytes that are reserved before a sequence is read, since its size hint can be wrong.
     const MOST_RESERVED_BYTES: usize = 1 << 16;
 
     impl<'de> Visitor<'de> for FrozenBytes {

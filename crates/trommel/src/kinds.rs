@@ -20,7 +20,7 @@ pub(crate) mod types {
 ///
 /// | column | `yes` if the kind's type has |
 /// |---|---|
-/// | `bits` | `hash_count` and `estimate_len`: keys set bits |
+/// | `bits` | `hash_count` and `estimate_len`: each key sets bits |
 /// | `slots` | `load_factor`: keys take slots |
 /// | `removes` | `Remove` and `Count` |
 /// | `folds` | `fold`, `fold_to_fpr` and `intersect` |

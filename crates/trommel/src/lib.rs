@@ -24,7 +24,7 @@
 //!
 //! | you want | take | bits per key at a false-positive rate of 1 % |
 //! |---|---|---|
-//! | faster lookups than those of [`SplitBlockBloom`] on some machines with AVX-512, memory to spare | [`RegisterBloom`] | 12.1 |
+//! | faster lookups than those of [`SplitBlockBloom`] on some machines with AVX-512, and have memory to spare | [`RegisterBloom`] | 12.1 |
 //! | a good all-rounder, or Parquet's format | [`SplitBlockBloom`] | 10.5 |
 //! | a lower false-positive rate (0.1 to 0.4 %) at one cache line per lookup | [`CacheLineBloom`] | 10.1 |
 //! | few bits per key, where most lookups are of absent keys | [`BloomFilter`] | 9.6 |
@@ -146,9 +146,9 @@
 //! # If the system refuses memory
 //!
 //! If the system refuses memory, a call that returns a `Result` either does without the memory and takes longer, or
-//! returns an error. The error states how many bytes were refused, unless it is an error of `std::io`. After the error,
-//! the filter holds the same keys as before, except that a batch of inserts keeps the keys that its error reports as
-//! inserted. (A filter that grows by itself can have doubled.)
+//! returns an error (the exceptions are listed last). The error states how many bytes were refused, unless it is an
+//! error of `std::io`. After the error, the filter holds the same keys as before, except that a batch of inserts keeps
+//! the keys that its error reports as inserted. (A filter that grows by itself can have doubled.)
 //!
 //! A call that can neither return an error nor do without the memory ends the program, as the standard library's
 //! collections do. Most such calls are these:
@@ -158,9 +158,9 @@
 //! - calls that extend a [`Bitmap`] or a vector of hashes; the alternatives are [`Bitmap::try_reserve`] and
 //!   `Vec::try_reserve`.
 //!
-//! Some calls can end the program although they return a `Result`: the start of an engine's threads and the calls that
-//! hand work to them, streams, [`LineBatches`](engine::LineBatches), the making of an
-//! [`OwnedView`](container::OwnedView), and changes of a counting filter with [compact](FilterSpec::compact) counters.
+//! Some calls can end the program although they return a `Result`: streams, [`LineBatches`](engine::LineBatches), the
+//! making of an [`OwnedView`](container::OwnedView), changes of a counting filter with [compact](FilterSpec::compact)
+//! counters, the start of an engine's threads, and the calls that hand work to these threads.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

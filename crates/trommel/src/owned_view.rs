@@ -55,7 +55,7 @@ macro_rules! declare_owned_view {
             ///
             /// # Errors
             /// [`FormatError`] if the bytes are not exactly one frozen filter, or if its keys were hashed with a secret
-            /// key. For a cuckoo filter also if the system refuses the memory for a copy of its overflow area.
+            /// key; for a cuckoo filter, also if the system refuses the memory for a copy of its overflow area.
             pub fn parse(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Verify)?)
             }
@@ -76,7 +76,7 @@ macro_rules! declare_owned_view {
             ///
             /// # Errors
             /// [`FormatError`] if one of the checks of [`FilterView::parse_trusted`](crate::FilterView::parse_trusted)
-            /// fails, or if the keys were hashed with a secret key. For a cuckoo filter also if the system refuses the
+            /// fails, or if the keys were hashed with a secret key; for a cuckoo filter, also if the system refuses the
             /// memory for a copy of its overflow area.
             pub fn parse_trusted(bytes: impl StableBytes) -> Result<Self, FormatError> {
                 Self::from_container(container::parse_bytes(&SharedBytes::new(bytes), Trust::Trusted)?)
@@ -96,8 +96,8 @@ macro_rules! declare_owned_view {
             /// ```
             ///
             /// # Errors
-            /// [`FormatError`] if the bytes are not exactly one frozen filter, or the filter has another hasher. For a
-            /// cuckoo filter also if the system refuses the memory for a copy of its overflow area.
+            /// [`FormatError`] if the bytes are not exactly one frozen filter, or the filter has another hasher; for a
+            /// cuckoo filter, also if the system refuses the memory for a copy of its overflow area.
             pub fn parse_with_hasher(
                 bytes: impl StableBytes,
                 hasher: &Hasher,
@@ -120,8 +120,8 @@ macro_rules! declare_owned_view {
             ///
             /// # Errors
             /// [`FormatError`] if one of the checks of [`FilterView::parse_trusted`](crate::FilterView::parse_trusted)
-            /// fails, or the filter has another hasher. For a cuckoo filter also if the system refuses the memory for a
-            /// copy of its overflow area.
+            /// fails, or the filter has another hasher; for a cuckoo filter, also if the system refuses the memory for
+            /// a copy of its overflow area.
             pub fn parse_trusted_with_hasher(
                 bytes: impl StableBytes,
                 hasher: &Hasher,

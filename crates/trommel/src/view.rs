@@ -48,7 +48,7 @@ macro_rules! declare_filter_view {
             /// | Bloom kinds without counters | parameters and length | 0 |
             /// | counting | each counter agrees with its bit; overflow table | 550, compact 2500 |
             /// | quotient kinds | the table is exactly the one that its fingerprints produce | 220 to 280 |
-            /// | cuckoo | each fingerprint is in a bucket that it can be in; the header has the number of fingerprints | 210 |
+            /// | cuckoo | each fingerprint is in a bucket that it can be in; the header states their number | 210 |
             ///
             /// ```
             /// use trommel::{CuckooFilter, FilterKind, FilterView, FormatError};
@@ -377,7 +377,7 @@ impl FilterView<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`FormatError`] if one of the checks fails. Frozen bytes of a filter never contain such a table.
+    /// [`FormatError`] if one of the checks fails. The frozen bytes of a filter, if unchanged, pass all checks.
     pub fn check_structure(&self) -> Result<(), FormatError> {
         each_kind!(Self in self, filter => filter.check_structure())
     }

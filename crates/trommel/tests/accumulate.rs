@@ -1,5 +1,5 @@
-//! Accumulators of the parts of a set of keys merge into the filter of all keys, however the keys are split, and in any
-//! order. `build_from` builds a filter on one thread, without an engine.
+//! Accumulators, each with a part of the keys, merge into the filter of all keys, however the keys are split, and in
+//! any order. `build_from` builds a filter on one thread, without an engine.
 
 use trommel::error::{AccumulateError, BuildError};
 use trommel::{

@@ -1,4 +1,4 @@
-//! Operations and options of filters whose kind is chosen at run time. Some kinds do not support all of them.
+//! Operations and options of filters whose kind is chosen at run time. Some kinds lack some of these.
 
 use trommel::error::{FoldError, WhyFull};
 use trommel::{
@@ -116,7 +116,7 @@ fn options_that_a_kind_lacks_and_values_that_are_not_allowed_are_refused() {
                 Err(error) => {
                     assert_eq!(error, SpecError::Option { kind: *kind, option: name });
                     // Two of the kinds with slots lack one option each. A new cache-line quotient filter has remainders
-                    // of a fixed width, so the number of slots alone determines the bits of a fingerprint. The cuckoo
+                    // of a fixed width, so the number of slots alone determines the width of a fingerprint. The cuckoo
                     // filter has no remainders.
                     let other_widths = [
                         (FilterKind::CacheLineQuotient, "fingerprint_bits"),
@@ -196,7 +196,7 @@ fn a_filter_that_grows_has_room_for_its_keys_or_is_refused() {
             }
         }
     }
-    assert!(made > 50, "only {made} of the specs were met");
+    assert!(made > 50, "only {made} filters were built");
     for kind in FINGERPRINT_KINDS {
         let error = spec(kind).grow_at(1e-12).build().unwrap_err();
         assert_eq!(error, SpecError::GrowAt { load: 1e-12, keys: 1000, most_keys: 0 });

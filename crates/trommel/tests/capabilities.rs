@@ -1,4 +1,4 @@
-//! An `AnyFilter` and a `FilterView` have the capabilities of the kind inside.
+//! An `AnyFilter` and a `FilterView` have the capabilities of the kind of filter that they hold.
 
 use std::sync::Arc;
 use trommel::error::FoldError;
@@ -80,8 +80,8 @@ fn views_count_as_their_filters_do() {
     }
 }
 
-/// Tries every pair of kinds. The error for different kinds names both kinds, and equal kinds are never refused as
-/// different.
+/// Tries every pair of kinds. If the kinds differ, the error of a merge names both, and so does that of an intersection
+/// if the left kind can intersect at all. Filters of the same kind merge, and intersect if their kind can.
 #[test]
 fn only_equal_kinds_merge_and_intersect() {
     for left_kind in FilterKind::ALL {
@@ -106,7 +106,7 @@ fn only_equal_kinds_merge_and_intersect() {
                     assert_eq!(cut, Ok(()));
                     let common = |hash: &&KeyHash| left.contains_hash(**hash);
                     let kept = ours.iter().chain(&theirs).filter(common).count();
-                    assert!(kept < KEYS / 10, "{left_kind}: {kept} keys of one side are left");
+                    assert!(kept < KEYS / 10, "{left_kind}: {kept} keys of one side remain");
                 }
                 Err(_) => {
                     let unsupported = Unsupported { kind: *left_kind, operation: "intersect" };

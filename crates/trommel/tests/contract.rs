@@ -103,7 +103,7 @@ fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
     fingerprints.len()..=pairs.len()
 }
 
-/// Makes a subject, a type on which the suites run, for each kind. The subject's golden digest is the same as in the
+/// Makes a subject (a type on which the suites run) for each kind. The subject's golden digest is the same as in the
 /// tests of the kind's family, since `AnyFilter` does not change the bytes.
 macro_rules! kinds {
     ($($module:ident: $kind:ident, $room:expr, $golden:literal, $probes_per_key:literal,
@@ -202,7 +202,7 @@ full_suite!(quotient_full, Quotient);
 full_suite!(cache_line_quotient_full, CacheLineQuotient);
 full_suite!(cuckoo_full, Cuckoo);
 
-/// The estimate of a filter that stores fingerprints is its exact `len`.
+/// In a filter that stores fingerprints, `estimate_len` equals `len` exactly.
 #[test]
 fn filters_of_fingerprints_know_how_many_they_hold() {
     for kind in [FilterKind::Quotient, FilterKind::CacheLineQuotient, FilterKind::Cuckoo] {

@@ -58,7 +58,7 @@ fn a_spec_predicts_the_length_of_its_frozen_filter() {
                 }
             }
         }
-        assert!(met > 200, "{kind}: only {met} of the specs could be met");
+        assert!(met > 200, "{kind}: only {met} specs could be built");
     }
 }
 

@@ -22,8 +22,8 @@ fn engine(threads: usize, strategy: Option<Strategy>, memory_budget: usize) -> E
     strategy.map_or(builder.clone(), |strategy| builder.strategy(strategy)).build().unwrap()
 }
 
-/// Returns batches of uniform keys, of sorted keys, of few distinct keys, of equal keys, and of keys half of which are
-/// equal; and batches of few keys.
+/// Returns batches of `KEYS` keys (uniform, sorted, few of them distinct, all equal, or half of them equal), and
+/// smaller batches.
 fn inputs() -> Vec<(&'static str, Vec<KeyHash>)> {
     let uniform = distinct(11, 0..KEYS as u64);
     let mut sorted = uniform.clone();
@@ -165,8 +165,8 @@ fn small_filters_are_built_with_any_memory_budget() {
 fn compact_counters_that_overflow_are_counted_on_all_threads() {
     let spec = FilterSpec::new(FilterKind::CountingBloom).keys(KEYS).fpr(0.001).compact(true);
     let uniform = distinct(15, 0..KEYS as u64);
-    // 75 distinct keys are inserted often: 50 for even `i` and 50 for odd `i`, of which 25 are the same. So later
-    // batches find an overflow table.
+    // 75 distinct keys are inserted often: 25 only for even `i`, 25 only for odd `i`, and 25 for both. So later batches
+    // find an overflow table.
     let hashes: Vec<_> = (0..KEYS).map(|i| uniform[i % 100 * (1 + i % 2)]).collect();
     let mut expected = spec.build().unwrap();
     let mut filter = spec.build().unwrap();

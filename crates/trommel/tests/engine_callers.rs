@@ -14,7 +14,7 @@ use trommel::{
 };
 use trommel_testkit::streams::distinct;
 
-/// A test that has not ended after this time is taken to hang. Without a defect, each test takes less than a second.
+/// A test that has not ended after this time counts as hung. Without a defect, each test takes less than a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 const KEYS: usize = 60_000;
 const CALLS: usize = 24;

@@ -123,8 +123,8 @@ fn status_bytes(field: &str) -> usize {
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// The cases of [`resident_memory_is_within_the_budget`]: the budget in MiB, and the kinds of the filters that one
-/// engine fills one after the other.
+/// The cases of [`resident_memory_is_within_the_budget`]: the budget in MiB, and the kinds of the filters, which the
+/// same engine fills one after the other.
 #[cfg(target_os = "linux")]
 const CASES: &[(usize, &[FilterKind])] = &[
     (200, &[FilterKind::Bloom]),
@@ -181,7 +181,7 @@ fn resident_memory_of_a_case() {
 }
 
 /// Returns a filter whose memory is resident, because the filter was filled. The filter is cleared again if its kind
-/// inserts into an empty filter in another way than into a filled filter.
+/// inserts into an empty filter differently from a filled one.
 #[cfg(target_os = "linux")]
 fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     let mut filter = FilterSpec::new(kind).keys(hashes.len()).fpr(0.005).build().unwrap();

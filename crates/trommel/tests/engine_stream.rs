@@ -37,7 +37,7 @@ fn bloom() -> SplitBlockBloom {
     SplitBlockBloom::with_capacity_and_fpr(KEYS as usize, 0.01).unwrap()
 }
 
-/// Checks that the error's text is `text`, which has the number of keys, and that `source` returns the cause.
+/// Checks that the error's text is `text`, and that its `source` is the cause. The text has the number of keys.
 fn assert_text_and_source(error: &StreamError<io::Error>, text: &str) {
     assert_eq!(error.to_string(), text);
     assert_eq!(std::error::Error::source(error).unwrap().to_string(), "torn");
@@ -336,8 +336,8 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
 }
 
 /// Runs [`without_threads`] in a process in which each new thread would need more stack than there are addresses, so
-/// the system refuses to start new threads. The test itself needs none, since the harness runs a single test on the
-/// main thread.
+/// the system refuses to start new threads. The test itself needs no new thread, since the harness runs a single test
+/// on the main thread.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_refused_thread_is_an_error() {

@@ -17,7 +17,7 @@ use trommel::{
 };
 
 /// Files that the present code reads but no longer makes, because it now places their keys differently. docs/FORMAT.md
-/// says of which kinds this list may have files.
+/// says which kinds may have files in this list.
 const READ_ONLY: &[&str] = &[
     "cuckoo-8-bit-removed.trommel",
     "cuckoo-12-bit-removed.trommel",
@@ -25,7 +25,7 @@ const READ_ONLY: &[&str] = &[
     "cuckoo-32-bit-removed.trommel",
 ];
 
-/// The most bytes of all files together.
+/// Upper bound on the bytes of all files together.
 const MOST_BYTES: u64 = 500_000;
 
 fn entries(form: Form) -> impl Iterator<Item = Entry> {
@@ -439,7 +439,7 @@ fn lists_of_hashes_of_later_releases_are_refused_by_name() {
     }
 }
 
-/// If a policy does not know the code at the end of a block, a lookup excludes no key, and the error of `verify` has
+/// If a policy does not know the code at the end of a block, a lookup excludes no key, and the error of `verify` states
 /// the code.
 #[test]
 fn filter_blocks_with_reserved_codes_exclude_no_key() {

@@ -101,7 +101,7 @@ fn power_of_two(text: &str) -> u64 {
     (1 << power.strip_prefix("2^").unwrap().parse::<u32>().unwrap()) - one
 }
 
-/// For each Bloom kind, the document's range of p0, the number of units, ends at the library's largest table.
+/// For each Bloom kind, the document's range of p0 (the number of units) ends at the library's largest table.
 #[test]
 #[cfg_attr(
     target_pointer_width = "32",

@@ -101,7 +101,7 @@ fn hostile_bytes_are_refused_or_give_a_filter() {
     sweep("hostile_bytes", hostile_bytes::run, 300, 3000);
 }
 
-/// Runs a target that has no seeds on random inputs. Returns the sum of the numbers that the runs return.
+/// Runs, on random inputs, a target that has no seeds. Returns the sum of the numbers that the runs return.
 fn noise(run: fn(&[u8]) -> u64, inputs: usize) -> u64 {
     let mut random = Splitmix::new(0x7819);
     let input = |_| {

@@ -1,5 +1,5 @@
-//! Tests runtime filters of joins: the rows are the same as without filters, fewer rows reach the join, and the rule
-//! leaves alone the joins that it must not filter.
+//! Tests runtime filters of joins: the rows are the same as without filters, fewer rows reach the join, and the
+//! optimizer rule adds no filters to joins that it must leave alone.
 
 mod support;
 
@@ -83,8 +83,9 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items i JOIN orders o ON i.order_id = o.order_id AND i.item > o.customer WHERE day = 7",
         1,
     ),
-    // A filter of the customers' keys selects orders, and a filter of these orders' keys selects items. The orders'
-    // keys are read a second time, by a plan that has the first filter again. So there are three filters.
+    // One filter has customers' keys and selects orders; another has the keys of the selected orders and selects items.
+    // The second filter reads the orders' keys through a second copy of the plan of orders, which contains a copy of
+    // the first filter. So there are three filters.
     (
         "SELECT * FROM items JOIN orders USING (order_id) JOIN customers USING (customer) WHERE segment = 3",
         3,
@@ -108,7 +109,7 @@ const JOINS: [(&str, usize); 20] = [
         "SELECT * FROM items JOIN orders ON part IS NOT DISTINCT FROM orders.order_id WHERE day = 7",
         0,
     ),
-    // The build side could return different keys when it is read a second time, or can be read only once.
+    // A second read of the build side could return different keys, or is not possible.
     (
         "SELECT order_id FROM items JOIN orders USING (order_id) WHERE random() < 2.0 AND day = 7 + CAST(random() AS INT) * 0",
         0,
@@ -212,8 +213,8 @@ async fn a_filter_that_most_rows_pass_is_switched_off() {
     let plan = plan(&context, sql).await;
     collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
     let filter = &filters(&plan)[0];
-    // The keys of 94 % of the rows are in the filter. Each of the 3 partitions decides at the end of the batch in
-    // which its number of rows reaches 1,000. A batch has up to 512 rows, so a partition filters fewer than 1,512 rows.
+    // The keys of 94 % of the rows are in the filter. Each of the 3 partitions decides at the end of the batch with
+    // which it has filtered 1,000 rows. A batch has up to 512 rows, so a partition filters fewer than 1,512 rows.
     assert_eq!(metric(filter, "filters_switched_off"), 3);
     let dropped = metric(filter, "probe_rows") - output_rows(filter);
     assert!((1..=3 * 1_512).contains(&dropped), "{dropped} rows are dropped");
@@ -231,12 +232,13 @@ async fn sizes_decide_whether_a_filter_is_planned() {
         switch(&context, option, default).await;
         planned
     };
-    // 20,000 rows are filtered, and 2,000 rows are read for the keys.
+    // The filter is applied to a table of 20,000 rows, and its keys come from a table of 2,000 rows.
     assert_eq!(planned("min_probe_rows", "20000", "0").await, 1);
     assert_eq!(planned("min_probe_rows", "20001", "0").await, 0);
     assert_eq!(planned("max_build_share", "0.1", "0.5").await, 1);
     assert_eq!(planned("max_build_share", "0.09", "0.5").await, 0);
-    // Every filter is planned for at least 50,000 keys. With 10.5 bits per key, this one has about 66,000 bytes.
+    // Every filter is planned for at least 50,000 keys, but can turn out smaller at run time. With 10.5 bits per key,
+    // the planned size of this filter is about 66,000 bytes.
     assert_eq!(planned("max_bytes", "70000", "8388608").await, 1);
     assert_eq!(planned("max_bytes", "60000", "8388608").await, 0);
 }

@@ -68,7 +68,7 @@ impl Chunk {
     }
 }
 
-/// The part of the metadata that this crate uses.
+/// The part of a file's metadata that this crate uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) columns: Vec<Column>,

@@ -1,4 +1,4 @@
-//! Literals of a predicate. They are hashed once, in the same way as the values in the format's Bloom filters.
+//! Literals of a predicate. They are hashed once, with the hash function of Parquet's Bloom filters.
 //!
 //! A filter holds hashes of the plain encoding of values: integers and floats as little-endian bytes, byte arrays
 //! without their length. So a literal must be of the column's physical type. The logical type determines how text is
@@ -31,7 +31,7 @@ pub enum Literal<'v> {
     /// `DOUBLE`.
     Double(f64),
     /// `BYTE_ARRAY` and `FIXED_LEN_BYTE_ARRAY`. Strings and UUIDs have these types. A decimal for a column of
-    /// `FIXED_LEN_BYTE_ARRAY` is given in big-endian two's complement and has as many bytes as the column's values.
+    /// `FIXED_LEN_BYTE_ARRAY` is given in big-endian two's complement, in the column's fixed number of bytes.
     Bytes(&'v [u8]),
 }
 
@@ -73,7 +73,7 @@ pub struct Literals {
     half: bool,
     len: usize,
     hashes: Vec<KeyHash>,
-    /// The index of the literal of each hash. The vector is empty if hash `i` belongs to literal `i` for all `i`.
+    /// For each hash, the index of its literal. The vector is empty if hash `i` belongs to literal `i` for all `i`.
     owners: Vec<usize>,
     /// The indexes of the literals that every filter is assumed to hold.
     anywhere: Vec<usize>,
@@ -146,9 +146,9 @@ impl Literals {
 
     /// Makes literals from decimals, given as unscaled integers: for a column of scale 2, 12.34 is 1234.
     ///
-    /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store the
-    /// same number with several lengths, so every row group is assumed to have the number. Every row group is also
-    /// assumed to have the number if the column's values have a fixed length of more than 64 KiB.
+    /// An integer that does not fit into the column's type is in no row group. A column of `BYTE_ARRAY` can store a
+    /// number in more or fewer bytes, so every row group is assumed to have the number. Every row group is also assumed
+    /// to have the number if the column's values have a fixed length of more than 64 KiB.
     ///
     /// # Errors
     /// [`ProbeError::WrongType`] if the column has floats, [`ProbeError::UnsupportedType`] if the format has no filters
@@ -170,7 +170,7 @@ impl Literals {
     /// half-precision floats, are hexadecimal with the prefix `0x`.
     ///
     /// # Errors
-    /// [`ProbeError::Text`] if a text is not a value of the column, or an error of [`Literals::new`].
+    /// [`ProbeError::Text`] if a text cannot be read as a value of the column's type, or an error of [`Literals::new`].
     pub fn parse<S: AsRef<str>>(
         column: &Column,
         texts: impl IntoIterator<Item = S>,
@@ -351,8 +351,8 @@ impl Literals {
         Ok(())
     }
 
-    /// The hash of the literals, if they have exactly one: its lookup alone determines whether any literal might be in
-    /// a filter. `None` otherwise, and also if a literal is assumed to be in every filter.
+    /// The only hash of the literals: its lookup alone determines whether any literal might be in a filter. `None` if
+    /// the number of hashes is not 1, or if a literal is assumed to be in every filter.
     pub(crate) fn only_hash(&self) -> Option<KeyHash> {
         match self.hashes[..] {
             [hash] if self.anywhere.is_empty() => Some(hash),
@@ -434,7 +434,8 @@ mod tests {
         assert_eq!(big_endian(i128::MIN, 16), Some(i128::MIN.to_be_bytes().to_vec()));
     }
 
-    /// A schema can state any length of a byte array. A decimal that is too long to be looked up must not be excluded.
+    /// A schema can state any length of a byte array. A decimal that is too long to be looked up must not exclude a
+    /// row group.
     #[test]
     fn decimals_of_absurd_lengths_are_in_every_row_group() {
         let empty = SplitBlockBloom::builder().keys(100).fpr(1e-4).hasher(HASHER).build().unwrap();

@@ -1,6 +1,6 @@
 //! Measures lookups in the offers: the filters that could be advised. As in the verb `measure`, each filter is filled,
 //! its answers are verified, and a time is the median of short repetitions, which are interleaved if several filters
-//! are measured. Unlike in `measure`, whose batches are usually smaller, one call looks up all probes.
+//! are measured. Here one call looks up all probes; in `measure`, batches are usually smaller.
 
 use super::offers::{Offer, Shape};
 use super::timings::LineTimes;
@@ -28,7 +28,7 @@ const MOST_READ_BYTES: u64 = 2 << 30;
 /// again for each measurement.
 const KEPT_BYTES: u64 = 1 << 30;
 
-/// The bounds of the number of probes per batch. Between these bounds, a batch has one probe per inserted key.
+/// A batch has one probe per inserted key, but at least `FEWEST_PROBES` and at most `MOST_PROBES` probes.
 /// `FEWEST_PROBES` probes take 512 KiB: they fit into a second-level cache of 1 MiB together with a small filter, yet
 /// are too many for the branch predictor to memorize.
 const FEWEST_PROBES: usize = 1 << 16;
@@ -170,7 +170,7 @@ fn lookups<'a>(
     for (i, hash) in probes.iter().enumerate().take(SINGLY_VERIFIED) {
         ensure!(
             answers.get(i) == filter.contains_hash(*hash),
-            "a batched answer differs from the single one"
+            "the answers of a batch and of a single lookup differ"
         );
     }
     let expected = answers.count_ones();

@@ -1,4 +1,5 @@
-//! Checks the advice: measures all offers interleaved and, in many scenarios, compares the advised offer with the best.
+//! Checks the advice: measures all *offers* (filters that could be advised), interleaved, and compares the advised
+//! offer with the best one, in many scenarios.
 
 use super::Question;
 use super::bench::Bench;

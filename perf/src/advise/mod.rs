@@ -15,7 +15,7 @@
 //! |---|---|
 //! | [`arguments`] | the command line |
 //! | [`question`] | the question, and the equation |
-//! | [`offers`] | a grid of filters that meet the question's constraints, sized by the library |
+//! | [`offers`] | the filters of a grid that meet the question's constraints; the library sizes them |
 //! | [`timings`] | lookup times, interpolated between the sizes that were measured |
 //! | [`mod@bench`] | measures lookups in the offered filters |
 //! | [`search`] | chooses which offers are measured: a few of each kind, then the best ones interleaved |

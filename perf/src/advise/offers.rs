@@ -86,8 +86,9 @@ const REMAINDERS: [u32; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16
 const FINGERPRINTS: [u32; 4] = [8, 12, 16, 32];
 /// The loads, besides the default of the kind, for which each kind of filter with slots is planned.
 const LOADS: [f64; 2] = [0.8, 0.5];
-/// The most bits per key of a filter that is sized for a cache or for the memory limit. Filters that are sized for a
-/// false-positive rate or by slot width and load, and filters of up to one cache line, can have more bits per key.
+/// The most bits per key of a filter that is sized for a cache or for the memory limit, except that a filter of up to
+/// one cache line can have more. Filters that are sized in other ways (for a false-positive rate, or by slot width and
+/// load) have no such limit.
 const MOST_BITS: u128 = 48;
 /// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. That rate is
 /// increased by this share before a filter is built for it, so that rounding does not make the increased rate
@@ -135,8 +136,8 @@ pub(crate) fn offers(asked: &Question, caches: &Caches, isa: Option<Isa>) -> Res
     if kept.is_empty() { Err(refused.explain(asked)) } else { Ok(kept) }
 }
 
-/// Describes the filter of a spec with all keys inserted. The function creates an empty filter and computes the
-/// description from it, without inserting keys.
+/// Describes the filter that a spec builds, in the state after all keys are inserted. The function computes this state
+/// from an empty filter, without inserting keys.
 ///
 /// # Errors
 /// If the library cannot build the filter, or if its kind is unknown to [`fpr_with_keys`].
@@ -195,7 +196,8 @@ fn shape_with_keys(filter: &AnyFilter, keys: usize) -> Shape {
     }
 }
 
-/// A spec of a filter of the kind for `keys` keys, with the operations that the question needs.
+/// Returns the spec of a filter that has the kind `kind`, holds `keys` keys, and has the operations that the question
+/// needs.
 fn spec_of(kind: FilterKind, keys: usize, asked: &Question) -> FilterSpec {
     let mut spec = FilterSpec::new(kind).keys(keys);
     if has_slots(kind) {
@@ -230,8 +232,8 @@ fn specs(kind: FilterKind, asked: &Question, caches: &Caches) -> Vec<FilterSpec>
 const GROWN_AT: f64 = 0.96;
 
 /// The specs of Bloom filters: for each false-positive rate, for [`SHARE_OF_CACHE`] of each cache, and for the memory
-/// limit. The sizes for caches and for the memory limit are left out below 2 and above [`MOST_BITS`] bits per key. A
-/// size of up to one cache line can have more bits per key.
+/// limit. A size for a cache or for the memory limit is left out if it is below 2 bits per key, or above both
+/// [`MOST_BITS`] bits per key and one cache line.
 fn bloom_specs(spec: FilterSpec, asked: &Question, caches: &Caches) -> Vec<FilterSpec> {
     let rates = RATES.into_iter().chain(asked.fpr);
     let mut specs: Vec<FilterSpec> = rates.map(|rate| spec.fpr(rate)).collect();

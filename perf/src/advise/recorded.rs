@@ -38,8 +38,8 @@ fn timings_of(results: &Results) -> Timings {
     }
 }
 
-/// Turns a row into a sample if it measures lookups in a filter of ours, in large batches of generated hashes that are
-/// not skewed, on one thread, with the usual kernels and pages. Returns `None` for every other row.
+/// Turns a row into a sample if the row measures lookups in a filter of ours, on one thread, with the usual kernels and
+/// pages, in large batches of generated hashes, and if the probes are not skewed. Returns `None` for every other row.
 fn sample_of(row: &Row) -> Option<Sample> {
     let is_usual = row.case.rival.is_none()
         && (row.case.op, row.case.calls) == (Op::Contains, Calls::BATCH)
@@ -93,7 +93,8 @@ mod tests {
         assert_eq!(best.take().unwrap().lookup_ns, 2.0);
         assert_eq!(best.take().unwrap().basis, Basis::Measured);
         assert!(best.unknown.contains(&"bloom".to_owned()));
-        // √10 times 1.5 MB is the geometric mean of the two sizes, so the time is the mean of 2 and 4 ns.
+        // Times are interpolated in the logarithm of the size. √10 times 1.5 MB is the geometric mean of the two sizes,
+        // so the time is the mean of 2 and 4 ns.
         let bytes = Some((1.5e6 * 10f64.sqrt()) as u64);
         let more = Question { keys: 3_162_277, bytes, fpr: Some(0.0056), ..asked };
         let between = from_results(&more, &results).unwrap();

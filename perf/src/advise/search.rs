@@ -1,4 +1,4 @@
-//! Chooses which offers are measured: a few sizes of each kind, then the best of all, interleaved.
+//! Chooses which offers are measured: first a few sizes of each kind, then the best offers of all kinds, interleaved.
 
 use super::Question;
 use super::bench::Bench;
@@ -11,12 +11,12 @@ use anyhow::Result;
 use std::time::{Duration, Instant};
 use trommel::{FilterKind, Isa};
 
-/// The most sizes of each kind that are measured first, one after the other.
+/// At most this number of sizes of each kind are measured first, one after the other.
 const SIZES: usize = 4;
 /// The number of best offers that are then measured interleaved.
 const FINALISTS: usize = 8;
-/// The most interleaved measurements. The search ends earlier if each of the [`FINALISTS`] best offers has already been
-/// measured interleaved.
+/// The maximum number of interleaved measurements. The search ends earlier if each of the [`FINALISTS`] best offers has
+/// already been measured interleaved.
 const FINALS: usize = 3;
 /// No measurement begins later than this time after the start of the search.
 const TIME: Duration = Duration::from_secs(45);
@@ -24,8 +24,8 @@ const TIME: Duration = Duration::from_secs(45);
 /// Measures the offers that could be the best one, and answers the question.
 ///
 /// # Errors
-/// Bad input if no filter meets the question. Another error if a filter gives a wrong answer or cannot be built, or if
-/// there is not enough memory to time cache-line reads.
+/// Bad input if no filter meets the constraints. Another error if a filter gives a wrong answer or cannot be built, or
+/// if there is not enough memory to time cache-line reads.
 pub(crate) fn from_measurements(asked: &Question, isa: Option<Isa>) -> Result<Advice> {
     let caches = Environment::observe(isa).caches;
     let offers = offers(asked, &caches, isa)?;
@@ -88,7 +88,7 @@ pub(super) fn search(
     Ok(estimates(asked, offers, &known, lines))
 }
 
-/// The next offer of a kind to be measured, among those that could still be best: first the offer of median size, then
+/// The offer of `kind` to measure next, among those that could still be best: first the offer of median size, then
 /// the offer whose size is furthest from every measured size. One offer per kind is measured even if no offer of the
 /// kind can be best.
 fn next_size(
@@ -141,7 +141,7 @@ fn estimates(
         .collect()
 }
 
-/// The indices of the offers with the lowest estimated costs per probe, at most [`FINALISTS`].
+/// The indices of up to [`FINALISTS`] offers: those with the lowest estimated costs per probe.
 fn leaders(asked: &Question, offers: &[Offer], estimates: &[Option<Estimate>]) -> Vec<usize> {
     let cost =
         |index: usize| Some((index, asked.overhead(estimates[index]?.ns, offers[index].fpr)));

@@ -69,8 +69,8 @@ impl fmt::Display for Basis {
 pub(crate) struct LineTimes(pub(crate) Vec<(u64, f64)>);
 
 impl LineTimes {
-    /// The nanoseconds of a read in `bytes` bytes. Outside the measured range, the time at the nearest measured size is
-    /// taken.
+    /// The nanoseconds of a read from a working set of `bytes` bytes. Outside the measured range, the time at the
+    /// nearest measured size is taken.
     fn at(&self, bytes: u64) -> Option<f64> {
         let points = &self.0;
         let above = points.iter().position(|(size, _)| *size >= bytes);
@@ -81,7 +81,7 @@ impl LineTimes {
         }
     }
 
-    /// The factor by which a cache-line read is slower in `to` bytes than in `from` bytes, at least 1.
+    /// The factor by which a cache-line read is slower in a working set of `to` bytes than of `from` bytes; at least 1.
     pub(crate) fn slower(&self, from: u64, to: u64) -> f64 {
         match (self.at(from), self.at(to)) {
             (Some(before), Some(after)) if before > 0.0 => (after / before).max(1.0),

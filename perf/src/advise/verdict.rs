@@ -19,7 +19,7 @@ pub(crate) struct Advice {
     pub(crate) no_filter: bool,
     /// The best filter of each kind, the best of all first. Take the first one, unless `no_filter` is set.
     pub(crate) kinds: Vec<Ranked>,
-    /// Kinds that meet the question but whose lookup times are not known.
+    /// Kinds that meet the constraints, but whose lookup times are not known.
     pub(crate) unknown: Vec<String>,
     /// Kinds that lack a needed operation.
     pub(crate) unable: Vec<Unable>,
@@ -116,7 +116,7 @@ fn best_of<'a>(asked: &Question, ranked: &[&'a Ranked]) -> Option<&'a Ranked> {
 }
 
 impl Advice {
-    /// The filter to take; `None` if it is best to use none, or if no lookup time is known.
+    /// The filter to take; `None` if it is best to use no filter, or if no lookup time is known.
     pub(crate) fn take(&self) -> Option<&Ranked> {
         self.kinds.first().filter(|_| !self.no_filter)
     }
@@ -163,8 +163,8 @@ impl Advice {
         )
     }
 
-    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost. There is
-    /// one exception: the filter to take comes before larger filters of about the same cost.
+    /// A table with a line for the best filter of each kind and a line for using no filter, by ascending cost. But the
+    /// filter to take comes before larger filters of about the same cost.
     pub(crate) fn table(&self) -> Table {
         let asked = &self.question;
         let least = self.kinds.iter().map(|one| one.overhead_ns).fold(self.without_ns, f64::min);

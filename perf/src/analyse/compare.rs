@@ -7,7 +7,7 @@
 //! | [`runs`] | reads the runs, refuses runs that cannot be compared, and matches their cases |
 //! | [`drift`] | the drift between whole runs, measured by the times of rivals (other crates) and of cache-line reads |
 //! | [`interleaved`] | the drift in the rounds of a case, measured by the times of the rivals interleaved with it |
-//! | [`alike`] | matches rounds of two runs in which the rivals took about the same time |
+//! | [`alike`] | matches each new round with the old rounds in which the rivals took about the same time |
 //! | [`speed`] | decides which cases are slower, by how much, and with which confidence |
 //! | [`answers`] | finds changes of false-positive rates and bits per key, which should not change at all |
 //! | [`show`], [`junit`] | write the comparison for people and for continuous integration |
@@ -37,7 +37,7 @@ use speed::{Speed, Verdict};
 pub(crate) struct Comparison {
     /// The smallest change of speed that counts, as a share.
     pub(crate) min_effect: f64,
-    /// The differences between the runs because of which the comparison would be refused without `--force`.
+    /// Differences between the runs. Because of them, the comparison would be refused without `--force`.
     pub(crate) forced: Vec<String>,
     /// Remarks about the runs that a reader of the comparison should know.
     pub(crate) notes: Vec<String>,

@@ -158,8 +158,8 @@ impl Column {
     }
 }
 
-/// Returns the XXH3-128 hash of the keys of two columns in order, as 32 hexadecimal digits. The lengths of columns and
-/// strings are hashed too, so that the digest changes if the same bytes are split into keys in another way.
+/// Returns the XXH3-128 hash of all keys of two columns, in their order, as 32 hexadecimal digits. The lengths of
+/// columns and strings are hashed too, so that the digest changes if the same bytes are split into keys in another way.
 pub(crate) fn digest(columns: [&Column; 2]) -> String {
     let mut hash = Xxh3::new();
     for column in columns {

@@ -28,7 +28,7 @@ const MULTIPLICATIONS: u64 = 1_000_000;
 const NOISY_SPREAD: f64 = 0.05;
 const NOISY_STEAL: f64 = 0.01;
 
-/// Times the same spin [`SPINS`] times.
+/// Runs [`SPINS`] equal spins, and measures the time of each.
 pub(crate) fn check() -> Noise {
     let before = cpu_jiffies();
     let times: Vec<f64> = (0..SPINS).map(|_| time_spin()).collect();

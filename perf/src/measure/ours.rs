@@ -89,8 +89,8 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
         }
         Sizing::Fpr(fpr) => spec.fpr = Some(fpr),
         Sizing::Bytes(bytes) => spec.memory_bytes = Some(bytes),
-        // The library divides the number of keys by the load to get the number of slots. So half as many keys as slots,
-        // at a load of 0.5, give the wanted number of slots. Some kinds round this number to whole cache lines.
+        // The library divides the number of keys by the load to get the number of slots. So `slots / 2`
+        // keys at a load of 0.5 give the wanted number of slots. Some kinds round this number to whole cache lines.
         Sizing::Slots(filling) => {
             (spec.keys, spec.load) = (filling.slots / 2, Some(0.5));
             set_width(&mut spec, filling.family, filling.bits);
@@ -103,7 +103,7 @@ fn build<F: FromSpec>(sizing: Sizing, keys: usize, isa: Option<Isa>, form: Form)
     F::from_spec(&spec).map_err(|error| bad_input(format!("{keys} keys, {sizing}: {error}")))
 }
 
-/// Sets the bits per slot.
+/// Sets the number of bits per slot.
 fn set_width(spec: &mut Spec, family: Family, bits: u32) {
     match family {
         Family::Quotient => spec.remainder_bits = Some(bits),

@@ -2,8 +2,8 @@
 
 /// While this value exists, Linux gives this process no new huge pages. Memory that is already in
 /// huge pages stays there. After the value is dropped, a system that always uses huge pages can
-/// merge the small pages into huge ones in the background. On other systems, the value has no
-/// effect.
+/// merge the small pages into huge ones in the background. On systems other than Linux, the
+/// value has no effect.
 #[derive(Debug)]
 pub(crate) struct SmallPages;
 

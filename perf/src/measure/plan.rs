@@ -344,7 +344,8 @@ pub(crate) fn is_of_summary(group: &Group) -> bool {
 }
 
 /// Returns the filters that are measured at a key count. If filling all of [`subject_specs`] would take a large part of
-/// a brief run, returns only the first size of each kind, with the kind's rivals at this size; otherwise returns all.
+/// a brief run (see [`Selection::is_brief`]), returns only the first size of each kind, with the kind's rivals at this
+/// size; otherwise returns all.
 pub(crate) fn subject_specs_of(keys: usize, selection: &Selection) -> Vec<SubjectSpec> {
     let mut all = subject_specs();
     if selection.only_looks_up(keys) {

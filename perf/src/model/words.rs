@@ -99,10 +99,9 @@ words! {
 }
 
 impl Workload {
-    /// The workloads that runs of every scope measure. [`Self::Zipf`] is not among them. The groups of generated keys
-    /// have it only if the text of `--filter` contains `zipf` or, without `--filter`, if the run is not quick. The
-    /// engine's groups with skewed keys have it too, under conditions of their own (`engine_groups` in
-    /// `run/engine/plan.rs`).
+    /// The workloads that runs of every scope measure. [`Self::Zipf`] is not among them. On generated keys, a run
+    /// measures it only if the text of `--filter` contains `zipf` or, without `--filter`, if the run is not quick.
+    /// Other conditions decide whether the engine is measured with it (`engine_groups` in `run/engine/plan.rs`).
     pub(crate) const ALL: [Self; 3] = [Self::Hit, Self::Miss, Self::Mixed];
 }
 
@@ -117,7 +116,7 @@ words! {
         Engine = "engine",
         /// Several threads with one filter each, for rivals whose inserts need exclusive access to the filter.
         Sharded = "sharded",
-        /// One filter that threads share. A few such cases have only one thread.
+        /// One filter that several threads can share. A few such cases run on only one thread.
         Shared = "shared",
     }
 }
@@ -141,8 +140,8 @@ impl Calls {
     /// Calls for many keys:
     ///
     /// - lookups have [`KEYS_OF_BATCH`] keys per call or, if the case reads a column
-    ///   ([`Case::reads_column`](super::Case::reads_column)), all keys in one call; but lookups with hashing, and
-    ///   lookups in a tree of small filters ([`Form::Tree`]), divide the column into parts of 8192 keys;
+    ///   ([`Case::reads_column`](super::Case::reads_column)), all keys in one call. Within such a call,
+    ///   lookups with hashing, and lookups in a tree of small filters ([`Form::Tree`]), take 8192 keys at a time;
     /// - inserts have all keys in one call in the sweep over loads ([`Sizing::Slots`](super::Sizing::Slots)) and in the
     ///   engine's groups, and at most 2^19 keys per call elsewhere;
     /// - other operations have all keys in one call.

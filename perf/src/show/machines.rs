@@ -1,6 +1,6 @@
-//! Tables with the results of several machines side by side: a line per case, and for each machine its speed and the
-//! ratio to the rival. Only the ratios are reliable comparisons: a filter and its rival are measured in the same
-//! rounds, but the speeds of two machines come from different rounds.
+//! Tables with the results of several machines side by side: a line per case, with the speed on each machine and its
+//! ratio to the rival's speed there. Only the ratios are reliable comparisons: a filter and its rival are measured in
+//! the same rounds, but the speeds of two machines come from different rounds.
 
 use crate::analyse::rival::ratio;
 use crate::base::failure::bad_input;
@@ -34,7 +34,8 @@ pub(crate) fn load(directories: &[PathBuf]) -> Result<Vec<Machine>> {
     Ok(machines)
 }
 
-/// A question that a table answers: the name and title of the table, and the rows that answer it.
+/// A question that a table answers: the table's name, the operation in its title, and the function that says whether a
+/// row is of this operation.
 type Question = (&'static str, &'static str, fn(&Row) -> bool);
 
 const QUESTIONS: [Question; 4] = [

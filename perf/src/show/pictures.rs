@@ -58,7 +58,7 @@ pub(crate) fn all(results: &Results) -> Result<Vec<Picture>> {
     Ok(all)
 }
 
-/// Whether a row is a batch of ours, or any call of a rival.
+/// Whether a row is of a rival, or of batched calls of one of our filters.
 fn is_preferred(row: &Row) -> bool {
     row.case.is_of_rival() || row.case.calls.api == Api::Batch
 }

@@ -150,10 +150,10 @@ pub(crate) fn roofline_line() -> Series {
 }
 
 /// Returns the roofline of those rows of ours for which `is_wanted` is true: the random cache lines that one core read
-/// per second, over the bytes of the filter. These reads were interleaved with the operations of the filter, in as much
-/// memory as the filter takes. All rows with the same number of keys share one point: the medians of their bytes and of
-/// their rooflines. (In the column "of roofline", by contrast, each row is divided by its own roofline.) Counting
-/// filters are left out, since their lookups read only a fifth of their bytes.
+/// per second, over the bytes of the filter. These reads went to as much memory as the filter takes, and were
+/// interleaved with its operations. All rows with the same number of keys share one point: the medians of their bytes
+/// and of their rooflines. (In the column "of roofline", by contrast, each row is divided by its own roofline.)
+/// Counting filters are left out, since their lookups read only a fifth of their bytes.
 pub(crate) fn roofline_of(results: &Results, is_wanted: impl Fn(&Row) -> bool) -> Series {
     let mut by_keys: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
     for row in results.rows.iter().filter(|row| {
@@ -339,8 +339,8 @@ fn access_ways(results: &Results) -> Vec<Series> {
 }
 
 /// Returns one series of the roofline per way of reading cache lines, and one series per filter of ours except counting
-/// filters. All series show cache lines read per second over the size of the working set; those of a filter are read by
-/// its batched lookups of present keys.
+/// filters. All series show cache lines read per second over the size of the working set. In the series of a filter,
+/// they are the cache lines that its batched lookups of present keys read.
 pub(crate) fn roofline_series(results: &Results) -> Vec<Series> {
     let mut series = access_ways(results);
     let legend = legend(results);

@@ -12,9 +12,9 @@ const OWN_FILES: &str = "file";
 
 /// Returns the command line for a shell. The option `-f` matches only the row's case, and `measure` adds the rivals of
 /// this case. Rows of the engine are measured in groups, so the option `-f` of such a row selects its whole group. A
-/// row of the matrix is selected by its name alone, since `--keys` leaves the matrix out. A run does not record the
-/// paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them. If only a user's file of cases has the
-/// row's size, the command selects nothing, since a run does not record the path of that file either.
+/// row of the matrix is selected by its name alone, since a run with `--keys` leaves the matrix out. A run does not
+/// record the paths of a user's own keys, so `KEYS` and `PROBES` are placeholders for them. If the row's size occurs
+/// only in a user's file of cases, the command selects nothing, since the path of that file is not recorded either.
 pub(crate) fn command(row: &Row, environment: &Environment) -> String {
     let mut words: Vec<String> =
         ["cargo run --release -p trommel-perf -- measure"].map(Into::into).into();
@@ -73,7 +73,7 @@ fn filter(case: &Case) -> String {
         return exactly(&of_engine.name());
     }
     match case.input_name() {
-        // The number of keys is unknown until they are generated, so the expression matches any number.
+        // A run knows the number of keys only after it has generated them, so the expression matches any number.
         Some(input) if input != OWN_FILES => {
             let number = escaped(&format!("/{:e}/", case.keys));
             exactly(&case.name()).replacen(&number, "/[^/]+/", 1)

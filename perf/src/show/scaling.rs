@@ -1,4 +1,4 @@
-//! Plots the speed over the number of threads.
+//! Plots the speed against the number of threads.
 
 use crate::base::format::short_count;
 use crate::model::{Api, Op, Row, Sizing, Workload};
@@ -63,8 +63,8 @@ pub(crate) fn plots(results: &Results) -> Result<Vec<Plot>> {
     figures(results).into_iter().map(plot).collect()
 }
 
-/// Whether a row was measured under the usual conditions. The exceptions are rows with skewed keys, rows of filters of
-/// a fixed size, and rows of groups with inserts through shared references.
+/// Whether a row was measured under the usual conditions: without skewed keys, in a filter that does not have a fixed
+/// size, and not in a group with inserts through shared references.
 fn is_usual(row: &Row) -> bool {
     !matches!(row.case.sizing, Sizing::Bytes(_)) && !row.case.is_skewed() && !row.case.is_shared
 }

@@ -1,4 +1,4 @@
-//! One partition pass by several threads.
+//! Partitions one batch on several threads.
 
 use super::{MAX_HASHES, Partitioned, Partitioner, Record};
 use crate::kernel::replay::WORD_BITS;
@@ -18,14 +18,14 @@ const SHARES_PER_THREAD: usize = 4;
 const FEWEST_RECORDS_PER_PART: usize = 64;
 
 /// A pass is worthwhile only if it has at least this number of records per part, on average. With fewer records, each
-/// part of the table is brought into the cache for almost no records.
+/// part of the table is brought into the cache for only a few records.
 pub const FEWEST_PASSED_PER_PART: usize = 8;
 
 /// The least and the greatest result of [`chunk_bytes`] for tables of up to 4 GiB.
 const CHUNK_BYTES: RangeInclusive<usize> = 256 << 20..=1 << 30;
 
-/// Upper bound on scratch bytes per *chunk* for a table of `table_bytes`. A chunk is as many keys of a batch as are
-/// grouped at a time. The bound is the size of the table, but at least 256 MiB and at most 1 GiB; for tables above
+/// Upper bound on scratch bytes per *chunk* for a table of `table_bytes`. A chunk is the keys of a batch that are
+/// grouped at one time. The bound is the size of the table, but at least 256 MiB and at most 1 GiB; for tables above
 /// 4 GiB, it is a quarter of the table. If a chunk has as much scratch memory as the table has bytes, each cache line
 /// of the table gets about seven records of eight bytes per chunk.
 ///
@@ -44,7 +44,7 @@ pub fn chunk_bytes(table_bytes: usize) -> usize {
     table_bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end()).max(table_bytes / 4)
 }
 
-/// How a batch is cut into shares. One thread groups each share.
+/// How a batch is cut into shares. Each share is grouped by a single thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharePlan {
     shares: usize,
@@ -133,13 +133,13 @@ impl SharePlan {
             // Rounded down, so that the loop ends.
             at_a_time = (at_a_time - at_a_time / 16) / WORD_BITS * WORD_BITS;
         }
-        // As many passes as with `at_a_time` keys each, but of nearly equal lengths.
+        // There are as many passes as with `at_a_time` keys per pass, but they have nearly equal numbers of keys.
         let even = keys.div_ceil(keys.div_ceil(at_a_time)).next_multiple_of(WORD_BITS);
         Some(even.min(at_a_time))
     }
 
-    /// Makes the shares for one or several passes, each over up to `keys` keys. As far as the workers kept memory of
-    /// earlier passes, the shares use this memory. Once the shares have grouped their keys, the memory of the shares
+    /// Makes the shares for one or several passes, each over up to `keys` keys. If the workers have kept memory of
+    /// earlier passes, the shares use it first. Once the shares have grouped their keys, the memory of the shares
     /// and the memory that the workers still keep are together at most as large as the greater of `most_bytes` and
     /// [`SharePlan::bytes_for`]`(keys)`.
     ///

@@ -193,7 +193,7 @@ fn a_part_out_of_range_panics_and_leaves_a_usable_partitioner() {
 fn a_split_that_changes_its_answer_panics() {
     let [hashes, ..] = inputs(1000);
     for method in METHODS {
-        // `split` returns part 0, except in its calls 500 to 1499: these return the parts 0 to 49, again and again. So the
+        // `split` returns part 0, except in its calls 500 to 1499: these return parts 0 to 49, again and again. So the
         // last pass has more records for part 0 than were counted, and these records do not fit into the region.
         let calls = Cell::new(0);
         let attempt = || {

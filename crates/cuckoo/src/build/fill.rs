@@ -4,9 +4,10 @@
 //! The table is filled in *regions*, which are stretches of consecutive buckets. The keys of a region come in any
 //! order, so the buckets of the region are filled in scratch memory that stays in cache. In this memory, each bucket
 //! has two words: the first for four fingerprints that stay in the bucket, the second for four more, which are surplus.
-//! A fingerprint is shifted into the first word that has room, so no slot is searched. Only one branch depends on how
-//! full the bucket is: it tests whether both words are full, and they rarely are. After the last key of the region, the
-//! first words are written to the region in one pass, and all overflow flags are clear, except for some in a multiset.
+//! A fingerprint is shifted into the second word only if the first is full, so there is no search for a free slot. Only
+//! one branch depends on how full the bucket is: it tests whether both words are full, and they rarely are. After the
+//! last key of the region, the first word of every bucket is written to the table, in one pass. Then all overflow flags
+//! are clear, except for some in a multiset.
 //! The order of the two slots of a *pair*, slots 0 and 1 or slots 2 and 3, encodes a flag (see `bucket`). In a
 //! multiset, the two slots of a pair can hold equal fingerprints. No order of equal fingerprints encodes a clear flag,
 //! so the flag of such a pair is set.
@@ -30,7 +31,7 @@ pub(crate) enum Grouped<'a> {
     Wide(&'a [Partitioned<'a, u64>]),
 }
 
-/// A unit of the table that is to be filled. It consists of whole regions, all of whose slots count as free.
+/// A unit of the table that is to be filled. It consists of whole regions. What their slots hold is overwritten.
 #[derive(Debug)]
 pub(crate) struct Filling<'a> {
     pub(crate) geometry: &'a Geometry,
@@ -169,7 +170,7 @@ fn collect<W: Width, R: Record + Into<u64>>(
     Some(kept)
 }
 
-/// Writes the first words of a region into the region's buckets, and a bit for each bucket into `full`, set if the
+/// Writes the first word of every bucket of a region into the table, and a bit for the bucket into `full`: 1 if the
 /// bucket is full.
 #[inline(always)]
 fn store<W: Width>(pairs: &Pairs<W>, table: &mut [u8], full: &mut [u64]) {

@@ -46,8 +46,8 @@ pub(super) struct Region<L, T> {
     /// The number of slots, from the first of this region on, that runs of earlier regions take. It can be larger than
     /// `slots`.
     begin: usize,
-    /// The slot after the last run of the quotients of this region and of earlier ones, or the last slot of this region
-    /// if that slot is later.
+    /// The slot after the last run of the quotients of this region and of earlier ones, but at least the last slot of
+    /// this region.
     end: usize,
     /// The entry of quotient `i` is at index `i + 1`. It is first the quotient's number of fingerprints, and then the
     /// slot of the quotient's next fingerprint. When all fingerprints are stored, it is `max(i, e)`, where `e` is the
@@ -55,7 +55,7 @@ pub(super) struct Region<L, T> {
     cursors: Vec<u32>,
     /// Stored remainders. In this field and the next three, slot `i` is at index `i + 1`.
     stored: Vec<T>,
-    /// Scratch space as long as `stored`: each round of the sort writes from one of the two to the other.
+    /// Scratch space with the length of `stored`: each round of the sort writes from one of the two to the other.
     exchanged: Vec<T>,
     /// 1 if the slot ends a run. Index 0 has no meaning.
     ends: Vec<u8>,
@@ -295,7 +295,7 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Goes on to the next region, into which the slots beyond the end of this one spill.
+    /// Goes on to the next region, and moves the contents of the slots beyond the end of this one to its first slots.
     #[inline(always)]
     pub(super) fn go_on(&mut self) {
         let spilled = self.end.saturating_sub(self.slots);

@@ -20,8 +20,8 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let (even, odd) =
         (_mm_and_si128(pairs, number), _mm_and_si128(_mm_srli_epi16::<4>(pairs), number));
     let pairs = _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
-    // For each number of four bits, which stands for two slots: the sum (plus one for a run begun, minus one for a run
-    // ended) over the first slot, and over both slots.
+    // The tables are indexed by the four bits of two slots. They have the sums (plus one for a run begun, minus one for
+    // a run ended) over the first slot, and over both slots.
     let of_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0, 0, 1, -1, 0,
     ));
@@ -35,7 +35,7 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
     let sum = _mm256_add_epi8(sum, _mm256_slli_si256::<8>(sum));
     // Each half of the vector has the sums over 32 slots. No run is open where a sum and the number of runs that are
     // open before the half add up to zero. At most 64 runs end in a block, so all numbers of open runs above 64 have
-    // the same effect, and 100 can stand for the numbers above it. With 100, `middle` (the number of runs open before
+    // the same effect, and numbers above 100 can be replaced by 100. With 100, `middle` (the number of runs open before
     // the upper half) is 68 to 132. As a byte, `-middle` then differs from all sums, which are -32 to 32.
     let open = open.min(100) as i32;
     let middle = open + (begun as u32).count_ones() as i32 - (ended as u32).count_ones() as i32;
@@ -76,7 +76,8 @@ mod tests {
         }
     }
 
-    /// Compares with a sum slot by slot. The inputs are like valid tables: no more runs end than have begun.
+    /// Compares `balanced` with a loop that sums slot by slot. The inputs are like valid tables: no more runs end
+    /// than have begun.
     #[test]
     fn sums_are_those_of_a_loop_over_slots() {
         let mut random = Splitmix::new(64);

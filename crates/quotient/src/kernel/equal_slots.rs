@@ -11,11 +11,11 @@
 //!
 //! - the slot is not below the offset (the slots below the offset belong to runs of earlier blocks),
 //! - it is not below the home (there can be free slots between the previous run and this one, all below the home), and
-//! - exactly `d` own runends are below the slot. Among the slots below neither the offset nor the home, the first with
-//!   `d` own runends below it is the run's first.
+//! - exactly `d` own runends are below the slot. Of the slots at or above both the offset and the home, the first with
+//!   `d` own runends below it is the first slot of the run.
 //!
-//! Nearly always, the first equal slot that is below neither the offset nor the home decides about the key. If this
-//! slot belongs to an earlier run, or if the key's run does not end in the block, [`Probe::look_again`] decides. At 90 %
+//! Nearly always, the first equal slot at or above both the offset and the home decides about the key. If this slot
+//! belongs to an earlier run, or if the key's run does not end in the block, [`Probe::look_again`] decides. At 90 %
 //! load, this happens to about one in ten present keys, and one in eighteen absent keys.
 
 /// All bits below the lowest set bit; all bits if none is set.
@@ -27,7 +27,7 @@ fn below_lowest(bits: u64) -> u64 {
 /// What the block of a key tells about the key, whose quotient must be occupied.
 #[derive(Clone, Copy)]
 pub(super) struct Probe {
-    /// The block's equal slots that are below neither the offset nor the home.
+    /// The block's equal slots that are at or above both the offset and the home.
     pub(super) equal: u64,
     /// The own runends of the block.
     pub(super) own: u64,
@@ -48,10 +48,9 @@ impl Probe {
         (!again & (before == self.number), again)
     }
 
-    /// Whether the key's run has an equal slot, in this block or in a later one. `next` returns the runends of the block
-    /// that comes the given number of blocks after the key's block, and the equal slots of that block; `None` if there
-    /// is no such block. Returns `None` if `next` does. The caller must ensure that runs of earlier blocks do not take
-    /// the whole block and more.
+    /// Whether the key's run has an equal slot, in the key's block or in a later one. `next(n)` returns the runends and
+    /// the equal slots of the `n`-th block after the key's block; `None` if there is no such block. Returns `None` if
+    /// `next` does. The caller must ensure that runs of earlier blocks do not take the whole block and more.
     #[inline(always)]
     pub(super) fn look_again(
         self,

@@ -7,8 +7,9 @@ use crate::subject::{Fold, Subject, built, foldable, spec_of_bytes};
 use trommel_base::{Filter, FoldError, KeyHash};
 use trommel_simd::Isa;
 
-/// The size of the filters in bytes: 600 times 64 bytes. The size of a layout's unit (word, block or cache line), which
-/// a fold keeps whole, divides 64 bytes. Each of [`FACTORS`] divides 600, so it divides the number of units too.
+/// The size of the filters in bytes: 600 times 64 bytes. A fold keeps the units of a layout (words, blocks or cache
+/// lines) whole, and the size of a unit divides 64 bytes. Each of [`FACTORS`] divides 600, so it divides the
+/// number of units too.
 const BYTES: usize = 64 * 60 * 10;
 const FACTORS: [u32; 7] = [1, 2, 3, 4, 5, 10, 60];
 
@@ -31,7 +32,7 @@ pub fn a_folded_filter_is_the_smaller_filter<S: Fold>() {
         let fresh = filled::<S>(BYTES / factor as usize, &hashes);
         assert!(
             S::to_bytes(&folded) == S::to_bytes(&fresh),
-            "the filter folded by {factor} has other bytes than one that was built at that size"
+            "the filter folded by {factor} has other bytes than one built at the smaller size"
         );
         assert_all_found(&folded, &hashes, &format!("folded by {factor}"));
     }

@@ -7,8 +7,7 @@ use crate::subject::{Room, Subject, built, spec};
 use trommel_base::{Filter, Full, Insert, KeyHash, WhyFull};
 use trommel_simd::Isa;
 
-/// The numbers of keys that the filters to be filled are planned for: filters of one block, of some blocks, and of many
-/// blocks.
+/// The numbers of keys for which the filters are planned: filters of one block, of some blocks, and of many blocks.
 const PLANNED: [usize; 5] = [1, 20, 333, 2000, 20_000];
 /// The false-positive rate of the filters that are filled. Up to a load of 95 %, every kind of filter can keep this
 /// rate. At this rate there are more possible fingerprints than slots, so even a set, which holds each fingerprint
@@ -236,7 +235,7 @@ pub fn a_key_has_a_bounded_number_of_copies<S: Subject>(isa: Isa) {
 }
 
 /// A filter is filled until no more of the keys fit. Then batches of many lengths, single lookups and portable code
-/// agree, and find every inserted key. (Hardly a slot of a full quotient filter is free, so its remainders are far from
+/// agree, and find every inserted key. (A full quotient filter has hardly a free slot, so its remainders are far from
 /// the slots where lookups for them begin.)
 pub fn every_way_to_ask_a_full_filter_gives_the_same_answer<S: Subject>(isa: Isa) {
     for (planned, fpr) in [(1, 0.3), (300, 0.3), (3000, 0.01), (3000, 0.2)] {

@@ -94,7 +94,7 @@ pub fn keys_and_their_hashes_are_one<S: Subject>() {
         assert!(!filter.contains("drum"));
         assert!(S::to_bytes(filter) == S::to_bytes(&filters[0]));
     }
-    // A column of words is used as hashes in place, without being hashed again.
+    // A slice of words serves as a slice of hashes, without a copy, and without hashing the words again.
     let words = [hasher.hash("trommel").raw(), 1, 2];
     assert!(answers(&filters[0], KeyHash::slice_from_raw(&words)).iter_ones().eq([0]));
 }

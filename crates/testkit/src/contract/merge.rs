@@ -12,8 +12,8 @@ fn filled<S: Subject>(hashes: &[KeyHash]) -> S::Filter {
     filter
 }
 
-/// Pairs of sets to unite: disjoint sets, overlapping sets, equal sets, pairs in which one set is empty, a pair in
-/// which one set is larger (ten times the planned number of keys if room is endless), and sets with repeated keys.
+/// Pairs of key lists to unite: disjoint, overlapping and equal lists, pairs in which one list is empty, a pair in
+/// which one list is larger (ten times the planned number of keys if room is endless), and lists with repeated keys.
 fn pairs<S: Subject>() -> Vec<[Vec<KeyHash>; 2]> {
     let some = distinct(5, 0..1000);
     let most = if S::ROOM == Room::Endless { 30_000 } else { 1500 };

@@ -88,8 +88,8 @@ pub fn answers_singly(filter: &impl Filter, hashes: &[KeyHash]) -> Bitmap {
     found
 }
 
-/// Inserts a batch into a filter that has room for it. If a filter that counts copies already holds as many copies of a
-/// key as it can, the insert of that key fails, and the keys after it are inserted.
+/// Inserts a batch into a filter that has room for it. If the filter counts copies, and already holds as many copies of
+/// a key as it can, the insert of that key fails, and the keys after it are inserted.
 #[track_caller]
 pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     let mut rest = hashes;
@@ -104,10 +104,10 @@ pub(crate) fn fill<S: Subject>(filter: &mut S::Filter, hashes: &[KeyHash]) {
     }
 }
 
-/// The number of keys that a filter must be planned for to take `count` keys of any stream. In a multiset, copies are
-/// in adjacent slots, and a stream of few distinct hashes makes long clusters. How many slots such a stream needs
-/// depends on where these clusters are in the table. So twelve times the largest possible number of copies of a key is
-/// added to `count`. A key can have at most as many copies as the filter may hold, and at most `count` copies.
+/// The number of keys for which a filter must be planned so that it can take `count` keys of any stream. In a multiset,
+/// copies are in adjacent slots, and a stream of few distinct hashes makes long clusters. How many slots such a stream
+/// needs depends on where these clusters are in the table. So twelve times the largest possible number of copies of a
+/// key is added to `count`. A key can have at most as many copies as the filter may hold, and at most `count` copies.
 pub(crate) fn room_for<S: Subject>(count: usize) -> usize {
     match S::ROOM {
         Room::Slots { copies: copies @ 2.. } => count + 12 * count.min(copies as usize),

@@ -14,8 +14,8 @@ pub(crate) struct Case {
     room: usize,
 }
 
-/// The number of keys of a full filter. It is so large that every kind builds its filter in several pieces, and groups
-/// the keys of later batches.
+/// The number of keys of a full filter. It is so large that every kind builds its filter in several pieces, and divides
+/// the keys of later batches into groups.
 pub(crate) const KEYS: usize = 60_000;
 
 const fn case(kind: FilterKind, options: fn(FilterSpec) -> FilterSpec) -> Case {
@@ -148,9 +148,9 @@ fn assert_alike(case: &Case, filter: &AnyFilter, expected: &AnyFilter, hashes: &
         assert!(filter == expected, "the bytes differ");
         return;
     }
-    // The two numbers of keys can differ a little. A cuckoo filter that is a set does not store a fingerprint that it
-    // finds already. In a few cases, the slot of an earlier key decides whether a fingerprint is found, and that slot
-    // depends on the method that inserted the earlier key.
+    // The two numbers of keys can differ a little. A cuckoo filter that is a set does not store a second copy of a
+    // fingerprint that it finds. In a few cases, the slot of an earlier key decides whether a fingerprint is found, and
+    // that slot depends on the method that inserted the earlier key.
     let (len, expected_len) = (filter.len(), expected.len());
     assert!(len.abs_diff(expected_len) <= expected_len / 200, "{len} and {expected_len} keys");
     assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)), "a key is lost");
@@ -355,7 +355,7 @@ fn check_quotient<L: Layout>(
 ) {
     check_change(case, "grow", before, all, |filter| inner(filter).grow());
     check_change(case, "shrink_to_fit", before, all, |filter| inner(filter).shrink_to_fit());
-    // A filter whose remainders have their full width has few possible sizes, so the resize can fail.
+    // Not every number of slots is possible for every filter, so the resize can fail.
     if inner(&mut fresh(before)).resize(3 * KEYS).is_ok() {
         check_change(case, "resize", before, all, |filter| inner(filter).resize(3 * KEYS));
     }
@@ -385,8 +385,8 @@ fn check_folds(case: &Case) {
     }
 }
 
-/// A filter of all keys. Into a cuckoo filter that does not grow, further keys are inserted until its overflow area is
-/// used too.
+/// A filter of all keys. If it is a cuckoo filter that does not grow, further keys are inserted until its overflow area
+/// is used.
 fn overflowing(case: &Case) -> AnyFilter {
     let mut filter = case.filled(&hashes(0..KEYS));
     if let AnyFilter::Cuckoo(cuckoo) = &mut filter

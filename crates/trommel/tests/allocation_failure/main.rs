@@ -1,7 +1,7 @@
-//! Operations that can return an error survive a refusal of any of their allocations: they succeed in another way, or
-//! return an error that reports the refused memory. After an error, the filter is as before, with two exceptions:
-//! a batch of inserts keeps the keys that its error reports as inserted, and a filter that grows by itself can have
-//! doubled.
+//! Operations that can return an error survive a refusal of any of their allocations, except those listed last: they
+//! succeed in another way, or return an error that reports the refused memory. After an error, the filter is as before,
+//! with two exceptions: a batch of inserts keeps the keys that its error reports as inserted, and a filter that grows
+//! by itself can have doubled.
 //!
 //! Each allocation of each operation is refused once alone, and once with all that follow. Each group of operations
 //! runs in a process of its own, since the refusal of memory ends a process whose code cannot handle it.
@@ -10,13 +10,13 @@
 //! standard library, they end the program if the system refuses memory:
 //!
 //! - `to_bytes` of filters, views, headers and accumulators; filters and headers have `write_to` as an alternative;
-//! - `Bitmap::new`, `reset` and `fill_words`, and lookups into a bitmap without room; `Bitmap::try_reserve` is the
-//!   alternative;
+//! - `Bitmap::new`, `reset` and `fill_words`, and lookups that write their answers to a bitmap without room;
+//!   `Bitmap::try_reserve` is the alternative;
 //! - `Hasher::hash_batch` and its variants for columns, which extend a vector of the caller;
 //! - `Clone`, `ShardedFilter::into_shards`, `IntegerBatches::new`, `SharedBytes::new`, and formatting.
 //!
-//! The following allocations are not tested either. Their calls can return an error, but a refusal of these allocations
-//! ends the program:
+//! The following allocations are not tested either. The calls that make them can return an error, but a refusal of
+//! these allocations ends the program:
 //!
 //! - in inserts, removals and merges of a compact counting filter, the nodes of its overflow table, a `BTreeMap`. Each
 //!   node has less than 300 bytes. Reading and writing the bytes of such a filter is tested;

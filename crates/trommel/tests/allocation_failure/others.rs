@@ -1,4 +1,4 @@
-//! Checks of filter policies, accumulators, and batches of keys from readers.
+//! Checks of filter policies, accumulators, and `IntegerBatches`, which reads keys in batches.
 
 use crate::check::{Refusal, check};
 use crate::filters::{self, Case, KEYS, hashes};
@@ -53,7 +53,7 @@ pub(crate) fn check_policies() {
     }
 }
 
-/// An accumulator keeps hashes until it has more than this number.
+/// An accumulator keeps up to this many hashes; for more, it builds a filter.
 const MAX_HASHES: usize = 1_000;
 
 const CASES: &[&Case] = &[

@@ -34,9 +34,9 @@ fn quotient_bytes(kind: u16, b: u64, r: u64) -> u64 {
     }
 }
 
-/// The number of slots of a table of `bytes` bytes. Several numbers of blocks can take exactly this number of bytes:
-/// the table has the largest of them. Several numbers of slots can need this number of blocks: the table has the
-/// largest of them.
+/// The number of slots of a table of `bytes` bytes. If several numbers of blocks take exactly `bytes` bytes, the table
+/// has the largest number of blocks. If several numbers of slots need that number of blocks, it has the largest number
+/// of slots.
 fn quotient_slots(kind: u16, r: u64, bytes: u64) -> u64 {
     let (per_block, step) = if kind == 6 { (64, 1) } else { (50, 50) };
     let of_length = |b: &u64| quotient_bytes(kind, *b, r) == bytes;
@@ -91,7 +91,7 @@ pub(super) fn lookup(block: &[u8]) -> Box<dyn Fn(u64) -> bool + '_> {
             let table = Buckets::read([m, parameter, 0, 0], table, held);
             Box::new(move |h| table.contains(h))
         }
-        other => panic!("the page gives kind {other} no block form"),
+        other => panic!("docs/FORMAT.md has no block form of kind {other}"),
     }
 }
 

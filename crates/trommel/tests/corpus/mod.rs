@@ -34,9 +34,9 @@ pub(crate) fn manifest() -> Vec<Entry> {
 /// A rule that makes keys from the numbers 0, 1, 2 and so on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rule {
-    /// The outputs of splitmix64 that starts from this seed, as `u64`.
+    /// The outputs of splitmix64 with this seed, as `u64`.
     U64(u64),
-    /// The low 32 bits of each output of splitmix64 that starts from this seed, as `u32`.
+    /// The low 32 bits of each output of splitmix64 with this seed, as `u32`.
     U32(u64),
     /// A prefix and the number in decimal.
     Text(String),
@@ -203,7 +203,7 @@ impl FromStr for Entry {
             "siphash13" => Hasher::siphash13(SECRET_KEY),
             _ => return Err(Malformed),
         };
-        // If the function has a secret key, the column `seed` has the check of the key.
+        // If the hash function has a secret key, the column `seed` has the check of this key.
         if hasher.seed() != seed {
             return Err(Malformed);
         }

@@ -4,8 +4,8 @@ use super::corpus::{Entry, Form, SECRET_KEY, WRONG_KEY, digest, manifest};
 use super::{Buckets, Page, Table, block_page, is_checked_by, number};
 use trommel::container::HashId;
 
-/// If the hash function of a file has a secret key, asserts that `seed` is the check of the corpus's secret key and not
-/// of another key, so that a reader with another key refuses the file.
+/// If the hash function of a file has a secret key, asserts that `seed` is the check of the corpus's secret key, and
+/// that a reader with another key refuses the file.
 fn assert_key(entry: &Entry, hash: u64, seed: u64) {
     assert_eq!(hash == 3, entry.secret().is_some(), "{}: hash function {hash}", entry.file);
     if hash == 3 {
@@ -24,16 +24,16 @@ fn read_frozen(entry: &Entry) {
     assert_eq!(page.len, entry.len, "{}", entry.file);
     assert_eq!(page.p[..], entry.parameters, "{}", entry.file);
     let contains = page.lookup();
-    entry.assert_answers("the document", |hash| contains(hash.raw()));
+    entry.assert_answers("the document's reader", |hash| contains(hash.raw()));
     match page.kind {
-        2 => entry.assert_counts("the document", |hash| page.count_of_key(hash.raw())),
+        2 => entry.assert_counts("the document's reader", |hash| page.count_of_key(hash.raw())),
         6 | 7 => {
             let table = Table::read(page.kind, page.p, page.payload);
-            entry.assert_counts("the document", |hash| table.count(hash.raw()));
+            entry.assert_counts("the document's reader", |hash| table.count(hash.raw()));
         }
         8 => {
             let table = Buckets::read(page.p, page.payload, page.len);
-            entry.assert_counts("the document", |hash| table.count(hash.raw()));
+            entry.assert_counts("the document's reader", |hash| table.count(hash.raw()));
         }
         _ => assert!(entry.counts.is_empty(), "{} has counts", entry.file),
     }
@@ -46,7 +46,7 @@ fn read_block(entry: &Entry) {
             assert_eq!(Some(kind), entry.kind.map(|kind| kind as u16), "{}", entry.file);
             assert_eq!(hash, entry.hasher.id(), "{}", entry.file);
             // A block does not contain the check of its secret key. The check is part of the policy's name, and the
-            // manifest has it as the seed.
+            // manifest has it in the column `seed`.
             assert_key(entry, hash as u64, entry.hasher.seed());
             assert_eq!(entry.parameters, [parameter], "{}", entry.file);
         }
@@ -57,7 +57,7 @@ fn read_block(entry: &Entry) {
         ),
     }
     let contains = block_page::lookup(&bytes);
-    entry.assert_answers("the document", |hash| contains(hash.raw()));
+    entry.assert_answers("the document's reader", |hash| contains(hash.raw()));
 }
 
 fn read_hashes(entry: &Entry) {
@@ -76,7 +76,7 @@ fn read_hashes(entry: &Entry) {
     let (body, checksum) = bytes.split_at(32 + 8 * entry.len as usize);
     assert_eq!(number(checksum, 0..8), digest(body), "{}", entry.file);
     let hashes: Vec<u64> = body[32..].chunks(8).map(|hash| number(hash, 0..8)).collect();
-    entry.assert_answers("the document", |hash| hashes.contains(&hash.raw()));
+    entry.assert_answers("the document's reader", |hash| hashes.contains(&hash.raw()));
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! A reader of kind 8, written only from docs/FORMAT.md. It checks all that the document states about the bytes of a
 //! filter, except two statements that the bytes alone cannot prove or refute:
 //!
-//! - if the pair of slots for a fingerprint's parity is clear ([`Buckets::is_set`] is false) in the fingerprint's
-//!   primary bucket, the fingerprint is not in its other bucket. The bytes do not show which of a fingerprint's two
-//!   buckets is the primary bucket;
+//! - if [`Buckets::is_set`] is false for a fingerprint's primary bucket and its parity, the fingerprint is not in its
+//!   other bucket. The bytes do not show which of a fingerprint's two buckets is the primary bucket;
 //! - a filter that is no multiset does not insert a key that it finds. The bytes do not show which keys were inserted.
 
 use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
@@ -82,8 +81,8 @@ impl Buckets {
         b.min(self.other(b, fingerprint)) << 32 | fingerprint
     }
 
-    /// Whether the pair of slots for fingerprints of this parity is set in bucket `b`: the order of the values in the
-    /// two slots tells. If the pair is clear, a lookup of a fingerprint of this parity does not read the other bucket.
+    /// Whether bucket `b`'s pair of slots for fingerprints of this parity is set. The order of the values in the two
+    /// slots encodes this. If the pair is clear, a lookup of such a fingerprint does not read the other bucket.
     fn is_set(&self, b: u64, parity: u64) -> bool {
         let slots = self.slots[b as usize];
         let (a, c) = (slots[2 * parity as usize], slots[2 * parity as usize + 1]);
@@ -218,9 +217,9 @@ fn the_format_document_has_the_largest_cuckoo_filters() {
     }
 }
 
-/// The library refuses header fields outside the document's ranges. The error names the fingerprint bits or the
-/// doublings if their value does not fit into 32 bits. In all other cases of impossible buckets, fingerprint bits or
-/// doublings, the error names the buckets. Unknown flags have an error of their own.
+/// The library refuses header fields outside the document's ranges. If the fingerprint bits or the doublings do not fit
+/// into 32 bits, the error names that field. If buckets, fingerprint bits or doublings are impossible in another way,
+/// the error names the buckets. Unknown flags have an error of their own.
 #[test]
 fn parameters_of_buckets_outside_their_ranges_are_refused() {
     let builder = CuckooFilter::builder().keys(64).load(0.5).fingerprint_bits(16);

@@ -14,7 +14,7 @@ use trommel::{
 /// The hasher of the files that have a secret key.
 const SIPHASH13: Hasher = Hasher::siphash13(SECRET_KEY);
 
-/// The manifest records the counts of at most this number of keys of a file.
+/// For each file, the manifest records the counts of the first keys, at most this number of them.
 const COUNTED: u64 = 8;
 
 /// Every file that the present code makes, with its entry for the manifest.
@@ -181,8 +181,8 @@ fn merged(keys: &Keys, spec: FilterSpec) -> AnyFilter {
     merged
 }
 
-/// A filter into which `keys` and then further keys, `removed` in number, were inserted. The further keys were then
-/// removed again.
+/// A filter into which `keys` and then some further keys were inserted. Then the further keys were removed again;
+/// `removed` is their number.
 fn removed(keys: &Keys, removed: u64, spec: FilterSpec) -> AnyFilter {
     let all = Keys { count: keys.count + removed, ..keys.clone() };
     let mut filter = filled(&all, spec);

@@ -160,8 +160,8 @@ fn cuckoo(made: &mut Made) {
     let keys = copies(60, &[1, 3]);
     let filter = merged(&keys, spec.keys(150).fingerprint_bits(16).multiset(true));
     made.frozen("merged", keys, &filter, "merged from two filters");
-    // A table of 2^16 buckets or more is a case of its own: the distance between a fingerprint's two buckets does not
-    // depend on the number of buckets.
+    // A table of 2^16 buckets or more is a case of its own: in such a table, the distance between a fingerprint's
+    // two buckets does not depend on the number of buckets.
     let mut filter = spec.keys(200).fingerprint_bits(8).memory_bytes(264_000).build().unwrap();
     insert(&mut filter, &numbers(200));
     made.frozen("large", numbers(200), &filter, "200 keys in a table of more than 2^16 buckets");

@@ -18,7 +18,7 @@ pub async fn context(partitions: usize) -> SessionContext {
     fill(SessionContext::new_with_config(config(partitions)), partitions).await
 }
 
-/// The same session as [`context`], but with a memory limit of `bytes`.
+/// A session like that of [`context`], but with a memory limit of `bytes`.
 pub async fn context_of_memory(partitions: usize, bytes: usize) -> SessionContext {
     let runtime = RuntimeEnvBuilder::new().with_memory_limit(bytes, 1.0).build_arc().unwrap();
     fill(SessionContext::new_with_config_rt(config(partitions), runtime), partitions).await

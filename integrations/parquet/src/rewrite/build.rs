@@ -41,8 +41,8 @@ pub(crate) fn build(
     Ok(filter)
 }
 
-/// Halves a filter as long as its number of blocks is even and its false-positive rate stays at most `fpr`. The result
-/// is bit for bit the filter that would have been built from the values at the size of the result. `None` if the
+/// Halves a filter repeatedly, as long as its number of blocks is even and its false-positive rate stays at most `fpr`.
+/// The result is bit for bit the filter of its size that would have been built from the values. `None` if the
 /// false-positive rate of the given filter is already higher than `fpr`, or if memory runs out.
 pub(crate) fn fold(filter: &ChunkFilter<'_>, fpr: f64) -> Option<SplitBlockBloom> {
     filter.view().to_owned_filter().ok()?.fold_to_fpr(fpr).ok()?
@@ -53,7 +53,7 @@ pub(crate) fn with_header(bitset: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bitset.len() + 20);
     let mut to = StructWriter::new(&mut out);
     to.integer(1, Kind::I32, bitset.len() as i64);
-    // Algorithm, hash and compression are unions. Each union has its first field, which is an empty struct.
+    // Algorithm, hash and compression are unions. In each union, the first field is set: an empty struct.
     const FIRST: [u8; 3] = [0x1C, 0, 0];
     (2..=4).for_each(|id| to.head(id, Kind::Struct).extend_from_slice(&FIRST));
     to.end();

@@ -66,7 +66,7 @@ pub enum RewriteError {
         /// Why the filter cannot be made.
         source: SpecError,
     },
-    /// The filter would exceed the size limit for written filters.
+    /// The bitset of the filter would be larger than `max_bytes`.
     TooLarge {
         /// The column's path.
         column: String,

@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// The footers of other writers have fields that the parquet crate drops.
+    /// The footers of pyarrow and DuckDB have fields that the `parquet` crate drops.
     #[test]
     fn a_footer_without_changes_is_the_same_bytes() {
         for name in ["pyarrow", "duckdb"] {

@@ -1,4 +1,4 @@
-//! The positions of the parts of the old file in the new file.
+//! Decides where the new file has the parts of the old file.
 
 use core::ops::Range;
 

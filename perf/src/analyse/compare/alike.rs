@@ -1,4 +1,4 @@
-//! Matches rounds of two runs in which the machine was in the same state.
+//! Matches rounds of the new run with rounds of the old run in which the machine was in the same state.
 //!
 //! On a shared machine, other programs cause noise regimes: periods of seconds in which all work is slower. On one such
 //! machine, while another program kept the other hardware thread of the core busy, lookups that were bound by the
@@ -52,7 +52,7 @@ impl Control<'_> {
     }
 }
 
-/// The matched rounds of the old run for each round of the new run, the nearest first.
+/// For each round of the new run, the matched rounds of the old run, the nearest first.
 #[derive(Clone, Debug)]
 pub(super) struct Alike {
     old_rounds: usize,

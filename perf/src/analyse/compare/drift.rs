@@ -1,8 +1,8 @@
 //! The drift of the machine between two runs. Rivals and cache-line reads were interleaved with our filters, and no
-//! change of ours makes rivals or reads slower, so a factor that the times of all of them have in common is due to the
-//! machine. The factor is computed for every attempt, which is a run of the old program and a run of the new program.
+//! change of ours makes rivals or reads slower. So if all their times change by a common factor, the machine is the
+//! cause. The factor is computed for every attempt, which is a run of the old program and a run of the new program.
 //! It is divided out of the times of rivals, and out of the times of our cases that have no control: cases that were
-//! interleaved with no rival, or only with rivals that were left out as controls.
+//! interleaved with no rival, or only with rivals that cannot serve as controls.
 
 use super::runs::Pair;
 use crate::base::bootstrap;
@@ -34,7 +34,7 @@ pub(crate) struct Common {
 }
 
 /// A common factor counts as drift only if it differs from 1 by at least this share, and if 1 is not in its interval. A
-/// smaller factor is ignored: the median time of a single case is not precise enough to show it.
+/// smaller difference is ignored: the median time of a single case is not precise enough to show it.
 const LEAST: f64 = 0.01;
 
 impl Drift {

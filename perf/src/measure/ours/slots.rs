@@ -34,7 +34,7 @@ where
     }
 }
 
-/// A filter that can list its fingerprints, and that can be merged with another filter without the keys.
+/// A filter that can list its fingerprints, and that needs no keys when it is merged with another filter.
 pub(crate) trait Fingerprinted: Sized {
     /// Lists the fingerprints in ascending order.
     fn list(&self) -> impl Iterator<Item = u64>;
@@ -96,7 +96,7 @@ impl<L: Layout> Ours<Quotient<L>> {
 }
 
 /// A cuckoo filter is not a set of fingerprints: it cannot list them, and if it is sized by slots, it is a multiset,
-/// with one fingerprint per key.
+/// which can hold the same fingerprint several times.
 impl Slotted for CuckooFilter {}
 
 impl Ours<CuckooFilter> {

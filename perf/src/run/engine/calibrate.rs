@@ -3,12 +3,12 @@
 //! The costs of memory accesses are measured on one thread, by its processor time, with each of the engine's two
 //! strategies forced:
 //!
-//! - *direct*, keys in the order of the batch: batches in tables of the sizes [`trommel::engine::TABLE_BYTES`], except
-//!   tables that are too large for the machine (see [`Extent`]);
-//! - *grouped*, keys grouped by piece of the table (the strategy `Partitioned`): batches in one table, with the numbers
-//!   of accesses per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
+//! - *direct*: keys are processed in the order of the batch. The tables have the sizes
+//!   [`trommel::engine::TABLE_BYTES`], except sizes that are too large for the machine (see [`Extent`]);
+//! - *grouped*: keys are first grouped by piece of the table (the strategy `Partitioned`). There is one table, and
+//!   batches with the numbers of accesses per cache line in [`trommel::engine::ACCESSES_PER_LINE`].
 //!
-//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that groups keys by itself.
+//! The *bulk* cost is the processor time per key of a batch of inserts into a filter that itself groups the keys.
 //!
 //! For the direct, grouped and bulk costs, the fastest repetition counts, since other programs make work slower and
 //! never faster.
@@ -16,7 +16,7 @@
 //! The *start* cost is the median wall-clock time until all threads of a pool have woken up.
 //!
 //! All constants are measured in several passes, since a disturbance can last longer than all repetitions of one
-//! constant. Of each constant, the smallest value of all passes is kept.
+//! constant. The smallest value that any pass gives for a constant is kept.
 
 use super::calibration::{AccessCosts, Calibration};
 use super::threads::ThreadSet;
@@ -47,8 +47,8 @@ pub(crate) struct Extent {
     /// most caches. Yet grouping keys for a table of this size takes at most 256 MiB of scratch memory, so little that
     /// an engine keeps this memory from one repetition to the next.
     grouped_bytes: usize,
-    /// The size, in bytes, of the largest table in which direct accesses are measured. For larger tables,
-    /// the cost for the next smaller table is multiplied by the ratio of the default costs of the
+    /// The size, in bytes, of the largest table in which direct accesses are measured. The cost for a larger table is
+    /// computed from the cost for the next smaller one: it is multiplied by the ratio of the default costs for these
     /// two tables. The smallest table is always measured.
     largest_bytes: usize,
     /// The number of times per pass that sleeping threads are woken up.
@@ -85,11 +85,11 @@ impl Extent {
 }
 
 const LINE_BYTES: usize = 64;
-/// Bits per key of the filters. With this number of bits per key, each key sets seven bits of the standard filter.
+/// Bits per key of the filters. With this number of bits per key, each key sets seven bits of a standard Bloom filter.
 const BITS_PER_KEY: usize = 10;
 /// The time for which threads are left without work, so that they fall asleep.
 const LULL: Duration = Duration::from_millis(1);
-/// The longest time after the start for which a thread waits for the other threads to wake up.
+/// A thread waits for the other threads to wake up until at most this long after the start.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Measures all constants. The caller must ensure that the first thread set has one thread, and that the last has the
@@ -235,8 +235,7 @@ impl Bench<'_> {
         Ok(self.isa.map_or(spec, |isa| spec.isa(isa)).build()?)
     }
 
-    /// Measures the nanoseconds per key in a batch of inserts into a filter that groups keys by
-    /// itself.
+    /// Measures the nanoseconds per key in a batch of inserts into a filter that itself groups the keys.
     fn bulk(&self) -> Result<f64> {
         let keys = KeyStream::new(1).hashes(0, self.extent.accesses);
         let builder = CacheLineQuotient::builder().keys(keys.len()).fpr(0.01);
@@ -247,7 +246,7 @@ impl Bench<'_> {
             || filter.borrow_mut().clear(),
             || result = result.and(filter.borrow_mut().insert_batch(&keys)),
         );
-        result.context("inserting the number of keys for which the quotient filter was built")?;
+        result.context("inserting as many keys as the quotient filter was built for")?;
         Ok(ns / keys.len() as f64)
     }
 }

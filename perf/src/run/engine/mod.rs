@@ -7,7 +7,7 @@
 //! | [`threads`] | starts engines, and threads for rivals and shared filters |
 //! | [`runner`] | builds and calls our filters and rivals through one trait |
 //! | [`rows`] | verifies the cases of a group and times them interleaved |
-//! | [`strategies`] | times both engine strategies by size, keys per cache line, threads; records the model's picks |
+//! | [`strategies`] | for each size, number of keys and threads: times both strategies, records which the model picks |
 //! | [`mod@calibrate`], [`calibration`] | measure and store the constants of the cost model |
 //! | [`shared`] | Bloom filters into which several threads insert at the same time |
 //! | [`wall`], [`peak`] | measure wall-clock time and peak memory |

@@ -17,7 +17,7 @@ const STRATEGIES: &str = "engine-strategies";
 
 const ONE_GIB: usize = 1 << 30;
 /// Skewed keys ([`Distribution::SKEWED`]) and shared filters are measured only at those key counts of a run that are in
-/// this range: they are enough work for several threads, yet the rounds are short.
+/// this range: these key counts are enough work for several threads, yet the rounds are short.
 const MANY_KEYS: RangeInclusive<usize> = 1_000_000..=10_000_000;
 const LINE_BYTES: usize = 64;
 
@@ -156,8 +156,8 @@ impl Group {
         if self.op == Op::Insert { self.distribution } else { Distribution::Plain }
     }
 
-    /// All runners of the group. The engine and the rival run on each number of threads in `threads`. The rival also
-    /// runs on one thread if `threads` does not contain 1. The filter's own batch runs on one thread only. Groups with
+    /// All runners of the group. The engine and the rival run on each number of threads in `threads`. The rival runs
+    /// on one thread even if `threads` does not contain 1. The filter's own batch runs on one thread only. Groups with
     /// skewed keys have no rivals, since their purpose is to compare the engine with the filter's own batch. Groups of
     /// shared filters have only the shared filter and `fastbloom`'s atomic filter, on each number of threads in
     /// `threads`.
@@ -360,9 +360,9 @@ impl Selection {
         groups
     }
 
-    /// The points of the map of strategies. With `--filter`, the points are measured if `--filter` matches the name of
-    /// the map. Without `--filter`, they are measured in full runs, and in runs with `--threads`. With `--keys`, or if
-    /// the engine is not measured ([`Self::includes_engine`]), there are no points.
+    /// The points of the map of strategies; none with `--keys`, or if the engine is not measured
+    /// ([`Self::includes_engine`]). Otherwise, with `--filter`, the points are measured if it matches the name of the
+    /// map, and without `--filter`, in full runs and in runs with `--threads`.
     pub(crate) fn map_points(&self) -> Vec<strategies::MapPoint> {
         let is_named = match &self.filter {
             Some(filter) => filter.is_match(STRATEGIES),

@@ -29,7 +29,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) thread_sets: &'a [ThreadSet],
     pub(crate) effort: Effort,
     pub(crate) isa: Option<Isa>,
-    /// No group begins later than this after the start of the run; `None` if the run has no limit.
+    /// The time since the start of the run after which no group begins; `None` if the run has no time limit.
     pub(crate) deadline: Option<Duration>,
 }
 
@@ -63,7 +63,7 @@ impl Reference {
         let mut filter = group.sized_filter.spec(group.keys, isa).build()?;
         filter.insert_batch(&keys).with_context(|| group.to_string())?;
         let mut found = Bitmap::new(0);
-        // Zipf-distributed inserts also insert values that `absent_from` returns for indices up to the number of keys.
+        // Some Zipf-distributed keys are values that `absent_from` returns, with indices up to the number of keys.
         // So the probes that measure the false-positive rate begin at the next index.
         let never_inserted = as_hashes(&stream.absent_from(group.keys + 1, absent));
         filter.contains_batch(&never_inserted, &mut found);
@@ -292,8 +292,8 @@ impl<'a> GroupData<'a> {
         let facts = Self::facts(&*filter, peak_bytes);
         let expected = if matches!(maker.runner.participant, Participant::Rival(_)) {
             ensure_no_false_negatives(self.members, &answers, "the rival")?;
-            // A rival has no other calls with whose answers these answers could be compared. So only two things are
-            // checked: these answers have no false negative, and every repetition gives the same answers.
+            // A rival has only one kind of lookup call, so there are no other answers to compare with these. Only two
+            // things are checked: these answers have no false negative, and every repetition gives the same answers.
             answers.clone()
         } else {
             self.answers.clone()

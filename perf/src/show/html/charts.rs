@@ -110,7 +110,7 @@ pub(super) fn throughput(results: &Results) -> Result<Option<Section>> {
     Ok(Some(section))
 }
 
-/// Whether a row is a batch of ours, or any call of a rival.
+/// Whether a row is of a rival, or of batched calls of one of our filters.
 fn is_preferred(row: &Row) -> bool {
     row.case.is_of_rival() || row.case.calls.api == Api::Batch
 }

@@ -35,8 +35,8 @@ pub(super) fn header(page: &mut String, results: &Results, sections: &[(&str, &s
          were interleaved; &plusmn; is the median absolute deviation. The answers of every case were verified. \
          &ldquo;Of roofline&rdquo; is the number of cache lines that the case has to read per second, divided by the \
          number of random cache lines that one core reads per second from as much memory as the filter takes. \
-         This ratio can exceed 1 on several threads, and for filters that fit into the second-level cache, \
-         since computation, not memory, limits the speed of such filters.</p>",
+         This ratio can exceed 1 on several threads, and for filters that fit into the second-level cache: there the \
+         random reads are scalar loads, and kernels that gather several keys per vector can be faster.</p>",
     );
     if let Some(noise) = results.noise {
         let is_noisy = noise.is_noisy() || results.timed.is_disturbed();

@@ -10,10 +10,9 @@ pub(crate) enum Scale {
     /// The position is the logarithm to this base. Integral powers of the base are labelled: all of them or, if there
     /// are many, every second, every third and so on. For base 10 see [`FEW_POWERS`] too.
     Powers(f64),
-    /// The position is the value. Multiples of 1, 2 or 5 times a power of ten are labelled.
+    /// The position is the value. Multiples of a step are labelled. The step is 1, 2 or 5 times a power of ten.
     Linear,
-    /// The position is the value. Multiples are labelled like those of `Linear`, but fewer of them, because the labels
-    /// are long names.
+    /// Like `Linear`, but with fewer labels, because the labels are long names.
     Steps,
     /// The position is the value. Every integer is labelled.
     Rows,

@@ -50,8 +50,8 @@ const MARKERS: [Marker; 8] = [
     Marker::Right,
     Marker::Plus,
 ];
-/// Colours of our filters. The first six are from the palette of Okabe and Ito, which colour-blind people can
-/// distinguish.
+/// Colours of our filters. The first six are from the palette of Okabe and Ito, whose colours colour-blind people can
+/// tell apart.
 pub(super) const OURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -109,8 +109,8 @@ impl Look {
         Self::rival(index.unwrap_or(Rival::ALL.len()), size)
     }
 
-    /// Returns the look of rival number `index`, or of another line that is not ours, in size number `size`. Looks
-    /// repeat only after 32 rivals: each of the 8 markers has each of the 4 colours once.
+    /// Returns the look of rival number `index` (or of another line that is not ours), with the stroke of size number
+    /// `size`. Looks repeat only after 32 rivals: each of the 8 markers has each of the 4 colours once.
     pub(crate) fn rival(index: usize, size: usize) -> Self {
         let rounds = index / MARKERS.len();
         Self {

@@ -1,4 +1,4 @@
-//! Counted misses of lookups, as points of a plot that has a row for each filter.
+//! Cache and TLB misses that were counted during lookups, as points of a plot that has a row for each filter.
 
 use super::{Look, Series};
 use crate::model::{Api, Op, Row, Workload};
@@ -15,7 +15,7 @@ const EVENTS: [Events; 4] = [
     ("data-TLB read misses", |row| row.dtlb_misses_per_op),
 ];
 
-/// Misses per lookup, in the filters with the largest number of keys for which misses were counted.
+/// Cache and TLB misses per lookup. Of the numbers of keys for which misses were counted, only the largest is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Misses {
     /// The number of keys in each filter.
@@ -45,7 +45,7 @@ pub(crate) fn misses(results: &Results, workload: Workload) -> Option<Misses> {
         let points = points.filter_map(|(index, row)| Some((events(row)?, index as f64)));
         Series { label: (*name).into(), look: Look::ours(i).points(), points: points.collect() }
     });
-    // The marks of events that never occurred would all be at zero, where they could hide the marks of other events.
+    // The points of events that never occurred would all be at zero, where they could hide the points of other events.
     let series = series.filter(|series| series.points.iter().any(|(events, _)| *events > 0.0));
     Some(Misses {
         keys,

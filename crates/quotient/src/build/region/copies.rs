@@ -8,11 +8,10 @@ use super::Region;
 use crate::layout::Layout;
 use trommel_simd::bits_of;
 
-/// At most one in this number of a region's fingerprints may be a copy; otherwise the build gives up.
+/// A region may have at most one copy per this number of fingerprints; otherwise the build gives up.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// The build also gives up if the removals of a region's copies change the contents of more slots, counted once per
-/// removal, than this number times the slots of the region. If many runs push each other on, each removal changes many
-/// slots.
+/// The build also gives up if the numbers of slots that the removals in a region change add up to more than this number
+/// times the slots of the region. If many runs push each other on, each removal changes many slots.
 const MOST_CHANGED: usize = 64;
 
 /// The most copies that may be removed from `fingerprints` fingerprints.
@@ -65,9 +64,9 @@ impl<L: Layout, T: Stored> Region<L, T> {
         Some(())
     }
 
-    /// Removes the content of a slot, and moves the contents of the slots after it, up to the end of its cluster
-    /// (`table.rs` defines clusters), down by one slot. Returns the number of slots from `slot` to the end of the
-    /// cluster: these are the slots whose contents change.
+    /// Removes the content of a slot, and moves the content of every later slot of its cluster (`table.rs` defines
+    /// clusters) to the slot before it. Returns the number of slots from `slot` to the end of the cluster: these are
+    /// the slots whose contents change.
     fn take_out(&mut self, slot: usize) -> usize {
         // `stop` is the slot after the cluster: the first slot after `slot` that no run of a lower quotient reaches, or
         // the slot after the last run.

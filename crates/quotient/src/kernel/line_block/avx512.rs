@@ -73,8 +73,8 @@ pub(super) fn contains_batch<const VPOPCNT: bool>(
 }
 
 /// Until the last block of a batch is probed, a block of keys from the list is looked up only when the list has at
-/// least this number of keys after that block. These further keys were added in the last step or two. They stay in the
-/// list, since their lines are still being fetched.
+/// least this number of further keys. These were added in the last step or two. They stay in the list, since their
+/// lines are still being fetched.
 const RIPE: usize = 16;
 
 /// A block of keys is located, and its lines are prefetched, this number of blocks before it is probed. So the lines of
@@ -197,8 +197,8 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let one = _mm512_set1_epi64(1);
         for group in 0..BLOCK / GROUP {
             let (lines, remainders) = (keys.line.group(group), keys.remainder.group(group));
-            // SAFETY: `locate` computes lines below `lines`, and `contains_batch` checks that the table has at least
-            // that many.
+            // SAFETY: `locate` computes lines below `lines(geometry)`, and `contains_batch` checks that the table has
+            // at least that many.
             let (occupieds, runends) = unsafe { metadata(table, lines) };
             let home = _mm512_sllv_epi64(one, keys.slot.get(group));
             let below = _mm512_and_si512(occupieds, _mm512_sub_epi64(home, one));
@@ -221,7 +221,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let (remainders, _) = keys.remainder.as_chunks();
         for group in 0..BLOCK / GROUP {
             // SAFETY: each line comes right after the line of a quotient. It is in the table, since the overhang adds
-            // at least one line after the lines of all quotients. Entries that no key was written to have line 0.
+            // at least one line after the lines of all quotients. Entries that never held a key have line 0.
             // `starts_of_runs` has eight numbers for each group.
             let ((_, runends), number) = unsafe {
                 let number = _mm512_loadu_si512(starts_of_runs[group].as_ptr().cast());

@@ -106,9 +106,9 @@ fn first_free<W: Words>(words: W, table: &[u8], home: Slot) -> Option<Slot> {
 }
 
 /// Moves the remainders in the slots `at..free` and the runends in the slots `first..free` up by one slot, and stores
-/// the key's remainder at `at`. Increments the offsets of the lines after the key's line up to the line of `free`,
-/// unless an offset has its highest value. Marks the key's quotient as occupied. `occupied` tells whether the quotient
-/// was occupied before.
+/// the key's remainder at `at`. Increments the offset of each line after the key's line, up to the line of `free`,
+/// unless this line's offset has its highest value. Marks the key's quotient as occupied. `occupied` tells whether the
+/// quotient was occupied before.
 ///
 /// # Safety
 /// The caller must ensure that the lines of the key and of all three slots lie in the table at `base`. The key's line

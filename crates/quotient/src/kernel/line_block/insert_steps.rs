@@ -30,10 +30,10 @@ impl Slot {
 }
 
 /// The number of lines that are prefetched after a key's line. Without prefetching, these lines are fetched late,
-/// because processors mispredict where the loop that reads them ends. With AVX-512, single inserts from 92 to 95 % load
-/// took 0.95 times as long with prefetching as without at 2^20 slots, and 0.91 to 0.98 times as long at 2^24 slots.
-/// With AVX2, they took 0.93 times as long at 2^24 slots. Rejected: storing whole lines instead of only the bytes that
-/// change, which made no difference.
+/// because processors mispredict the end of the loop that reads them. The times of single inserts at loads of 92 to
+/// 95 %, divided by those without prefetching: with AVX-512, 0.95 at 2^20 slots and 0.91 to 0.98 at 2^24 slots; with
+/// AVX2, 0.93 at 2^24 slots. Rejected: storing whole lines instead of only the bytes that change, which made no
+/// difference.
 const FETCHED_LINES: usize = 3;
 
 /// Prefetches the lines after a key's line.
@@ -136,7 +136,7 @@ pub(super) unsafe fn place<W: Words>(
     Place::At { first, at, occupied }
 }
 
-/// The content of the slot that moves from the end of a line to the beginning of the next.
+/// The content that moves from the last slot of a line to the first slot of the next.
 pub(super) struct Carried {
     pub(super) remainder: u8,
     pub(super) runend: u64,

@@ -20,7 +20,7 @@ pub(super) const fn starts(runends_word: u64) -> u64 {
     runends_word >> (RUNENDS_SHIFT - 1) & START_BITS | 1
 }
 
-/// The number of lines whose slots' numbers are quotients. The lines after them are the
+/// The number of lines in which each slot's number is a quotient. The lines after them are the
 /// [overhang](Geometry::overhang_slots).
 #[inline(always)]
 pub(super) const fn lines(geometry: &Geometry) -> u64 {
@@ -28,8 +28,8 @@ pub(super) const fn lines(geometry: &Geometry) -> u64 {
 }
 
 /// Constants for computing a remainder's stored byte. Taking line and slot from the hash leaves a fraction. The byte is
-/// computed from the top eight bits of this fraction. `keep` is a mask of those of the eight bits that are the
-/// remainder. `mark` is the bit below them. If a remainder has eight bits, `mark` is 0, and remainder 0 is stored as 1.
+/// computed from the top eight bits of this fraction. `keep` is a mask that selects the remainder among these bits.
+/// `mark` is the bit below the remainder. If a remainder has eight bits, `mark` is 0, and remainder 0 is stored as 1.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) keep: u8,

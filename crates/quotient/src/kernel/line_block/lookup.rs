@@ -30,7 +30,7 @@ pub(super) struct Located {
 
 /// The continuation of a run that does not end in the key's line.
 pub(super) struct Continued {
-    /// The byte of the table at which the next line, where the run goes on, begins.
+    /// The byte of the table at which the next line begins. The run goes on in this line.
     pub(super) line: usize,
     /// The number of that line's [`starts`] that are below the start of the run's slots, or [`FAR`] if only the
     /// algorithms of `table.rs` can find the run.

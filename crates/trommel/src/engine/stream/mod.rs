@@ -440,7 +440,7 @@ impl<E: core::error::Error + 'static> core::error::Error for StreamError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Failed { error, .. } => Some(error),
-            // `Full` and `Start` print the text of their inner error, so that error is not returned as the source too.
+            // `Full` and `Start` print the text of their inner error, so they do not return it as the source too.
             Self::Full { .. } | Self::Start { .. } | Self::Cancelled { .. } => None,
         }
     }

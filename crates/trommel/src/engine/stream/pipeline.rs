@@ -64,7 +64,7 @@ where
             thread::Builder::new().spawn_scoped(scope, hash).map_err(|error| refused(&error))?;
         let reader =
             thread::Builder::new().spawn_scoped(scope, read).map_err(|error| refused(&error))?;
-        // The loop owns the receiver and drops it before the threads are joined.
+        // This iterator owns the receiver `to_consume`, and is dropped before the threads are joined.
         let ended = to_consume.into_iter().try_for_each(|item| {
             if is_cancelled() {
                 return Err(Ended::Cancelled);

@@ -20,14 +20,14 @@ pub struct IntegerBatches<R> {
     reader: R,
     bytes: Vec<u8>,
     is_done: bool,
-    /// The error to return after the keys that were read before the error occurred.
+    /// An error that is held back until the keys that were read before it are returned.
     error: Option<io::Error>,
 }
 
 impl<R: Read> IntegerBatches<R> {
     /// Makes batches of `keys` keys. The last batch can be shorter. If `keys` is 0, a batch has one key; if `keys` is
-    /// more than 2^20, a batch has 2^20 keys. This type buffers the bytes of a batch, so the reader needs no buffer of
-    /// its own. `new` ends the program if the system refuses the memory of this buffer.
+    /// more than 2^20, a batch has 2^20 keys. The reader needs no buffer of its own, since this type has a buffer for
+    /// the bytes of a batch. `new` ends the program if the system refuses the memory of that buffer.
     ///
     /// ```
     /// use trommel::engine::IntegerBatches;
@@ -113,7 +113,7 @@ pub struct LineBatches<R> {
     reader: R,
     batch_bytes: usize,
     is_done: bool,
-    /// The error to return after the lines that were read before the error occurred.
+    /// An error that is held back until the lines that were read before it are returned.
     error: Option<io::Error>,
 }
 
