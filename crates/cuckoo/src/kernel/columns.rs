@@ -12,6 +12,8 @@
 //! | Zen 4 | 2^20 | 2.2 / 3.0 | 3.8 / 6.1 |
 //! | Zen 4 | 2^24 | 4.9 / 12.5 | 6.1 / 22 |
 //!
+//! On x86-64 and aarch64, portable lookups of fingerprints of 8 and 16 bits run `lookup/portable.rs` instead.
+//!
 //! In a table of up to twice the size of L2, both buckets of every key are read. In a larger table, every cache line
 //! that is read takes time. So primary buckets are prefetched two chunks of 64 keys ahead, and alternates are
 //! prefetched and read only for keys that are not in their primary bucket and can be in the alternate.
