@@ -1,6 +1,6 @@
-//! A model of a Bloom filter, which the filters of the library must equal. A *position* is the index of a bit in the
-//! table; in a filter with counters, each position also has a counter. All positions and bytes are computed as
-//! docs/FORMAT.md states them, without the library's code.
+//! A model of a Bloom filter. The filters of the library must give the same answers and bytes as this model. A
+//! *position* is the index of a bit in the table; in a filter with counters, each position also has a counter. All
+//! positions and bytes are computed as docs/FORMAT.md states them, without the library's code.
 
 use trommel::{FilterKind, KeyHash};
 

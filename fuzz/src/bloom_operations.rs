@@ -15,7 +15,7 @@ use trommel_base::container::HEADER_BYTES;
 
 /// The most operations per input.
 const MOST_OPERATIONS: usize = 100;
-/// The most bits of a table, so that an input takes little time.
+/// The highest number of bits of a table. It is low, so that an input takes little time.
 const MOST_BITS: usize = 1 << 14;
 /// An input ends when more keys than this were inserted.
 const MOST_KEYS: usize = 5000;
@@ -244,8 +244,8 @@ impl Run {
         }
     }
 
-    /// Builds a new filter from the spec on any instruction set, merges this filter into it, and goes on with the new
-    /// filter. If this filter was folded, the two differ in size, and the merge must be refused.
+    /// Chooses an instruction set, builds a new filter from the spec for it, merges this filter into the new one, and
+    /// goes on with the new filter. If this filter was folded, the two differ in size, and the merge must be refused.
     fn change_isa(&mut self, input: &mut Input<'_>) {
         let isa = isa(input.byte());
         let mut other = self.spec.isa(isa).build().expect("the spec was built before");

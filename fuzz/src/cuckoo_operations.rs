@@ -162,14 +162,14 @@ impl Run {
                 assert_eq!((full.inserted, full.len), (0, len));
                 self.assert_full(hash, full);
                 assert!(!found || self.filter.is_multiset());
-                // The filter can have doubled, and still have found no room.
+                // Perhaps the filter was doubled for this key, and still had no room.
                 let slots = self.filter.geometry().slots();
                 assert!(slots > slots_before || self.filter.to_bytes() == before);
             }
         }
     }
 
-    /// Checks that an insert was refused for a reason that holds.
+    /// Checks that the reason given for a refused insert is true.
     fn assert_full(&self, hash: KeyHash, full: Full) {
         let geometry = self.filter.geometry();
         match full.why {

@@ -1,10 +1,10 @@
 //! Runs the same operations on two filters of one kind: on one filter by its own methods, on the other through an
-//! engine. The two filters must give the same results, and all keys must be found. Also fills filters that two threads
-//! change at once.
+//! engine. The two filters must give the same results, and all keys must be found. Also lets two threads change one
+//! filter at the same time.
 //!
-//! The engines have one or two threads, and strategies and memory budgets with which even small batches are grouped by
-//! pieces of the table and split among threads. The timing of threads differs from run to run, so an input that failed
-//! once can succeed when it is repeated.
+//! The engines have one or two threads. Engines with two threads split even small batches among them. With some of the
+//! strategies and memory budgets, even small batches are grouped by pieces of the table. The timing of threads differs
+//! from run to run, so an input that failed once can succeed when it is repeated.
 
 use super::bloom_model::FOUR_BITS;
 use super::input::{Input, isa};
@@ -32,7 +32,7 @@ const BUDGETS: [usize; 3] = [usize::MAX, 16 << 10, 0];
 const STRATEGIES: [Option<Strategy>; 3] =
     [None, Some(Strategy::Direct), Some(Strategy::Partitioned)];
 
-/// An engine with one thread and an engine with two for each budget and strategy. The engines without a memory limit
+/// For each budget and strategy, an engine with one thread and an engine with two. The engines without a memory limit
 /// come first. All engines are made once, since the start of a thread takes as long as some operations.
 static ENGINES: LazyLock<Vec<Engine>> = LazyLock::new(|| {
     // In this model, starting a thread costs no time, so an engine uses its two threads even for small batches.
@@ -518,7 +518,7 @@ fn by_two_threads(
     thread::scope(|scope| {
         let other = scope.spawn(|| change(left));
         let mut keys = change(right);
-        keys.extend(other.join().expect("a thread of two panicked"));
+        keys.extend(other.join().expect("one of two threads panicked"));
         keys
     })
 }

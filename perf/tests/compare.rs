@@ -1,4 +1,4 @@
-//! Compares two runs as a user or a script does, and checks the output and the exit code.
+//! Runs `trommel-perf compare` on made-up results, as a user or a script does, and checks the output and the exit code.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -277,8 +277,8 @@ fn an_undecided_comparison_exits_with_4_unless_that_is_allowed() {
 
 #[test]
 fn rounds_disturbed_by_other_programs_are_no_regression() {
-    // Other programs slow our filters more than the rivals, in most rounds of the new run and in
-    // few rounds of the old one.
+    // Other programs slow our filters more than they slow the rivals, in most rounds of the new run and in few rounds
+    // of the old one.
     let runs = |folders: &Folders, effect: f64| {
         for (name, effect, is_busy) in [
             ("old", 1.0, (|round| round % 4 == 0) as fn(usize) -> bool),
@@ -305,9 +305,9 @@ fn rounds_disturbed_by_other_programs_are_no_regression() {
     assert!(raw.is_some() && raw < adjusted, "{said}");
 }
 
-/// Compares `attempts` runs of the old program with as many runs of the new one. In every new run, the first `moved`
-/// rivals of the interleaved group take `rival` times as long as in the old runs, and our `SLOW_CASE` takes `effect`
-/// times as long as in the old runs.
+/// Compares `attempts` runs of the old program with as many runs of the new one. In every new run, the first rivals
+/// of the interleaved group (`moved` of them) take `rival` times as long as in the old runs, and our `SLOW_CASE` takes
+/// `effect` times as long as in the old runs.
 fn with_moved_rivals(moved: usize, rival: f64, effect: f64, attempts: usize) -> (i32, String) {
     let folders = Folders::with(|_| ());
     for (name, effect, rival) in [("old", 1.0, 1.0), ("new", effect, rival)] {
@@ -346,8 +346,8 @@ fn rivals_that_moved_in_three_attempts_are_no_controls_even_if_our_filters_moved
     assert!(code == 3 && said.contains("1 slower, 0 faster, 0 unsettled"), "{said}");
     assert!(said.contains("+40.0 % ┆        +40.0 %"), "{said}");
     assert!(said.contains("5 cases of rivals are no controls") && said.contains("sbbf-rs-safe"));
-    // With two attempts, the rivals stay controls, because the machine could have become slower by their factor of 1.5.
-    // The drift-adjusted ratio of our case is then 1.4 / 1.5, a change of -6.7 %.
+    // With two attempts, the rivals stay controls, because the machine could have become slower by the same factor,
+    // 1.5. The drift-adjusted ratio of our case is then 1.4 / 1.5, a change of -6.7 %.
     let (code, said) = with_moved_rivals(5, 1.5, 1.4, 2);
     assert!(code == 0 && said.contains("-6.7 %") && !said.contains("no controls"), "{said}");
 }
@@ -425,7 +425,7 @@ fn runs_with_different_environments_or_schemas_are_refused_unless_forced() {
     }
     let version = Folders::with(|new| new.fact("rivals", "fastbloom 0.18.0, parquet 60.1.0"));
     assert_refused(&version.old_and_new(), &["rivals", "0.18.0"]);
-    // A program that was compiled with one rival more can be compared.
+    // A program that was compiled with one more rival can be compared with the old one.
     let more = Folders::with(|new| new.fact("rivals", "fastbloom 0.17.0, parquet 60.1.0"));
     assert_eq!(outcome(&more.old_and_new()), (0, String::new()));
     let schema = Folders::with(|new| new.results["schema"] = json!(0));

@@ -1,4 +1,4 @@
-//! Wrong input gives the user a message and an exit code, never a panic. Some tests also make calls with right input.
+//! Wrong input gives the user a message and an exit code, never a panic. Some tests cover correct input.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +80,7 @@ fn a_report_of_a_folder_without_results_is_refused() {
 fn documents_without_the_textbooks_regions_are_refused_before_measuring() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    // A region of `measure` does not count as one of `textbook`.
+    // A region for a table of `measure` does not count as a region for a table of `textbook`.
     let others = "<!-- trommel-perf:inserts begin -->\n<!-- trommel-perf:inserts end -->\n";
     let unknown = "<!-- trommel-perf-textbook:x begin --><!-- trommel-perf-textbook:x end -->";
     fs::write(path("others"), others).unwrap();

@@ -55,7 +55,7 @@ fn unfinished(out: &Path) -> Vec<String> {
 fn a_run_on_a_full_disk_keeps_the_rows_of_the_run_before() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("run");
-    // In an empty directory, the run leaves no incomplete file of results.
+    // Without an earlier run in `out`, the failed run leaves no file of results, not even an incomplete one.
     let first = limited(&out, &[]).output().unwrap();
     assert_eq!(first.status.code(), Some(2), "{}", said(&first));
     assert!(!out.join("results.json").exists() && unfinished(&out).is_empty());

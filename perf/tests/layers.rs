@@ -29,8 +29,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// layer's own file.
 type Module = (String, String);
 
-/// Returns the modules that a file names in paths that begin with `crate::` or `super::`: the first two words of each
-/// path, as written from the root of the crate. The file's own module has the path `own`, such as
+/// Returns the modules that a file names in paths that begin with `crate::` or `super::`. Each path is first resolved
+/// from the root of the crate; its first two words are the module. `own` is the path of the file's own module, such as
 /// `["show", "tables", "matrix"]`. The file's unit tests, which stand at its end, may name any module.
 fn imports(own: &[String], source: &str) -> Vec<Module> {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
@@ -66,8 +66,8 @@ fn origin<'a, 'b>(own: &'a [String], path: &'b str) -> (&'a [String], &'b str) {
     (start, rest)
 }
 
-/// Returns the names of each path in the tree at the start of `text`, such as `a::b` and `a::c` in `a::{b, c}`, and the
-/// text after the tree.
+/// Returns the names of each path in the import tree at the start of `text`, such as `a::b` and `a::c` in `a::{b, c}`,
+/// and the text after the tree.
 fn leaves(text: &str) -> (Vec<Vec<&str>>, &str) {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trommel-perf");
 
-/// Creates the folder of a run, with an older report.
+/// Creates the folder of a run that already has a report.
 fn run() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let row = json!({
@@ -122,8 +122,9 @@ fn a_full_disk_behind_a_file_is_reported_and_a_device_is_not_replaced() {
     assert!(!fs::metadata("/dev/full").unwrap().is_file() && !Path::new("/dev/full.new").exists());
 }
 
-/// Runs the program with files limited to `kib` KiB, like a disk that fills up. If `is_ignored` is true, the system's
-/// signal for a file over the limit is ignored, so the write returns an error. Otherwise the signal ends the program.
+/// Runs the program, which can write at most `kib` KiB to a file, as if the disk were full. If `is_ignored` is true,
+/// the system's signal for a file over the limit is ignored, so the write returns an error. Otherwise the signal ends
+/// the program.
 fn limited(kib: u32, is_ignored: bool, words: &[&str]) -> Output {
     let trap = if is_ignored { "trap '' XFSZ; " } else { "" };
     let script = format!("{trap}ulimit -c 0; ulimit -f {kib}; exec \"$0\" \"$@\"");

@@ -1,4 +1,4 @@
-//! The `report` command on the folder of a run, with a history of counts, and on folders without a valid run.
+//! The `report` command on the folder of a run, with a history of event counts, and on folders without a valid run.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -158,7 +158,7 @@ fn runs_of_several_machines_stand_side_by_side_in_the_report_of_the_first() {
         }
     }
     assert!(!second.path().join("report.html").exists());
-    // Two machines of one name could not be told apart.
+    // Two machines with the same name could not be told apart.
     let path = first.path().to_str().unwrap();
     assert_refused(&report(first.path(), &[path]), &["same name"]);
 }
@@ -182,7 +182,8 @@ fn the_command_of_every_case_selects_only_that_case() {
         let listed = String::from_utf8(output.stdout).unwrap();
         let listed: Vec<&str> = listed.lines().collect();
         if is_of_engine {
-            // The command selects the case's whole group. All cases of a group have one operation and number of keys.
+            // The command selects the case's whole group. All cases of a group have the same operation and
+            // number of keys.
             let (task, keys) = (case.0, format!("/{:e}/", case.1));
             assert!(listed.contains(&&*name), "{command}: {listed:?}");
             let is_of_group = |line: &&str| line.starts_with(task) && line.contains(&keys);

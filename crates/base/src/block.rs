@@ -10,9 +10,9 @@
 //! 1 .. 32            bloom, keys hashed by XXH3; the byte is the number of bits that each key sets
 //! p, then 1hhkkkkk   kind k with hash function h and parameter p; the last byte is given bit by bit
 //! ```
-//! Every other last byte is reserved. A block has neither seed nor checksum. The engine stores the name of the filter
-//! policy (`trommel::FilterPolicy`), which contains the seed, and keeps a checksum of its own. docs/FORMAT.md gives
-//! each kind's parameter and table.
+//! All other values of the last byte are reserved. A filter block has neither seed nor checksum. The engine stores the
+//! name of the filter policy (`trommel::FilterPolicy`), which contains the seed, and keeps a checksum of its own.
+//! docs/FORMAT.md gives each kind's parameter and table.
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
 use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError, WhyFull};
@@ -135,7 +135,7 @@ pub trait BlockTable {
     fn fill(spec: &BlockSpec, hashes: &[KeyHash], table: &mut [u8]) -> Result<(), PolicyError>;
 
     /// Returns whether a key may be in a table. Returns true if the bytes cannot be a table with this parameter.
-    /// Whatever the bytes are, they cannot make the function panic, and their number bounds its time.
+    /// Whatever the bytes are, the function does not panic, and its time is bounded by the length of `table`.
     ///
     /// # Panics
     /// If the machine lacks the instruction set, and the kind uses it.

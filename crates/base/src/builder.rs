@@ -114,7 +114,7 @@ impl<F: FingerprintOptions> Builder<F> {
 macro_rules! spec_setters {
     () => {
         /// The number of expected keys. For 0 keys, the filter has the smallest size. There is one exception: if
-        /// `memory_bytes` is given and no false-positive rate, the filter takes these bytes. (A quotient filter with
+        /// `memory_bytes` is given without a false-positive rate, the filter takes these bytes. (A quotient filter with
         /// `fingerprint_bits` has the smallest size even then.)
         ///
         /// ```
@@ -263,8 +263,8 @@ macro_rules! fold_setters {
 macro_rules! counting_setters {
     () => {
         /// Whether to build the compact variant, whose counters have 2 bits. Counts above 2 are in an overflow table,
-        /// at 16 bytes each, and are exact. With half of the planned keys, such a filter takes 0.76 of the memory of
-        /// the usual filter; with all planned keys, 1.57 times as much (both at 1 %).
+        /// at 16 bytes each, and are exact. With half of the planned keys, such a filter takes 0.76 times the memory
+        /// of the usual filter; with all planned keys, 1.57 times the memory of the usual filter (both at 1 %).
         ///
         /// ```
         /// use trommel::{CountingBloomFilter, Filter};

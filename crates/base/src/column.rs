@@ -87,8 +87,8 @@ impl core::error::Error for OffsetsError {}
 
 impl Hasher {
     /// Hashes a column of strings: key `i` is `bytes[offsets[i]..offsets[i + 1]]`, and `hashes[i]` becomes its hash by
-    /// [`Hasher::hash_bytes`]. `hashes` gets one element fewer than `offsets` has, or none if `offsets` is empty. Its
-    /// allocation is reused, and grows if it is too small, as in [`Hasher::hash_batch`].
+    /// [`Hasher::hash_bytes`]. `hashes` gets one element fewer than `offsets` has, or none if `offsets` is empty. The
+    /// allocation of `hashes` is reused, and grows if it is too small, as in [`Hasher::hash_batch`].
     ///
     /// The offsets are those of Arrow's arrays: `Utf8` and `Binary` (`&[i32]`), or `LargeUtf8` and `LargeBinary`
     /// (`&[i64]`). The first offset need not be 0, so a slice of the offsets selects a slice of the column. A null is
@@ -132,7 +132,7 @@ impl Hasher {
 /// Returns an error unless the offsets are at least 0, never descend, and are at most `bytes`.
 fn check<O: Offset>(offsets: &[O], bytes: usize) -> Result<(), OffsetsError> {
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return Ok(()) };
-    // A loop without an early exit is vectorised: on an AMD EPYC it takes 0.06 ns per key, and `all` takes 0.25.
+    // A loop without an early exit is vectorised: on an AMD EPYC it takes 0.06 ns per key, `Iterator::all` 0.25 ns.
     let descents = offsets.windows(2).fold(false, |any, pair| any | (pair[1] < pair[0]));
     let ends_within = u64::try_from(last.to_i64()).is_ok_and(|last| last <= bytes as u64);
     if !descents && first.to_i64() >= 0 && ends_within { Ok(()) } else { refuse(offsets, bytes) }

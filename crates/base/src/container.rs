@@ -259,7 +259,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<&[u8]>, FormatError> {
     parse_bytes(&bytes, Trust::Verify)
 }
 
-/// Does the same as [`parse`], but does not verify the checksum of the payload: for bytes that this process, or
+/// Does the same as [`parse`], but does not verify the checksum of the payload. Use it for bytes that this process, or
 /// a storage engine with its own checksums, has verified already.
 ///
 /// A filter that is made from the result is read-only. If the bytes are damaged after all, the filter can give any
@@ -370,8 +370,8 @@ fn parse_hashed<B: FrozenBytes>(
 ///
 /// Two frozen filters with different contents have the same identity with a probability of about 2^-64, unless one is
 /// forged. So a cache can find parsed filters by their identity, and need not parse bytes whose identity is already in
-/// the cache. Damage in the payload of bytes that are not parsed goes unnoticed, but the cached filter is undamaged if
-/// it was parsed with [`Trust::Verify`] and its own bytes have not changed since.
+/// the cache. If bytes are not parsed for this reason, damage in their payload goes unnoticed, but the cached filter is
+/// undamaged if it was parsed with [`Trust::Verify`] and its own bytes have not changed since.
 ///
 /// Cost: one checksum of 120 bytes, however large the filter is.
 ///

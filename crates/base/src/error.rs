@@ -9,7 +9,7 @@ use crate::storage::OutOfMemory;
 use core::fmt;
 use trommel_simd::IsaError;
 
-/// Why a filter could not be built. Nothing is left allocated for it. Only [`SpecError::OutOfMemory`] means that the
+/// Why a filter could not be built. No memory stays allocated for it. Only [`SpecError::OutOfMemory`] means that the
 /// system refused memory.
 ///
 /// ```
@@ -48,7 +48,7 @@ pub enum SpecError {
         /// Bytes needed.
         min_bytes: u64,
     },
-    /// The bits per key are outside the range that the kind can use, not above 0, or not a number.
+    /// The number of bits per key is not above 0, is NaN, or is outside the range that the kind can use.
     BitsPerKeyOutOfRange {
         /// The number asked for.
         bits_per_key: f64,
@@ -328,7 +328,7 @@ impl fmt::Display for Incompatible {
 
 impl core::error::Error for Incompatible {}
 
-/// A capability that the kind lacks. Nothing was changed.
+/// The filter's kind lacks the operation that was called. Nothing was changed.
 ///
 /// ```
 /// use trommel::{Filter, FilterKind, FilterSpec};
@@ -448,7 +448,7 @@ pub enum FoldError {
         /// The factor asked for.
         factor: u64,
     },
-    /// The kind does not fold.
+    /// Filters of this kind cannot be folded.
     Unsupported {
         /// The kind of the filter.
         kind: FilterKind,

@@ -35,8 +35,8 @@ pub trait Filter {
     fn contains_hash(&self, hash: KeyHash) -> bool;
 
     /// Looks up a batch: bit `i` of `found` becomes the answer for `hashes[i]`. `found` gets the batch's length, and
-    /// reuses its allocation if that is large enough. If the system refuses a larger allocation, the program ends;
-    /// [`Bitmap::try_reserve`] returns an error instead. Nothing else is allocated, except by
+    /// keeps its allocation if that is large enough. If the system refuses a larger allocation, the program ends; to
+    /// get an error instead, call [`Bitmap::try_reserve`] first. Nothing else is allocated, except by
     /// `trommel::engine::ShardedFilter`.
     ///
     /// ```
@@ -182,7 +182,7 @@ pub trait Filter {
         self.len() == 0
     }
 
-    /// The bytes of the filter's table; in a counting filter, plus the bytes of its counters and its overflow table.
+    /// The size of the filter's table in bytes. In a counting filter, it includes the counters and the overflow table.
     ///
     /// ```
     /// use trommel::{Filter, SplitBlockBloom};
@@ -208,8 +208,8 @@ pub trait Filter {
         self.memory_bytes() as f64 * 8.0 / self.len() as f64
     }
 
-    /// Whether keys with hashes near each other are in cache lines near each other. If so, a large batch that is
-    /// grouped by the high bits of its hashes is answered from the caches.
+    /// Whether keys whose hashes are close together are in cache lines that are close together. If so, a large batch
+    /// that is grouped by the high bits of its hashes is answered from the caches.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, SplitBlockBloom};
@@ -497,7 +497,7 @@ pub trait Count: Filter {
     /// ```
     fn count_hash(&self, hash: KeyHash) -> u64;
 
-    /// The number of copies of a key in the filter, or more; see [`Count::count_hash`].
+    /// The number of copies of a key in the filter; [`Count::count_hash`] says when it is too high or too low.
     ///
     /// ```
     /// use trommel::{Count, Insert, QuotientFilter};
@@ -526,7 +526,7 @@ pub trait Merge: Sized {
     /// [`MergeError`].
     type Error: core::error::Error + Into<MergeError>;
 
-    /// Adds all keys of `other`, so that this filter is the filter of the union of both sets of keys.
+    /// Adds all keys of `other`, so that this filter holds the keys of both filters.
     ///
     /// ```
     /// use trommel::{BloomFilter, Filter, Merge};

@@ -9,7 +9,7 @@
 //! | layout | equation |
 //! |---|---|
 //! | standard | [`standard_fpr`]: `(1 − e^(−kn/m))^k` |
-//! | `k` bits anywhere in a block of `B` bits | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, with `X_t` distinct bits in `t` draws |
+//! | `k` bits anywhere in a block of `B` bits | [`blocked_fpr`]: `Σ_i Pois(λ, i) · E[(X_ki / B)^k]`, `X_t`: number of distinct bits in `t` draws |
 //! | one bit in each of `s` lanes of `S` bits | [`split_fpr`]: `Σ_i Pois(λ, i) · (1 − (1 − 1/S)^i)^s` |
 //! | one sector of `S` bits in each of `z` zones | [`sectorised_fpr`] |
 //! | quotient, remainders of `r` bits at load `α` | [`quotient_fpr`]: `1 − e^(−α 2^−r)` |
@@ -203,7 +203,7 @@ fn poisson_mean(lambda: f64, f: impl Fn(f64) -> f64) -> f64 {
     mean
 }
 
-/// Estimates the number of distinct keys from the number `N = ones` of set bits among `m = bits`, if each
+/// Estimates the number of distinct keys from the number `N = ones` of set bits among `m = bits` bits, if each
 /// key sets `k` bits independently: 0 if `N < k`, 1 if `N = k`, `m/k` if all bits are set, else
 /// `−(m/k) ln(1 − N/m)`.
 #[must_use]
@@ -221,7 +221,7 @@ pub fn estimate_len(bits: u64, k: u32, ones: u64) -> f64 {
 }
 
 /// Estimates the number of distinct keys from the number `ones` of set bits in `blocks` blocks of
-/// `B = block_bits`, if each key draws `k` bits with repetition inside one block: 0 if no bit is set,
+/// `B = block_bits` bits, if each key draws `k` bits with repetition inside one block: 0 if no bit is set,
 /// `blocks · B / k` if all bits are set, else `−blocks · ln(share of clear bits) / (1 − (1 − 1/B)^k)`.
 #[must_use]
 pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> f64 {
@@ -237,7 +237,7 @@ pub fn estimate_len_blocked(blocks: u64, block_bits: u32, k: u32, ones: u64) -> 
 }
 
 /// False-positive rate of a quotient filter whose keys fill a share `α = load` of its slots with
-/// remainders of `r = remainder_bits`: `1 − e^(−α 2^−r)`, the probability that the filter holds the
+/// remainders of `r = remainder_bits` bits: `1 − e^(−α 2^−r)`, the probability that the filter holds the
 /// fingerprint of an absent key.
 ///
 /// Source: Bender et al., "Don't thrash: how to cache your hash on flash", PVLDB 5 (2012), section 3.

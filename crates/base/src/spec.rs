@@ -44,7 +44,7 @@ pub struct Spec {
     pub compact: bool,
     /// In a filter that has slots, the largest share of them that the expected keys are allowed to fill.
     pub load: Option<f64>,
-    /// Bits of a remainder in a quotient filter, instead of as many as the false-positive rate needs.
+    /// Bits of a remainder in a quotient filter; if not given, as many as the false-positive rate needs.
     pub remainder_bits: Option<u32>,
     /// In a quotient filter, the bits of a whole fingerprint, quotient included. In a cuckoo filter, the
     /// bits that a slot holds.
@@ -110,7 +110,7 @@ impl Spec {
         Ok(in_bytes)
     }
 
-    /// Checks the false-positive rate, and returns it with the bytes.
+    /// Checks the false-positive rate. Returns the requested size: the rate, the number of bytes, or both.
     ///
     /// # Errors
     /// [`SpecError::FprOutOfRange`] if the rate is given and is not strictly between 0 and 1.

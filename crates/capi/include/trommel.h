@@ -7,9 +7,10 @@
    - trommel_view: frozen filters that are read in place.
 
    Rules for all functions. A call refuses misaligned pointers, NULL pointers unless the function's comment allows them,
-   and ranges of more than PTRDIFF_MAX bytes or past the end of the address space. The caller must guarantee the rest,
-   which no library can check: the memory holds the number of items that is passed; handles are not freed yet; nobody
-   changes an argument during a call; the memory for a result is not memory that the call reads.
+   and ranges of more than PTRDIFF_MAX bytes or past the end of the address space. The caller must guarantee the rest:
+   the memory holds the number of items that is passed; handles are not freed yet; nobody changes an argument during a
+   call; the memory for a result is not memory that the call reads. Functions that can return TROMMEL_OVERLAP check a
+   part of this last rule; no library can check the others.
    The library prints only to the standard error output: a line if the environment variable TROMMEL_ISA names an
    instruction set that cannot be used, a message for a defect of the library, and a message before it aborts the
    process because the system refused memory; README.md lists the allocations that can abort. No Rust panic leaves a
@@ -350,9 +351,10 @@ trommel_status trommel_contains_bytes(const trommel_filter *filter,
 // Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
 // the filter. On failure, `*removed` is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 //
-// Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
-// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store a
-// single fingerprint for two keys that they cannot tell apart. The removal of either key then removes both.
+// Remove only keys that were inserted. If the filter reports a key as present that was not inserted, the removal of
+// that key can make the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they
+// can store a single fingerprint for two keys that they cannot tell apart. The removal of either key then removes
+// both.
 //
 // Thread safety: no other thread may use the filter during the call.
 //
@@ -406,8 +408,8 @@ trommel_status trommel_freeze(const trommel_filter *filter,
                               size_t capacity,
                               size_t *written);
 
-// Opens a view of a frozen filter without copying its table. The bytes may have any alignment. Checks everything once:
-// checksums, parameters and structure, in one to three passes over the bytes.
+// Opens a view of a frozen filter without copying its table. The bytes may have any alignment. This call checks
+// checksums, parameters and structure, in one to three passes over the bytes; later calls do not check them again.
 //
 // Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
 // caller's, and must stay in place, unchanged, until the view is freed.

@@ -181,8 +181,8 @@ public:
         return words;
     }
 
-    // Removes one copy of a key that was inserted; returns false if the key is not there. Throws error if the kind
-    // cannot remove keys.
+    // Removes one copy of a key; returns false if the key certainly was not in the filter. Remove only keys that were
+    // inserted; see trommel_remove_bytes. Throws error if the kind cannot remove keys.
     bool remove(std::string_view key) {
         bool removed = false;
         detail::check(trommel_remove_bytes(handle_.get(), key.data(), key.size(), &removed));
@@ -216,7 +216,7 @@ private:
 // long as the view exists.
 class view {
 public:
-    // Checks everything, once. Throws error.
+    // Checks checksums, parameters and structure; later calls do not check them again. Throws error.
     view(const void *frozen, std::size_t len) {
         trommel_view *made = nullptr;
         detail::check(trommel_view_open(frozen, len, &made));

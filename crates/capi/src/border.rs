@@ -9,8 +9,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use trommel::FilterKind;
 
-/// Returns the addresses of `items` values from `first` on, or the check that failed. If `items` is 0, any pointer
-/// passes the check, even NULL.
+/// Returns the address range of an array of `items` values that begins at `first`, or an error that names the failed
+/// check. If `items` is 0, any pointer passes the checks, even NULL.
 #[inline]
 fn addresses<T>(
     name: &'static str,
@@ -87,9 +87,9 @@ pub(crate) unsafe fn buffer<'a, T, I>(
     if addresses.start < read.end.addr() && read.start.addr() < addresses.end {
         return Err(Failure::Overlap { name });
     }
-    // SAFETY: `addresses` checked that the pointer is not NULL and is aligned, and that the range is possible; the
-    // range does not overlap `read`. The caller of this function guarantees the rest. Bytes and words have no invalid
-    // values.
+    // SAFETY: `addresses` checked that the pointer is not NULL and is aligned, and that the range is at most
+    // `isize::MAX` bytes and ends within the address space; the range does not overlap `read`. The caller of this
+    // function guarantees the rest. `T` is a byte or a word in all calls, and these have no invalid values.
     Ok(unsafe { std::slice::from_raw_parts_mut(first, items) })
 }
 
@@ -169,8 +169,8 @@ impl<T> Out<'_, T> {
     ///
     /// # Safety
     /// The caller must ensure that, if `at` passes the checks of [`addresses`], it points to memory for a value, and
-    /// nobody else uses that memory while this `Out` lives, except through references that are no longer used when
-    /// [`Out::put`] writes.
+    /// nobody else uses that memory while this `Out` lives. The exception: references to it may be used before a
+    /// [`Out::put`], if they are not used after it.
     pub(crate) unsafe fn required(name: &'static str, at: *mut T) -> Result<Self, Failure> {
         addresses(name, at, 1)?;
         Ok(Self { at, lifetime: PhantomData })

@@ -263,9 +263,10 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 /// Removes one copy of a key. `*removed` becomes true if a copy was removed, and false if the key certainly was not in
 /// the filter. On failure, `*removed` is false. `removed` may be NULL. `key` may be NULL if `len` is 0.
 ///
-/// Remove only keys that were inserted. The removal of another key, if the filter reports that key as present, can make
-/// the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they can store a
-/// single fingerprint for two keys that they cannot tell apart. The removal of either key then removes both.
+/// Remove only keys that were inserted. If the filter reports a key as present that was not inserted, the removal of
+/// that key can make the filter miss inserted keys. Quotient and cuckoo filters that `trommel_new` makes are sets: they
+/// can store a single fingerprint for two keys that they cannot tell apart. The removal of either key then removes
+/// both.
 ///
 /// Thread safety: no other thread may use the filter during the call.
 ///

@@ -15,8 +15,8 @@ pub struct View {
     filter: FilterView<'static>,
 }
 
-/// Opens a view of a frozen filter without copying its table. The bytes may have any alignment. Checks everything once:
-/// checksums, parameters and structure, in one to three passes over the bytes.
+/// Opens a view of a frozen filter without copying its table. The bytes may have any alignment. This call checks
+/// checksums, parameters and structure, in one to three passes over the bytes; later calls do not check them again.
 ///
 /// Ownership: `*view` is the caller's, to be freed with `trommel_view_free`. It is NULL on failure. The bytes stay the
 /// caller's, and must stay in place, unchanged, until the view is freed.

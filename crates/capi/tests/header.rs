@@ -22,9 +22,10 @@ const TOP: &str = "\
    - trommel_view: frozen filters that are read in place.
 
    Rules for all functions. A call refuses misaligned pointers, NULL pointers unless the function's comment allows them,
-   and ranges of more than PTRDIFF_MAX bytes or past the end of the address space. The caller must guarantee the rest,
-   which no library can check: the memory holds the number of items that is passed; handles are not freed yet; nobody
-   changes an argument during a call; the memory for a result is not memory that the call reads.
+   and ranges of more than PTRDIFF_MAX bytes or past the end of the address space. The caller must guarantee the rest:
+   the memory holds the number of items that is passed; handles are not freed yet; nobody changes an argument during a
+   call; the memory for a result is not memory that the call reads. Functions that can return TROMMEL_OVERLAP check a
+   part of this last rule; no library can check the others.
    The library prints only to the standard error output: a line if the environment variable TROMMEL_ISA names an
    instruction set that cannot be used, a message for a defect of the library, and a message before it aborts the
    process because the system refused memory; README.md lists the allocations that can abort. No Rust panic leaves a

@@ -334,7 +334,7 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     ///
     /// A removal clears no overflow flag. So if keys are replaced by other keys again and again, the false-positive
     /// rate rises to this bound. `keys` counts all keys that the filter holds, even keys for which a set stored no
-    /// fingerprint because it found them already. Once all flags are set, a filter that is a set never stores a
+    /// fingerprint because it found them already. Once all flags are set, a filter that is no multiset never stores a
     /// fingerprint twice in the two buckets that a lookup of the fingerprint searches. So at most one of the eight
     /// slots matches, the probabilities of a match in each slot add up, and the false-positive rate of such a filter
     /// rises to `8 α q`: `α` is the number of stored fingerprints divided by the number of slots, and `q` is the
@@ -424,8 +424,8 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
         true
     }
 
-    /// The probability that a lookup with a random primary bucket and a random fingerprint finds the fingerprint,
-    /// counted from the table. Exact in tables of up to 2^20 slots. In a larger table, only every n-th bucket is
+    /// The probability that a lookup with a random primary bucket and a random fingerprint finds the fingerprint. It is
+    /// counted from the table, and exact in tables of up to 2^20 slots. In a larger table, only every n-th bucket is
     /// counted. The result then has a relative standard deviation of at most about 0.2 % at half load or more, and a
     /// higher one at lower loads. Fingerprints in the overflow area are not counted.
     ///
@@ -521,7 +521,7 @@ impl CuckooFilter {
     fn count_removal(&mut self) {
         self.len -= 1;
         if self.len == 0 {
-            // No key is left in its alternate bucket, so empty pairs of slots encode clear flags again.
+            // No key is left, so none is in its alternate bucket, and empty pairs of slots encode clear flags again.
             self.empty = EmptyPair::Clear;
         }
     }
@@ -563,8 +563,8 @@ impl<S: AsRef<[u8]>> Count for CuckooFilter<S> {
     }
 }
 
-/// Filters are equal if their frozen bytes are equal. The load at which a filter grows and the filter's instruction set
-/// do not count. Two filters of the same keys are not equal if they hold the keys in different slots.
+/// Filters are equal if their frozen bytes are equal. The instruction set does not count, and neither does the load for
+/// growth. Two filters of the same keys are not equal if they hold the keys in different slots.
 impl<S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<CuckooFilter<T>> for CuckooFilter<S> {
     fn eq(&self, other: &CuckooFilter<T>) -> bool {
         (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)

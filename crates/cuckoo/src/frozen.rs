@@ -25,9 +25,9 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         Header { kind: FilterKind::Cuckoo, hasher: self.hasher, len: self.len, parameters }
     }
 
-    /// Does the checks that `parse_trusted` left out, except for the checksum of the table. Checks that every
-    /// fingerprint of a doubled filter is in a bucket where it belongs, that the header states the number of
-    /// fingerprints, and that padding is zero. In a filter that was not doubled, any fingerprint can be in any bucket.
+    /// Does the checks that `parse_trusted` left out, but does not compute the checksum of the table. Checks that every
+    /// fingerprint of a doubled filter is in a bucket where it belongs, that the number of fingerprints is the one in
+    /// the header, and that padding is zero. In a filter that was not doubled, any fingerprint can be in any bucket.
     ///
     /// ```
     /// use trommel::CuckooFilter;

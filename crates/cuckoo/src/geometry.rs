@@ -17,8 +17,8 @@ pub const GUARANTEED_LOAD: f64 = 0.95;
 /// In tables of up to this number of buckets, chance fills the buckets so unevenly that only a lower load is
 /// guaranteed.
 pub(crate) const SMALL_BUCKETS: u64 = 1024;
-/// The most buckets of a table. Some vector gathers take the number of a bucket as an index, which is signed and has 32
-/// bits.
+/// The highest number of buckets of a table. Some vector gathers take the number of a bucket as an index, which is
+/// signed and has 32 bits.
 pub(crate) const MAX_BUCKETS: u64 = 1 << 31;
 /// The widths that a fingerprint may have, in bits.
 pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
@@ -26,8 +26,8 @@ pub(crate) const WIDTHS: [u32; 4] = [8, 12, 16, 32];
 /// all absent keys would be found at high loads.
 pub(crate) const FEWEST_BITS: u32 = 4;
 /// In a filter that has not grown, a bucket and its alternate are less than this number of buckets apart, modulo the
-/// number of buckets. So the inserts of keys whose primary buckets are in one region of the table mostly read and write
-/// buckets in the region or near it.
+/// number of buckets of the table. So the inserts of keys whose primary buckets are in one region of the table mostly
+/// read and write buckets in the region or near it.
 const SPAN_BUCKETS: u64 = 1 << 16;
 /// The number of bytes after the last bucket, if buckets have six bytes. With this padding, eight bytes can be read
 /// from the start of any bucket.
@@ -164,15 +164,16 @@ impl Geometry {
         32 - self.fingerprint_bits + self.doublings
     }
 
-    /// Half of the upper bound on the offset that the two buckets of a fingerprint had before any doubling of the
-    /// filter. At most 2^15.
+    /// Before any doubling of the filter, all offsets were below a bound. Returns half of this bound, which is at most
+    /// 2^15.
     #[inline(always)]
     pub(crate) const fn half_span(&self) -> u16 {
         let half = self.buckets >> self.doublings >> 1;
         (if half < SPAN_BUCKETS / 2 { half } else { SPAN_BUCKETS / 2 }) as u16
     }
 
-    /// Half of the offset that the two buckets of a fingerprint had before any doubling of the filter, rounded down.
+    /// Half of the offset between the two buckets of a fingerprint, as it was before any doubling of the filter. The
+    /// half is rounded down.
     #[inline(always)]
     pub(crate) fn half_offset(&self, fingerprint: u32) -> u16 {
         ((u32::from(mix(fingerprint)) * u32::from(self.half_span())) >> 16) as u16
@@ -209,7 +210,7 @@ impl Geometry {
 /// Factors of [`mix`].
 pub(crate) const MIX_FACTORS: [u16; 2] = [0x9E37, 0xC2B3];
 
-/// Mixes all bits of a fingerprint into a number of sixteen bits, by operations that vectors of 16-bit lanes have.
+/// Mixes all bits of a fingerprint into a number of sixteen bits, by operations that exist for vectors of 16-bit lanes.
 ///
 /// Rejected: a multiplication alone. The offsets of successive fingerprints would then be nearly in arithmetic
 /// progression. Many sums of such offsets are equal, so a search for room would visit the same buckets again and again.

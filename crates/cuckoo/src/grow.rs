@@ -79,8 +79,8 @@ impl From<GrowError> for WhyFull {
 
 impl CuckooFilter {
     /// Doubles the table. Every key is still found. The false-positive rate is about the same until more keys are
-    /// inserted. Once the load is as high as before, the rate is about twice as high as before: lookups compare one bit
-    /// less, and both halves of a bucket keep its overflow flags, which make lookups search the second bucket.
+    /// inserted. Once the load is as high as before, the rate is about twice as high as before: one bit less tells keys
+    /// apart, and both halves of a bucket keep its overflow flags, which make lookups search the second bucket.
     /// [`fpr_with`](CuckooFilter::fpr_with) returns an upper bound on the rate. The old and the new table are both in
     /// memory until `grow` returns.
     ///

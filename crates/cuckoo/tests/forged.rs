@@ -88,7 +88,7 @@ fn exercise(bytes: &[u8], random: &mut Splitmix) {
     assert!(CuckooFilter::from_bytes(&again).unwrap().to_bytes() == again);
 }
 
-/// A random filter: of any width, with up to 80 buckets, then doubled up to twice, with any load up to overflow.
+/// A random filter: any width, up to 80 buckets, then no, one or two doublings, and any load up to overflow.
 fn sample(random: &mut Splitmix) -> CuckooFilter {
     let bits = WIDTHS[random.below(4) as usize];
     let buckets = 2 + 2 * random.below(40);
@@ -125,7 +125,7 @@ fn any_table_with_the_right_count_is_accepted() {
         if filter.geometry().fingerprint_bits == 12 {
             payload[table - 2..table].fill(0);
         }
-        // The header has the count of the forged slots or, in every eighth round, a wrong count.
+        // The header has the number of fingerprints in the forged filter or, in every eighth round, a wrong number.
         header.parameters[3] = random.below(4);
         let bits = filter.geometry().fingerprint_bits as usize;
         let slot = |s: usize| {
@@ -181,8 +181,9 @@ fn noise_with_the_right_count_is_accepted() {
 }
 
 /// These are refused: overflow entries out of order; an entry with the higher of its two buckets, with fingerprint 0,
-/// with a fingerprint that is too wide, with a bucket beyond the table, or, in a doubled filter, with a bucket and a
-/// fingerprint of different tables; too many entries; half an entry; and padding that is not zero.
+/// with a fingerprint that is too wide, with a bucket beyond the table, or, in a doubled filter (which has several
+/// tables), with a bucket of one table and a fingerprint of another; too many entries; half an entry; and padding that
+/// is not zero.
 #[test]
 fn overflow_and_padding_that_no_writer_writes_are_refused() {
     for bits in WIDTHS {

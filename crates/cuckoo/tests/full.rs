@@ -193,15 +193,15 @@ fn small_tables_take_as_many_keys_as_planned() {
                     } else {
                         hashes.iter().try_for_each(|hash| filter.insert_hash(*hash).map(drop))
                     };
-                    assert_eq!(outcome, Ok(()), "{keys} keys of {bits} bits, seed {seed}");
+                    assert_eq!(outcome, Ok(()), "{keys} keys, {bits} bits, seed {seed}");
                 }
             }
         }
     }
 }
 
-/// A filter with a load to grow at takes keys up to exactly that load, and doubles for the next key: in single inserts,
-/// in batches of any length, and in one batch of all keys. (The table is too small for a bulk build.)
+/// A filter that is built to grow at a given load takes keys up to exactly that load, and doubles for the next key: in
+/// single inserts, in batches of any length, and in one batch of all keys. (The table is too small for a bulk build.)
 #[test]
 fn a_filter_grows_for_the_first_key_that_would_exceed_its_load() {
     for bits in WIDTHS {

@@ -129,8 +129,8 @@ impl Model {
     }
 
     /// Removes the key at an index of `held`. If a set cannot remove the key without also removing another key, the
-    /// filter is unchanged. The oracle then forgets the key, unless it has only as many keys of the key's pair as the
-    /// filter has fingerprints of that pair: then the key stays.
+    /// filter is unchanged. The oracle then forgets the key if it has more keys of the key's pair than the filter has
+    /// fingerprints of that pair; otherwise it keeps the key.
     fn remove(&mut self, at: usize) {
         let hash = self.held[at];
         let place = self.place(hash);

@@ -159,7 +159,8 @@ impl<L: Layout> Quotient<L> {
     }
 
     /// Shrinks the table to the fewest slots that hold the keys at 95 % load. If a table with this number of slots
-    /// would not take fewer bytes than now, or is not possible, the filter stays as it is. See [`Quotient::resize`].
+    /// is not possible, or would not take fewer bytes than the present one, the filter stays as it is. See
+    /// [`Quotient::resize`].
     ///
     /// ```
     /// use trommel::{Filter, Insert, QuotientFilter};
@@ -240,7 +241,7 @@ impl From<ResizeError> for WhyFull {
     }
 }
 
-/// The geometry with another number of slots and the same fingerprints.
+/// The geometry `old`, but with `slots` slots. The possible fingerprints stay the same.
 fn resized<L: Layout>(old: &Geometry, slots: u64) -> Result<Geometry, ResizeError> {
     if slots > MAX_SLOTS {
         return Err(ResizeError::TooLarge { slots, max_slots: MAX_SLOTS });
@@ -342,7 +343,7 @@ impl<I: Iterator<Item = u64>> Merged<I> {
         Self { left: Buffered::new(left), right: Buffered::new(right) }
     }
 
-    /// The next merged numbers, without [`END`]: at most as many as are left in the buffer that has fewer numbers left.
+    /// The next merged numbers, without [`END`]: at most as many as the buffer with the fewer numbers has left.
     /// The slice is empty at the end of both sequences.
     fn next_some<'n>(&mut self, numbers: &'n mut [u64; BUFFERED]) -> &'n [u64] {
         let (left, right) = (self.left.rest(), self.right.rest());
@@ -366,8 +367,8 @@ impl<L: Layout> Quotient<L> {
     /// resized, but must have the same number of possible [`fingerprints`](Geometry::fingerprints). Filters have the
     /// same number if they were built with the same [`fingerprint_bits`](trommel_base::Builder::fingerprint_bits), or
     /// with the same numbers of slots and of remainder bits. Filters that were built with a false-positive rate for
-    /// different numbers of keys generally have different numbers of possible fingerprints. If both filters hold a
-    /// fingerprint, a set stores it once.
+    /// different numbers of keys generally have different numbers of possible fingerprints. If both filters hold the
+    /// same fingerprint, a set stores it once.
     ///
     /// If the merged filter will hold `n` keys, and its false-positive rate is to be at most `fpr`, build each filter
     /// with fingerprints of `⌈log2(n / fpr)⌉` bits:

@@ -177,9 +177,9 @@ fn hashes(count: u64) -> impl Iterator<Item = u64> {
 }
 
 /// The table is the first bytes of `memory`. Asserts that no kernel's answers about `hashes` depend on the memory after
-/// the table. Each of 255 iterations fills `after`, a part of the memory after the table, with another remainder, and
-/// one iteration fills it with the key's own (under Miri, which is slow, there are three iterations). A kernel may panic,
-/// but only if it panics in every iteration.
+/// the table. Each of 255 iterations fills `after`, a part of the memory after the table, with a different remainder;
+/// one of the 255 is the key's own. (Under Miri, which is slow, there are three iterations.) A kernel may panic, but
+/// only if it panics in every iteration.
 fn answers_do_not_depend_on<L: Layout>(
     geometry: &Geometry,
     memory: &mut [u8],

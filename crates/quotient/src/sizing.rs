@@ -50,7 +50,8 @@ pub(crate) fn geometry<L: Layout>(spec: &Spec) -> Result<Geometry, SpecError> {
     Ok(geometry)
 }
 
-/// The geometry with another number of slots and the same fingerprints; `None` if there can be no such table.
+/// The geometry `old`, but with `slots` slots. The possible fingerprints stay the same. `None` if there can be no such
+/// table.
 pub(crate) fn with_slots<L: Layout>(old: &Geometry, slots: u64) -> Option<Geometry> {
     if slots > MAX_SLOTS {
         return None;
@@ -225,7 +226,7 @@ fn table_bytes<L: Layout>(slots: u64, remainder_bits: u32) -> u128 {
 }
 
 /// The geometry for a spec, with the given numbers of slots and of remainder bits. Refuses tables that are too large
-/// for any machine, and quotients and remainders that are too long together, before anything is allocated.
+/// for any machine, and fingerprints (quotient and remainder together) that are too long. Allocates nothing.
 fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Geometry, SpecError> {
     let bytes = table_bytes::<L>(slots, remainder_bits);
     if slots > MAX_SLOTS || bytes > u128::from(MAX_BYTES) {
@@ -315,7 +316,7 @@ mod tests {
     }
 
     /// If the table has between 2^30 and 2^31 slots, remainders of at most 31 bits fit, although the layout has
-    /// remainders of 32 bits. A spec without a width is not refused for the width.
+    /// remainders of 32 bits. If the spec gives no width, the error names the rate, not a width.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_rate_that_no_fitting_width_reaches_is_unreachable() {
@@ -381,7 +382,7 @@ mod tests {
         }
         check::<WideBlock>(|spec| spec.fpr = Some(0.001));
         check::<LineBlock>(|spec| spec.fpr = Some(0.001));
-        // If the width of fingerprints is given, the bytes are only a limit too.
+        // If the width of fingerprints is given, the bytes are in the same way only a limit.
         check::<WideBlock>(|spec| spec.fingerprint_bits = Some(24));
     }
 

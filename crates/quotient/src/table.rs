@@ -155,7 +155,7 @@ impl<L: Layout, S: AsRef<[u8]>> Table<L, S> {
 
     /// The first free slot from `from` on.
     ///
-    /// A slot is in use if the run of a quotient that is at most the slot's number ends there or later.
+    /// Slot `s` is in use if the run of a quotient `q <= s` ends at slot `s` or later.
     #[inline(always)]
     fn first_free<W: Words>(&self, words: W, from: Position) -> Option<Position> {
         if let Some(found) = L::first_free(self.bytes.as_ref(), from) {
@@ -336,8 +336,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Table<L, S> {
     /// blocks before it, the time of a removal would be quadratic in the length of its cluster.)
     #[inline(always)]
     fn decrement_offsets<W: Words>(&mut self, words: W, home: usize, last: usize) {
-        // The end of runs that the last iteration computed for its own block, which is the block before `block`; `None`
-        // if it computed no end of runs.
+        // The `end` of the last iteration: where the runs of all quotients before block `block - 1` end; `None` if that
+        // iteration did not compute it.
         let mut known: Option<Position> = None;
         for block in home + 1..=last {
             let offset = self.offset(block);

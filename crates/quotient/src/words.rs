@@ -8,8 +8,8 @@ use wide::u8x16;
 pub(crate) trait Words: Copy {
     /// Whether there is an instruction that selects a set bit. Otherwise, a selection takes some 30 instructions.
     const SELECTS: bool;
-    /// The number of set bits of `word` below bit `index`. If `index` is 64 or more, this is the number of all its set
-    /// bits. The caller must ensure that `index` is at most 255.
+    /// The number of set bits of `word` below bit `index`. If `index` is 64 or more, this is the number of all set
+    /// bits of `word`. The caller must ensure that `index` is at most 255.
     fn rank(self, word: u64, index: u32) -> u32;
     /// The index of the set bit of `word` that has `skip` set bits below it. The caller must ensure that `word` has
     /// more than `skip` set bits.
@@ -29,18 +29,18 @@ pub(crate) trait Words: Copy {
         let after = word & !(first | first.wrapping_sub(1));
         first | after & after.wrapping_neg()
     }
-    /// A bit for each slot of a block: whether no run is open at the slot. See [`balance::balanced`].
+    /// A bit for each slot of a block: 1 if no run is open at the slot. See [`balance::balanced`].
     fn balanced(self, begun: u64, ended: u64, open: u32) -> u64;
     /// `packed` has numbers of `bits` bits, one after another from bit 0 on. Returns the first eight, each in a byte of
     /// its own. The caller must ensure that `bits` is 1 to 8.
     fn spread(self, packed: u64, bits: u32) -> u64;
-    /// A bit for each byte of `bytes`: whether it is greater than the byte at the same index of `others`.
+    /// A bit for each byte of `bytes`: whether the byte is greater than that at the same index of `others`.
     fn above(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
-    /// A bit for each byte of `bytes`: whether it equals the byte at the same index of `others`.
+    /// A bit for each byte of `bytes`: whether the byte equals that at the same index of `others`.
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
-    /// A bit for each byte: whether it equals `other`.
+    /// A bit for each byte of `bytes`: whether the byte equals `other`.
     fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32;
-    /// A bit for each byte: whether it is at most `other`.
+    /// A bit for each byte of `bytes`: whether the byte is at most `other`.
     fn at_most(self, bytes: &[u8; 32], other: u8) -> u32;
 }
 

@@ -19,7 +19,8 @@ fn filter<L: Layout>(keys: usize, bits: Option<u32>) -> Quotient<L> {
 }
 
 /// Every doubling takes a bit from the remainders, and keeps the fingerprints. Once only one bit is left, a further
-/// doubling is refused and changes nothing. The error has the numbers of slots and of possible fingerprints.
+/// doubling is refused and changes nothing. The error has the number of slots that the doubled table would have, and
+/// the number of possible fingerprints.
 #[test]
 fn doubling_ends_with_the_last_remainder_bit() {
     fn double<L: Layout>(mut filter: Quotient<L>, hashes: &[KeyHash]) {
@@ -52,8 +53,8 @@ fn doubling_ends_with_the_last_remainder_bit() {
     }
 }
 
-/// A resize is refused if there would be at least as many slots as fingerprints, or if there would be so few slots that
-/// 32 remainder bits cannot tell the fingerprints apart.
+/// A resize is refused if there would be at least as many slots as possible fingerprints, or so few slots that 32
+/// remainder bits cannot tell the fingerprints apart.
 #[test]
 fn sizes_that_cannot_store_the_fingerprints_are_refused() {
     let mut short = filter::<WideBlock>(1000, Some(3));
@@ -159,9 +160,9 @@ fn a_filter_that_cannot_grow_any_more_returns_a_typed_error() {
     exhaust::<LineBlock>(50, None);
 }
 
-/// A doubled table can have fewer slots after the last quotient's slot than the table had before, since the number of
-/// slots is rounded up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack
-/// of slots, not of fingerprint bits.
+/// After a doubling, fewer slots can follow the last quotient's slot than before, since the number of slots is rounded
+/// up to whole blocks. If the remainders of the last quotients do not fit there, the error is a lack of slots, not of
+/// fingerprint bits.
 #[test]
 fn a_cluster_at_the_end_that_does_not_fit_a_doubled_table_is_a_lack_of_slots() {
     let builder = QuotientFilter::builder().keys(135).remainder_bits(20);
@@ -448,7 +449,7 @@ fn impossible_options_are_typed_errors() {
     );
 }
 
-/// Like those of other filters, the bytes of resized filters must never change between versions.
+/// The bytes of resized filters, like those of other filters, must never change between versions.
 #[test]
 fn golden_digests_of_resized_filters_are_unchanged() {
     fn digest<L: Layout>(bits: Option<u32>, resize: impl Fn(&mut Quotient<L>)) -> u64 {

@@ -1,4 +1,4 @@
-//! Judges passwords by a filter of known weak ones: the list of these is needed only to build the filter.
+//! Judges passwords by a filter of known weak passwords. Their list is needed only to build the filter.
 //!
 //! ```sh
 //! cargo run --release -p trommel --example weak_passwords -- WORD_LIST [PASSWORD...]
@@ -41,7 +41,7 @@ fn run() -> Result<(), String> {
     }
     let filter = build(&words)?;
     eprintln!(
-        "{} words of {name} in {} bytes: {:.1} bits per word, 1 other password in {:.0} is called weak",
+        "{} words of {name} in {} bytes: {:.1} bits per word, 1 in {:.0} other passwords is called weak",
         words.len(),
         filter.memory_bytes(),
         filter.bits_per_key(),

@@ -55,8 +55,8 @@ enum Held {
     Filter(AnyFilter),
 }
 
-/// The reason why two accumulators were not merged. The accumulator that should have received the keys of the other has
-/// the same keys as before, plus those that the error reports as inserted.
+/// The reason why two accumulators were not merged. The accumulator whose `merge` or `merge_bytes` was called has the
+/// same keys as before, plus those that the error reports as inserted.
 ///
 /// ```
 /// use trommel::error::AccumulateError;
@@ -326,8 +326,8 @@ impl FilterAccumulator {
     /// [`FilterAccumulator::finish`]. If the accumulator keeps hashes, makes a filter that is sized by these hashes
     /// instead of by the spec's number of keys. The new filter is no larger than the spec requires for these keys. But
     /// if the spec sets a size in bytes and no false-positive rate, that size decides, however few the keys are.
-    /// Multisets and counting filters count the copies of a key: they get every copy, and are made for the number
-    /// of all hashes. Any other filter is made for the number of distinct hashes.
+    /// Multisets and counting filters count the copies of a key, so they get every copy, and are made for the number of
+    /// hashes, repeated ones included. Any other filter is made for the number of distinct hashes.
     ///
     /// ```
     /// use trommel::{Filter, FilterAccumulator, FilterKind, FilterSpec};
@@ -367,8 +367,8 @@ impl fmt::Debug for FilterAccumulator {
     }
 }
 
-/// Sets the number of inserted keys in an error to 0. The keys of the failed insert came in earlier calls, but the
-/// error that a call returns must count only keys of that call.
+/// Sets the number of inserted keys in an error to 0. The error comes from inserting the kept hashes of earlier calls,
+/// but the error that a call returns must count only the keys of that call.
 fn none_of_this_call(full: Full) -> BuildError {
     BuildError::Full(Full::new(0, full.len, full.capacity).because(full.why))
 }

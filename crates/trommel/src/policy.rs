@@ -70,8 +70,8 @@ impl FilterPolicy {
     /// The version of the block form, which is part of every name.
     const VERSION: u32 = 1;
 
-    /// Returns a builder for a policy of a kind. By default, the policy has 10 bits per key, which are too few for
-    /// `CacheLineQuotient`, and hashes by XXH3 with seed 0.
+    /// Returns a builder for a policy of a kind. By default, the policy hashes by XXH3 with seed 0, and has 10 bits per
+    /// key, which are too few for `CacheLineQuotient`.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy, SpecError};
@@ -197,7 +197,7 @@ impl FilterPolicy {
 
     /// Returns the block of the keys with these hashes. If [`FilterPolicy::build_into`] would fail, or the system
     /// refuses the memory, returns a block without a filter, of one byte, which reports every key as present. If even
-    /// this byte is refused, returns an empty vector, for which lookups report every key as present too.
+    /// this byte cannot be allocated, returns an empty vector, for which lookups report every key as present too.
     ///
     /// ```
     /// use trommel::{FilterKind, FilterPolicy};
@@ -330,11 +330,11 @@ impl FilterPolicy {
     }
 }
 
-/// [`FilterPolicy::may_match_many`] prefetches the cache lines of a block's table this number of blocks before it looks
-/// the block up: a core can have about sixteen loads of cache lines into L1 in flight.
+/// While [`FilterPolicy::may_match_many`] looks up block `i`, it prefetches the table of block `i + TABLES_AHEAD`: a
+/// core can have about sixteen loads of cache lines into L1 in flight.
 const TABLES_AHEAD: usize = 16;
-/// [`FilterPolicy::may_match_many`] prefetches the cache line with a block's trailer this number of blocks before it
-/// prefetches the cache lines of the block's table.
+/// While [`FilterPolicy::may_match_many`] prefetches the table of block `i`, it also prefetches the cache line with the
+/// trailer of block `i + TRAILERS_AHEAD`.
 const TRAILERS_AHEAD: usize = 16;
 
 impl fmt::Debug for FilterPolicy {
@@ -358,7 +358,7 @@ pub struct FilterPolicyBuilder {
 }
 
 impl FilterPolicyBuilder {
-    /// Sets the bits of the table per key, at most 64. They must be at least 1 for Bloom kinds, 3.29 for `Quotient`,
+    /// Sets the table's bits per key, at most 64. The number must be at least 1 for Bloom kinds, 3.29 for `Quotient`,
     /// 10.78 for `CacheLineQuotient`, and 8.43 for `Cuckoo`. (The last three numbers are rounded up.)
     ///
     /// ```

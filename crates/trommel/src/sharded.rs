@@ -270,8 +270,8 @@ impl ShardedFilter {
         self.write(shard).remove_hash(hash)
     }
 
-    /// The number of copies of a key in the filter, or a larger number; a counting filter with four-bit counters
-    /// returns at most 15, even for more copies. See [`AnyFilter::count_hash`].
+    /// The number of copies of a key in the filter. The number can be too high. In a counting filter with four-bit
+    /// counters, it is at most 15, even for more copies. See [`AnyFilter::count_hash`].
     ///
     /// ```
     /// use trommel::engine::ShardedFilter;

@@ -7,8 +7,8 @@ use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
 
-/// If the table of a Bloom filter has this number of bytes or more, [`insert_alone`] groups a batch by piece of the
-/// table before it inserts the keys. For smaller tables, the default costs of
+/// If the table of a Bloom filter has this number of bytes or more, [`insert_alone`] groups the keys of a batch by
+/// the part of the table they belong to, before it inserts them. For smaller tables, the default costs of
 /// [`CostModel`](crate::engine::CostModel) favour inserts without grouping in nearly all batches: inserts into blocked
 /// filters cost 1.2 to 4.8 ns per key without grouping, and 4.6 to 11.1 ns with grouping.
 const GROUPED_TABLE_BYTES: usize = 256 << 20;
@@ -17,7 +17,7 @@ macro_rules! build_arms {
     ([$spec:expr] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         match $spec.kind {
             $(FilterKind::$kind => Ok(AnyFilter::$kind(FromSpec::from_spec(&$spec.spec)?)),)*
-            // Not reached, since the table has a row for every kind.
+            // Not reached, since the table of kinds has a row for every kind.
             other => Err(SpecError::UnknownKind { kind: other }),
         }
     };
@@ -27,7 +27,7 @@ macro_rules! encoded_len_arms {
     ([$spec:expr] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
         match $spec.kind {
             $(FilterKind::$kind => <$type as FromSpec>::encoded_len_of(&$spec.spec),)*
-            // Not reached, since the table has a row for every kind.
+            // Not reached, since the table of kinds has a row for every kind.
             other => Err(SpecError::UnknownKind { kind: other }),
         }
     };
@@ -96,7 +96,7 @@ impl FilterSpec {
     trommel_base::remainder_setters!();
     trommel_base::fingerprint_setters!();
 
-    /// Sets the number of keys, if it is not set.
+    /// Sets the number of keys, unless it is already set.
     pub(crate) fn or_keys(mut self, keys: usize) -> Self {
         if self.spec.keys == 0 {
             self.spec.keys = keys;

@@ -99,8 +99,8 @@ fn standard_blocks_have_the_false_positive_rate_of_the_equation() {
     }
 }
 
-/// A table of whole units (words, blocks or cache lines) is the table of a filter with the same parameters, bit for
-/// bit.
+/// A table of whole units (words, split blocks or cache lines) is the table of a filter with the same parameters, bit
+/// for bit.
 #[test]
 fn a_block_is_the_table_of_a_frozen_filter() {
     let kinds = [
@@ -241,7 +241,7 @@ fn lookups_in_any_bytes_do_not_panic() {
                 }
                 let _ = policy.verify(block);
             }
-            // A block of the right length whose table was overwritten.
+            // A block of the right length, with up to 200 bytes of its table overwritten.
             for _ in 0..200 {
                 let mut block = policy.build(&hashes(1, 200));
                 let table = block.len() - 2;
@@ -390,7 +390,7 @@ fn encoded_len_is_the_maximum_for_more_keys_than_a_block_can_hold() {
     }
 }
 
-/// Each layout has a largest number of words, blocks or cache lines.
+/// Each layout has a largest number of words, split blocks or cache lines.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn the_largest_bloom_blocks_have_the_layouts_largest_tables() {
@@ -441,7 +441,7 @@ fn blocks_have_the_widest_fingerprints_that_the_bits_per_key_allow() {
     const KEYS: usize = 1_000_000;
     let at_load = |bits: f64| bits / 0.95;
     let cuckoo = [8, 12, 16, 32].map(|width| at_load(f64::from(width)));
-    // A slot has a remainder, two bits of metadata, and a 64th of the byte that is the offset of its block.
+    // A slot has a remainder, two bits of metadata, and a 64th of the offset byte that 64 slots share.
     let quotient: Vec<_> =
         (1..=32).map(|remainder| at_load(f64::from(remainder) + 2.0 + 8.0 / 64.0)).collect();
     // A cache line has 50 remainders of 8 bits.

@@ -96,7 +96,7 @@ fn with_another_key_or_function_no_reader_gives_answers() {
             let message = wrong.to_string();
             assert!(message.contains("siphash13") && message.contains(other.id().name()));
         }
-        // Bytes that name a public function are refused too if the reader expects a secret key.
+        // Bytes that name a hash function without a secret key are refused too if the reader expects a secret key.
         let public = filter(*kind, Hasher::xxh3(7)).to_bytes();
         let refused = FilterView::parse_with_hasher(&public, &hasher).unwrap_err();
         assert!(matches!(refused, FormatError::WrongHasher { stored_seed: 7, .. }), "{refused}");
@@ -104,8 +104,8 @@ fn with_another_key_or_function_no_reader_gives_answers() {
     }
 }
 
-/// The filter type of each kind reads the bytes of a filter with a secret key, once the container was parsed with the
-/// right hasher.
+/// The filter type of each kind reads the bytes of a filter whose keys are hashed with a secret key, once the container
+/// was parsed with the right hasher.
 #[test]
 fn each_type_of_filter_reads_its_bytes_with_the_key() {
     macro_rules! check {

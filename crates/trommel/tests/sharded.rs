@@ -110,7 +110,7 @@ fn multisets_count_exactly_under_threads_that_insert_and_remove() {
         }
         let kept = hashes(0..THREADS * SHARE);
         assert!(kept.iter().skip(1).step_by(2).all(|hash| filter.contains_hash(*hash)));
-        // The removal of all keys that are left empties the filter.
+        // The filter is empty once all remaining keys are removed.
         let left = kept.iter().skip(1).step_by(2).chain((0..THREADS).flat_map(|_| &shared_keys));
         left.for_each(|hash| assert_eq!(filter.remove_hash(*hash), Ok(true)));
         assert!(filter.is_empty(), "{kind}: not empty");
@@ -177,7 +177,7 @@ fn a_full_shard_reports_how_many_keys_were_inserted_and_loses_none() {
     assert!(full.inserted > 0 && full.len <= full.capacity && full.capacity < 2_000);
     let held: u64 = batch.iter().filter(|hash| filter.contains_hash(**hash)).count() as u64;
     assert!(held >= full.inserted as u64);
-    // Inserts one by one until the first shard is full.
+    // Inserts one by one until some shard is full.
     let filter = ShardedFilter::build(&spec, 4).unwrap();
     let (inserted, full) = (0..)
         .zip(&batch)

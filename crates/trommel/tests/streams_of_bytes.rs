@@ -1,5 +1,6 @@
 //! Filters written to faulty writers, and keys read from faulty readers: an error is returned as it is, at whatever
-//! byte it occurs. The filter stays as it was. Readers of keys and of filters read nothing that was not asked for.
+//! byte it occurs. The filter stays as it was. Keys and filters are read without taking more bytes from the stream than
+//! were asked for; for keys in lines, at most one buffer more.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -231,7 +232,8 @@ fn with_payload_len(bytes: &[u8], payload_len: u64) -> Vec<u8> {
     head
 }
 
-/// A program that reads from a stream can parse the header alone: the error has the length of the whole filter.
+/// A program that reads from a stream can parse the header alone. Parsing then fails, and the error has the length of
+/// the whole filter.
 #[test]
 fn a_header_alone_states_the_length_of_its_filter() {
     for filter in filters() {

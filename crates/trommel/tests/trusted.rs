@@ -1,5 +1,5 @@
-//! Tests of trusted views, which rely on an earlier check of their bytes, and of their answers if the bytes are damaged
-//! after that check.
+//! Tests of trusted views, which rely on an earlier check of their bytes. Some tests damage the bytes after that check:
+//! then the bytes must be refused, or the view must still answer, though its answers can be wrong.
 
 use trommel::container::{self, HEADER_BYTES};
 use trommel::{

@@ -3,9 +3,9 @@
     engines.py REWRITE [KILLS]
 
 REWRITE is the path of trommel-parquet's example program `rewrite`. KILLS is the number of rewritings to kill,
-20 by default. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns the row groups that a filter
-excludes, and EXPLAIN ANALYZE shows the number of row groups that were scanned. pyarrow cannot read filters in Python;
-it reads the data and shows the offsets and lengths of filters.
+20 by default. DuckDB shows that it uses the filters: `parquet_bloom_probe` returns for each row group whether its
+filter excludes a value, and EXPLAIN ANALYZE shows the number of row groups that were scanned. pyarrow cannot read
+filters in Python; it reads the data and shows the offsets and lengths of filters.
 """
 import datetime
 import decimal
@@ -58,7 +58,7 @@ def table():
 
 
 def literal(kind, number):
-    """The value of a column for a number, as an SQL literal."""
+    """The value that the column `kind` of `table()` has for `number`, as an SQL literal."""
     return {
         "i64": f"{number * 7919}",
         "i32": f"{number}",
@@ -172,7 +172,7 @@ def main():
     rewrite(plain, other, "add", "i64", 0.0001, "add", "text", 0.01)
     rewrite(other, filtered, "fold", "i64", 0.01, "replace", "text", 0.0001, "add", "day", 0.01)
     before, after = filter_bytes(other), filter_bytes(filtered)
-    # The folded filters have about half the bytes; their headers are not halved.
+    # Folding halves the bitsets, but not the headers.
     assert after["i64"] * 1.9 < before["i64"] and after["text"] > before["text"] and after["day"] > 0, (before, after)
     check_pruning(filtered, ["i64", "text", "day"])
     rewrite(filtered, other, "remove", "i64", "remove", "text", "remove", "day")

@@ -10,7 +10,7 @@ use trommel_parquet::{
 
 const WRITERS: [&str; 2] = ["pyarrow", "duckdb"];
 
-/// Builds a filter of the same size as `filter` from the values of the same column chunk.
+/// Builds a filter of the same size as `filter`, from the values of the column chunk that `filter` is for.
 fn ours(filter: &ChunkFilter<'_>, column: &str, group: usize) -> SplitBlockBloom {
     let builder = SplitBlockBloom::builder().memory_bytes(filter.bitset().len());
     let mut ours = builder.hasher(Hasher::PARQUET).build().unwrap();

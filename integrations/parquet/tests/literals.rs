@@ -213,7 +213,7 @@ fn thousands_of_literals_have_the_same_answers_as_single_ones() {
             each.count_ones()
         );
     }
-    // Of thousands of ids, only the last is in the file.
+    // Thousands of ids that are not in the file. Then one that is in the file is added.
     let mut absent: Vec<i64> = (1_000_000..1_004_000)
         .map(common::id)
         .filter(|id| {

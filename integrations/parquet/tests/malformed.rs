@@ -83,7 +83,7 @@ fn footers_that_declare_huge_lists_or_paths_use_little_memory() {
         let footer = [head, &many, &[0; 64]].concat();
         assert!(FileFilters::open(&around_footer(&footer)).is_err());
     }
-    // This footer has a group with a name of 1 MiB and a thousand columns, whose paths would take a gigabyte.
+    // In this footer's schema, a group with a name of 1 MiB has a thousand columns, whose paths would take a gigabyte.
     let mut footer = vec![0x29, 0xFC];
     let columns = 1000;
     footer.extend([0xEA, 0x07]);
@@ -316,7 +316,8 @@ fn encrypted_truncated_and_foreign_files_are_refused() {
     assert_eq!(refused(&huge), FileError::Truncated { need: 12 + u64::from(u32::MAX), got: 112 });
 }
 
-/// Rewriting a malformed file either fails or makes a file that can be opened, even if the parquet crate panics.
+/// Rewriting a malformed file either fails or makes a file that can be opened. A panic of the parquet crate becomes an
+/// error.
 #[test]
 fn malformed_files_are_rewritten_or_refused() {
     let folder = Folder::new();

@@ -275,8 +275,8 @@ fn a_folded_filter_equals_one_built_at_its_size() {
         }
         assert_eq!(change.distinct, None);
     }
-    // Filters of other writers are folded too, here to the smallest size. The bitset shrinks from 64 to 32 bytes, and
-    // its header from 16 to 15.
+    // Filters of other writers are folded too, here to the smallest size. The bitset shrinks from 64 to 32 bytes,
+    // and the header from 16 to 15.
     let report = Rewrite::new(golden_path("pyarrow")).fold("id", 0.5).write(&output).unwrap();
     assert!(
         report.filters.iter().all(|change| (change.bytes_before, change.bytes_after) == (80, 47))

@@ -176,7 +176,7 @@ fn bytes_of_another_length_are_counted_and_exclude_nothing() {
             assert_eq!(policy.corrupt_blocks(), corrupt, "{} bytes: {policy:?}", bytes.len());
             assert!(excludes_nothing(&*filter));
             assert!(excludes_nothing(&*filter.clamp_allocated_size()));
-            // A cache that encodes this filter and decodes the bytes gets another filter that excludes nothing.
+            // If a cache encodes this filter and decodes the bytes, the decoded filter excludes nothing either.
             assert!(encoded(&*filter).is_empty());
             assert_eq!(filter.size(), 0);
         }
@@ -211,7 +211,7 @@ fn random_and_foreign_bytes_are_counted_and_exclude_nothing() {
     }
 }
 
-/// The policy hashes the same prefixes and whole keys as SlateDB's own filter. So the filters of both policies give the
+/// Our policy hashes the same prefixes and whole keys as SlateDB's own policy. So the filters of both policies give the
 /// same answer to a query, unless one of the two answers is a false positive.
 #[test]
 fn queries_have_the_answers_of_slatedbs_own_filter() {
@@ -241,7 +241,7 @@ fn queries_have_the_answers_of_slatedbs_own_filter() {
                     }
                 }
             }
-            // At 30 bits per key, a filter reports about one of a million absent keys as present.
+            // At 30 bits per key, a filter reports about one in a million absent keys as present.
             assert!(
                 unlike <= 2,
                 "{unlike} of 40,000 answers differ; prefix length {len:?}, whole keys: {whole_keys}"

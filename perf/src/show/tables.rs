@@ -126,8 +126,8 @@ fn line_key(row: &Row) -> (String, String, Api) {
     (case.subject().to_owned(), case.size_name(), case.calls.api)
 }
 
-/// Returns the name of a row's subject with its size. In the sweep over loads, which has many sizes, the label has the
-/// width of slots instead of the size.
+/// Returns the name of a row's subject, followed by the row's size. The sweep over loads has many sizes, so labels of
+/// its rows have the width of the slots instead.
 pub(crate) fn label(row: &Row) -> String {
     let (case, subject) = (&row.case, row.case.subject());
     match case.filling() {
@@ -139,7 +139,7 @@ pub(crate) fn label(row: &Row) -> String {
     }
 }
 
-/// Returns the name of a subject of the sweep over loads, followed by `+` and the instruction set if `kernels` has one.
+/// Returns the name of a subject of the sweep over loads. If `kernels` is `Some`, `+` and the instruction set follow.
 fn with_isa(subject: &str, kernels: Option<Isa>) -> String {
     kernels.map_or_else(|| subject.to_owned(), |isa| format!("{subject}+{isa}"))
 }
@@ -249,8 +249,8 @@ fn inputs(results: &Results) -> Table {
     }
 }
 
-/// The difference of a measured from an expected rate, in per cent of the expected rate; empty if the expected rate is
-/// 0.
+/// Returns by how many per cent a measured rate is above (`+`) or below (`-`) the expected rate. Returns an empty
+/// string if the expected rate is 0.
 fn difference(measured: f64, expected: f64) -> String {
     if expected > 0.0 {
         format!("{:+.1} %", (measured / expected - 1.0) * 100.0)

@@ -1,10 +1,10 @@
-//! The error of bytes that are not a filter.
+//! The error for bytes from which no filter can be read.
 
 use crate::storage::OutOfMemory;
 use crate::{FilterKind, HashId};
 use core::fmt;
 
-/// Why bytes are not a filter. A function that reads a filter allocates memory only after it has verified the header,
+/// Why no filter could be read from bytes. A function that reads a filter allocates memory only after it has verified the header,
 /// the lengths and the checksums. Functions for trusted bytes never verify the payload's checksum.
 ///
 /// ```

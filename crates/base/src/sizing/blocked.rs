@@ -133,8 +133,8 @@ impl BlockRate {
         load
     }
 
-    /// Searches the loads from 1 to [`MAX_BITS_PER_KEY`] bits per key for the most keys per block at which the rate
-    /// does not exceed `fpr`; returns `None` if the rate exceeds `fpr` even with the fewest keys. The search begins at
+    /// Searches the loads with 1 to [`MAX_BITS_PER_KEY`] bits per key for the highest load at which the rate does not
+    /// exceed `fpr`; returns `None` if the rate exceeds `fpr` even at the lowest of these loads. The search begins at
     /// the load that [`BlockRate::approximate`] computes from `guess`.
     ///
     /// The result is the sum of the lowest load and a whole number of steps. Unless the result is the highest load of
@@ -248,8 +248,8 @@ fn keys_per_block_about(positions: u32, share: f64, fpr: f64) -> f64 {
     let set = exp(log(fpr) / positions);
     let keys = -log1p(-set) / share;
     let odds = share * (1.0 - set) / set;
-    // `variance` is the relative amount by which the variance of the keys per block raises the rate. `tangent` is the
-    // slope of the logarithm of the rate over the logarithm of the load.
+    // `variance` is the relative amount by which the variance of the number of keys per block raises the rate.
+    // `tangent` is the slope of the logarithm of the rate over the logarithm of the load.
     let tangent = keys * positions * odds;
     let variance = 0.5 * tangent * ((positions - 1.0) * odds - share);
     keys - keys * variance / ((1.0 + 0.5 * variance) * tangent)

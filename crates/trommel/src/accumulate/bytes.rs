@@ -16,7 +16,7 @@ const HASH_BYTES: usize = size_of::<u64>();
 
 impl FilterAccumulator {
     /// Returns the accumulator as bytes, for [`FilterAccumulator::merge_bytes`]. An accumulator that keeps hashes takes
-    /// 40 bytes, and 8 bytes per hash. If the accumulator has made its filter, the bytes are the filter's frozen bytes,
+    /// 40 bytes plus 8 bytes per hash. If the accumulator has made its filter, the bytes are the filter's frozen bytes,
     /// which [`FilterView::parse`] can read, or [`FilterView::parse_with_hasher`] if the hasher has a secret key.
     ///
     /// Ends the program if the system refuses the memory.
@@ -72,9 +72,9 @@ impl FilterAccumulator {
     /// [`AccumulateError`] if the bytes are neither those of an accumulator nor those of a frozen filter; if the hash
     /// function, its seed or its secret key differs from this accumulator's; if the bytes are a frozen filter of
     /// another kind or geometry; if memory is refused; or if the filter cannot be made or has no room. The geometry of
-    /// a cuckoo filter includes how often it has doubled. Bytes of kept hashes contain neither kind nor geometry, so a
-    /// difference in the kind or geometry of two specs is not found. After an error, the accumulator has the same keys
-    /// as before, plus those that the error reports as inserted.
+    /// a cuckoo filter includes how often it has doubled. The bytes of an accumulator that still keeps hashes
+    /// contain neither kind nor geometry, so merging them does not find that the two specs differ in kind or geometry.
+    /// After an error, the accumulator has the same keys as before, plus those that the error reports as inserted.
     pub fn merge_bytes(&mut self, bytes: &[u8]) -> Result<(), AccumulateError> {
         if bytes.starts_with(&MAGIC) {
             let hashes = parse(bytes, self.hasher())?;

@@ -72,7 +72,7 @@ impl EngineBuilder {
     /// ```
     /// use trommel::Engine;
     /// let engine = Engine::builder().threads(1).pin(true).build()?;
-    /// assert!(engine.pinned_threads() <= 1); // one thread is the caller's, which is not pinned
+    /// assert!(engine.pinned_threads() <= 1); // the only thread is the caller's, which is not pinned
     /// # Ok::<(), trommel::engine::EngineError>(())
     /// ```
     pub fn pin(mut self, pin: bool) -> Self {
@@ -80,10 +80,10 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets an upper bound on the bytes of scratch memory that a call takes from the system. A piece of memory of 4 MiB
-    /// or more counts as whole huge pages of 2 MiB. Memory that the engine keeps between calls counts too, since a call
-    /// uses or frees this memory. Each of several concurrent calls can take the full budget. With a budget of 0, no
-    /// batch is partitioned.
+    /// Sets an upper bound on the bytes of scratch memory that a call takes from the system. An allocation of 4 MiB or
+    /// more counts with its size rounded up to whole huge pages of 2 MiB. Memory that the engine keeps between calls
+    /// counts too, since a call uses or frees this memory. Each of several concurrent calls can take the full budget.
+    /// With a budget of 0, no batch is partitioned.
     ///
     /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Lists of tasks do not count
     /// either, nor do the answers for the keys that each thread is looking up, which take a bit per key. Memory that a

@@ -34,10 +34,10 @@ const GROUPED_BYTES: f64 = 8.5;
 /// Lookups are grouped by piece of the table. A piece has at most this size in bytes, unless the table would then have
 /// more than [`MOST_PIECES`] pieces: in such a table, pieces are larger.
 const PIECE_BYTES: usize = 128 << 10;
-/// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys slows down by more time
-/// than lookups in smaller pieces save.
+/// The most pieces that lookups are grouped by. With more pieces, the pass that groups the keys would lose more time
+/// than the lookups in smaller pieces would save.
 const MOST_PIECES: usize = 1024;
-/// If a batch is inserted in slices, each into a table of its own: the time to clear these tables and to unite them, in
+/// The time to clear and to unite the tables of a batch that is inserted in slices, each into a table of its own, in
 /// nanoseconds per byte of the filter's table. Measured with split blocks on two cores of Zen 4, as the total time
 /// minus the time that this model predicts for the inserts: 0.2 for a table of 1.3 MB, 0.3 for 4 MB, 0.35 for 13 MB and
 /// 0.4 for 39 MB.
@@ -70,7 +70,7 @@ pub struct LineCost {
 /// that line into the cache. The cost for a size or number that was not measured is interpolated over the logarithm of
 /// the size or number.
 ///
-/// Several threads divide these costs by their number, except for direct inserts into filters that do not take slices.
+/// The model divides these costs by the number of threads, except for direct inserts into filters that take no slices.
 /// Each start of the threads adds `start_ns`. The default costs were measured on an EPYC of the Zen 4 generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
@@ -78,8 +78,8 @@ pub struct CostModel {
     pub lookup: LineCost,
     /// The cost of an insert into a blocked filter, or into a standard filter in which a key sets one bit.
     pub insert: LineCost,
-    /// The cost per bit of an insert into a standard filter in which a key sets two or more bits, and the cost per bit
-    /// and per counter of an insert into a counting filter.
+    /// The cost of each bit that an insert sets in a standard filter with two or more bits per key, and of each bit and
+    /// each counter that an insert accesses in a counting filter.
     pub insert_bit: LineCost,
     /// The cost of an insert into a filter that groups large batches by itself, such as a quotient filter.
     pub bulk_ns: f64,

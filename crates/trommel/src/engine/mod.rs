@@ -62,9 +62,9 @@ use trommel_base::{Bitmap, Bulk, Filter, Full, KeyHash, Workers as _};
 /// # Which threads may call it, and with which locks held
 /// Any thread may call an engine: a plain thread, a worker of a Rayon pool, a thread for blocking work of an async
 /// runtime. The caller may hold a lock, unless a call on this engine takes the same lock. A call waits for its own
-/// work, and for workers that do the work of other calls. If the caller is a worker of another Rayon pool, the call
-/// runs no jobs of that pool while it waits. For this purpose, such a call starts a thread each time that it needs the
-/// engine's workers.
+/// work, and also for workers that are still busy with other calls. If the caller is a worker of another Rayon pool,
+/// the call runs no jobs of that pool while it waits. For this purpose, such a call starts a thread each time that it
+/// needs the engine's workers.
 ///
 /// A call runs methods of the filter on the caller's thread and on the engine's workers. A [`Stream`] runs its source,
 /// and [`KeyBatch::hash_all`], on threads that it starts. If a method of the filter, a source or a `hash_all` takes a

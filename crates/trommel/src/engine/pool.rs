@@ -53,7 +53,8 @@ enum ThreadSet {
 
 impl Pool {
     /// Starts the threads, unless the caller's thread is the only one. Pins them if `pin` is set and there are enough
-    /// cores. Between calls, at most `memory_budget` bytes of scratch memory are kept, and at most [`KEPT_BYTES`].
+    /// cores. The pool will keep scratch memory between calls: at most `memory_budget` bytes, and never more than
+    /// [`KEPT_BYTES`].
     pub(super) fn start(
         threads: usize,
         pin: bool,

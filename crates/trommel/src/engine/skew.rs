@@ -13,7 +13,7 @@ const NEAR_BITS: u32 = 10;
 /// distinct keys, or some keys that are far more frequent than others. If the keys follow Zipf's law with exponent 1,
 /// 29 % of the sampled keys repeat another if there are two million distinct keys, and 24 % if there are twenty
 /// million. Rejected: a batch counts as skewed only if half of the sampled keys repeat another. Batches by Zipf's law
-/// were then grouped, and two threads took 1.5 times as long to insert one as one thread takes without grouping.
+/// were then grouped, and two threads took 1.5 times as long to insert such a batch as one thread without grouping.
 const REPEATS_ONE_IN: usize = 5;
 
 /// Whether a batch is skewed, which means that at least one of two conditions holds:

@@ -33,7 +33,7 @@ fn bits(bytes: &[u8], from: u64, count: u64) -> u64 {
     (0..count).rev().fold(0, |number, i| number << 1 | u64::from(bit(bytes, from + i)))
 }
 
-/// The number of blocks for `n` slots and their overhang, the further slots at the end of the table.
+/// The number of blocks for `n` slots and the overhang (additional slots at the end of the table).
 pub(super) fn blocks(n: u64, slots_of_block: u64) -> u64 {
     let overhang = 320.min(32 + 4 * (0..).take_while(|root| root * root <= n).last().unwrap());
     (n + overhang).div_ceil(slots_of_block)
@@ -297,7 +297,7 @@ fn the_format_document_has_the_largest_quotient_filters() {
     }
 }
 
-/// The document's overhang and sections give the library's number of bytes, for filters of many sizes.
+/// The library's filters of many sizes have the number of bytes that the document's overhang and sections give.
 #[test]
 fn the_format_document_has_the_bytes_of_many_sizes() {
     for keys in (0..400).chain([1000, 4095, 4096, 5000, 5184, 6000, 100_003]) {

@@ -2,8 +2,8 @@
 
     python3 -m venv venv && venv/bin/pip install pyarrow==26.0.1 duckdb==2.0.1 && venv/bin/python make.py
 
-Row i is in row group i // 2048. In each column, row i has the value with number i % 40 + 40 * (i // 2048). In the
-column `name`, every seventh row is NULL instead.
+Row i is in row group i // 2048. The values of row i are computed from the number
+k = i % 40 + 40 * (i // 2048). But in the column `name`, every seventh row is NULL.
 """
 import datetime
 import decimal

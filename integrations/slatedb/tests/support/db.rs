@@ -101,8 +101,8 @@ pub async fn open_reader(store: &Store, policies: Policies) -> (DbReader, Record
     (builder.build().await.unwrap(), recorder)
 }
 
-/// Writes the keys of the even numbers below `2 · keys`, each with itself as its value, into `tables` overlapping
-/// tables.
+/// Writes the keys of the even numbers below `2 · keys` into `tables` tables, whose key ranges overlap. The value of a
+/// key is the key itself.
 pub async fn fill(db: &Db, keys: u64, tables: u64) {
     for table in 0..tables {
         let mut batch = WriteBatch::new();
@@ -134,8 +134,8 @@ pub async fn compacted(db: &Db) {
     }
 }
 
-/// Requires that, in a range of numbers, the database has the keys of all even numbers, with their values, and no key
-/// of an odd number.
+/// Requires that the database has the key of every even number in `numbers`, with the key itself as its value, and the
+/// key of no odd number in `numbers`.
 pub async fn require_even_keys(db: &(impl DbReadOps + Sync), numbers: Range<u64>) {
     for i in numbers {
         let value = db.get(key(i)).await.unwrap();

@@ -48,7 +48,7 @@ pub fn expected_fpr(policy: &TrommelFilterPolicy, keys: u64) -> f64 {
     spec.build_from(&hashes).unwrap().expected_fpr()
 }
 
-/// The range of the number of successes, from six standard deviations below the expected number to six above it.
+/// The range from six standard deviations below the expected number of successes to six above it.
 pub fn binomial_bounds(trials: usize, probability: f64) -> RangeInclusive<usize> {
     let expected = trials as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();

@@ -9,7 +9,7 @@ pub(super) fn all(results: &Results) -> [Table; 3] {
     [rows(results), overhead(results), strategy_choices(results)]
 }
 
-/// The operations that are shown in columns: for each, its name, and the op and the workload of its rows.
+/// The operations that are shown in columns. Each has a name, and the `op` and `workload` of its rows.
 const TASKS: [Task; 4] = [
     ("build", Op::Build, None),
     ("insert", Op::Insert, None),
@@ -86,7 +86,8 @@ fn speeds(row: &Row, rows: &[Row]) -> [String; 2] {
     [speed, row.speedup.map_or_else(String::new, |times| format!("{times:.2}"))]
 }
 
-/// Shows the engine's time divided by that of the filter's own batch. The ratio should never be much above 1.
+/// Shows the time of the engine divided by the time of a batch call of the filter itself. The ratio should never be
+/// much above 1.
 fn overhead(results: &Results) -> Table {
     let of_engine: Vec<&Row> = results.rows.iter().filter(|row| row.case.is_of_engine()).collect();
     let by_engine = || of_engine.iter().filter(|row| row.case.calls.api == Api::Engine);
@@ -176,7 +177,7 @@ mod tests {
     use crate::model::example;
     use crate::model::example_choice as choice;
 
-    /// Returns a row of the engine's groups.
+    /// Returns a row of an engine group (cases that are timed interleaved).
     fn row(filter: &str, variant: &str, api: Api, threads: u32, ns_per_op: f64) -> Row {
         let rival = matches!(api, Api::Single | Api::Sharded).then_some("sbbf-rs-safe");
         let speedup = (api != Api::Batch).then_some(1.5);

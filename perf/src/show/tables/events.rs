@@ -6,7 +6,7 @@ use crate::base::table::{Line, Table};
 use crate::model::{Api, Op, Row, Workload};
 use crate::store::results::Results;
 
-/// The operations that are shown in columns: for each, its name, and the op and the workload of its rows.
+/// The operations that are shown in columns. Each has a name, and the `op` and `workload` of its rows.
 const OPERATIONS: [Operation; 3] = [
     ("hit", Op::Contains, Some(Workload::Hit)),
     ("miss", Op::Contains, Some(Workload::Miss)),
@@ -44,7 +44,8 @@ pub(super) fn all(results: &Results) -> [Table; 2] {
     ]
 }
 
-/// Creates a table with a line for each distinct head (the cells under `words`), in the order of the rows.
+/// Creates a table with a line for each distinct head, in the order of the rows. A head is the leading cells of a
+/// line; `words` are the names of their columns.
 fn table<'a, const WORDS: usize>(
     name: &'static str,
     title: String,

@@ -6,11 +6,11 @@ use crate::model::{Api, Op, Row, Sizing, Workload, short_slots};
 use crate::store::results::Results;
 use std::fmt;
 
-/// A goal: in an operation, some filters should reach at least the figure `least`.
+/// A goal: each of `filters` should reach `least` in an operation.
 struct Goal {
     filters: &'static [&'static str],
     op: Op,
-    /// The workload of lookups.
+    /// The workload of lookups; `None` for other operations.
     workload: Option<Workload>,
     api: Api,
     sizes: Sizes,
@@ -146,7 +146,7 @@ const GOALS: &[Goal] = &[
 ];
 
 impl Goal {
-    /// Whether a row of one of the filters counts for this goal.
+    /// Whether a row counts for this goal.
     fn covers(&self, row: &Row) -> bool {
         let case = &row.case;
         !case.is_of_rival()

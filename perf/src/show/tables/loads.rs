@@ -44,7 +44,7 @@ impl Column {
     }
 }
 
-/// The columns of lookups with one api.
+/// Returns the columns of a table of lookups through `api`.
 const fn lookups(api: Api) -> [Column; 3] {
     [
         Column::lookup("hit", Workload::Hit, api),
@@ -87,13 +87,13 @@ pub(super) fn all(results: &Results) -> Vec<Table> {
     ]
 }
 
-/// Returns the key by which lines are sorted: family, size, load. Lines with equal keys stay in the order of
-/// measurement.
+/// Returns the key by which lines are sorted: family, size, load. Lines with equal sort keys stay in the order
+/// of measurement.
 fn sort_key(filling: &Filling) -> impl Ord + use<> {
     (filling.family, filling.slots, filling.load)
 }
 
-/// Returns the rows of the sweep, sorted by [`sort_key`], each with its slots and load.
+/// Returns the rows of the sweep, sorted by [`sort_key`], each with its [`Filling`].
 pub(super) fn swept(results: &Results) -> Vec<(Filling, &Row)> {
     let mut rows: Vec<(Filling, &Row)> =
         results.rows.iter().filter_map(|row| Some((row.case.filling()?, row))).collect();
@@ -113,8 +113,8 @@ pub(super) fn head_of(filling: &Filling, row: &Row) -> [String; 4] {
 
 pub(super) const HEAD: [&str; 4] = ["slots", "load", "filter", "width"];
 
-/// Returns a line for each load that a filter did not reach because it was full. The first figure of the line is the
-/// load at which the filter was full.
+/// Returns a line for each load that a filter did not reach because it was full. The cell after the line's head shows
+/// the load at which the filter was full.
 fn shortfalls(results: &Results, columns: usize) -> Vec<(Filling, Line)> {
     let lines = results.shortfalls.iter().filter_map(|shortfall| {
         let filling = shortfall.case.filling()?;

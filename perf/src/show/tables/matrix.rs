@@ -1,5 +1,5 @@
-//! The tables of the matrix. The speed of lookups depends on more properties than kind, keys and workload. The matrix
-//! varies these further properties.
+//! The tables of the matrix. The matrix varies properties that influence the speed of lookups, besides the kind of
+//! filter, the number of keys and the workload.
 
 use crate::analyse::rival::{ratio, rival_of};
 use crate::base::format::{distinct, figure, human_bytes, per_cent, short_count};
@@ -118,7 +118,8 @@ fn columns(results: &Results) -> Table {
     by_level(results, "columns", title, Matrix::Column)
 }
 
-/// Creates a table of a part of the matrix that has filters for several levels of the memory hierarchy.
+/// Creates a table with columns for each level of memory that holds the filter. `part` returns the part of the matrix
+/// for a level.
 fn by_level(
     results: &Results,
     name: &'static str,

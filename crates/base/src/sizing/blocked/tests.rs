@@ -59,7 +59,7 @@ fn searches_end_where_halving_ends() {
 }
 
 /// At usual rates, the search and halving give the same result to the last bit. Earlier versions sized filters by
-/// halving, and the sizes of filters must not change.
+/// this halving, and the sizes of filters must not change.
 #[test]
 fn searches_for_usual_rates_give_the_value_of_halving() {
     for fpr in [0.5, 0.25, 0.1, 0.05, 0.03, 0.02, 0.01] {
@@ -138,7 +138,7 @@ fn a_rate_is_the_sum_of_its_exponentials() {
     let sum_is_rate = |layout: &BlockRate, load: f64| {
         let terms = layout.factors().into_iter().zip(layout.hit);
         let sum: f64 = terms.map(|(factor, hit)| factor * exp(-load * hit)).sum();
-        // The sum has at most nine terms, and each term is at most 70.
+        // The sum has at most nine terms, whose magnitudes are at most 70.
         let error = (sum - layout.at(load)).abs();
         assert!(error < 1e-13, "{} positions, {load} keys: {error:e}", layout.positions);
     };

@@ -1,7 +1,8 @@
-//! Batches of lookups with AVX-512. A register has the numbers of eight keys.
+//! Batches of lookups with AVX-512. A register has one number for each of eight keys.
 //!
 //! All reads are ordinary loads. Rejected: gathers. With them, a lookup in tables of 0.5 to 1.3 MiB took 1.5 times as
-//! long on a Cascade Lake core, mostly because of the gathers of remainders (with these alone, 8.3 ns instead of 6.0).
+//! long on a Cascade Lake core, mostly because of the gathers of remainders (8.3 ns instead of 6.0 if only remainders
+//! are gathered).
 
 use super::bmi2;
 use super::places::Places;
@@ -16,7 +17,7 @@ use trommel_base::with_fetch;
 /// The positions and remainders of a block of keys.
 #[derive(Clone, Copy)]
 struct Located {
-    /// The byte offset in the table of the two metadata words of the key's block.
+    /// The byte of the table at which the two metadata words of the key's block begin.
     words: Column,
     slot: Column,
     /// The remainder, repeated in every field of a word.
@@ -36,13 +37,14 @@ struct Runs {
     pattern: Column,
 }
 
-/// The results that a pass over a block of keys leaves for the next passes over it.
+/// The results that a pass over a block of keys leaves for the next passes over it. In the comments on the fields,
+/// blocks are those of the table.
 struct Block<const VPOPCNT: bool> {
     offset: Column,
     /// The word of runends in which the run ends. If this is the word of the key's block, the runends of earlier
     /// blocks' runs are cleared in it.
     ends: Column,
-    /// A one, shifted left by the number of runends that come before the run's end in `ends`.
+    /// A one, shifted left by the number of runends in `ends` that come before the run's end.
     number: Column,
     /// The bit of the run's end in `ends`.
     end: Column,
@@ -131,9 +133,9 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
     bmi2::contains_batch(geometry, table, rest, &mut found[blocks.len()..]);
 }
 
-/// Computes the blocks, slots and remainders of hashes, eight at a time. Each half of a hash is multiplied by `slots`.
-/// The product of the low half is shifted right by 32 bits, and added to the product of the high half. The sum has the
-/// quotient in its high half, and the remainder in the highest bits of its low half.
+/// Computes the blocks, slots and remainders of hashes, eight at a time. Each half of a hash is multiplied by the
+/// table's number of slots. The product of the low half is shifted right by 32 bits, and added to the product of the
+/// high half. The sum has the quotient in its high half, and the remainder in the highest bits of its low half.
 #[inline]
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -190,14 +192,15 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         let sixty_four = _mm512_set1_epi64(64);
         let bytes = table.as_ptr();
         for (offset, words) in self.offset.0.iter_mut().zip(&keys.words.0) {
-            // SAFETY: a key's quotient is below `slots`. `Places::of` checks the length of the table, so the table has
-            // an offset for the block of each quotient.
+            // SAFETY: a key's quotient is below the number of slots. `Places::of` checks the length of the table, so
+            // the table has an offset for the block of each quotient.
             *offset = u64::from(unsafe { *bytes.add(places.offsets + *words as usize / 16) });
         }
         let mut ends_later = 0;
         for group in 0..BLOCK / GROUP {
             let slot = keys.slot.get(group);
-            // SAFETY: a key's quotient is below `slots`, and the table has two words for the block of each quotient.
+            // SAFETY: a key's quotient is below the number of slots, and the table has two words for each quotient's
+            // block.
             let (occupieds, runends) = unsafe { pairs_of_words(bytes, keys.words.group(group)) };
             let offset = self.offset.get(group);
             let home = _mm512_sllv_epi64(one, slot);

@@ -1,8 +1,8 @@
 //! Lookups in tables whose remainders have 8 bits. (`kernel/equal_slots.rs` says how they decide about a key.)
 //!
 //! A block's remainders are one cache line, whose address follows from the key's home. So a lookup can prefetch this
-//! line before it reads the block's runends and offset. A lookup that finds the run first (`lookup.rs`) must read both
-//! to know which line to fetch.
+//! line before it reads the block's runends and offset. A lookup that finds the run first (`lookup.rs`) must read
+//! runends and offset to know which line to fetch.
 
 use super::lookup::{BLOCK_KEYS, BLOCKS_AHEAD, Batch, Located, MANY_OCCUPIED, Rest};
 use super::places::{Places, SLOTS};
@@ -100,9 +100,10 @@ impl Places {
 const RING: usize = 2 * BLOCKS_AHEAD + 1;
 
 impl Batch<'_> {
-    /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second the keys whose quotients
-    /// are occupied, and the third compares the remainders of these keys' blocks. The first pass prefetches the words
-    /// of the keys' blocks, and the second their remainders. Each pass is `ahead` blocks behind the pass before it.
+    /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second finds the keys whose
+    /// quotients are occupied, and the third compares these keys' remainders with those of their blocks. The first pass
+    /// prefetches the words of all keys' blocks, and the second the remainders that the third compares. Each pass is
+    /// `ahead` blocks of keys behind the pass before it.
     ///
     /// # Safety
     /// The caller must ensure that remainders have 8 bits.
@@ -158,9 +159,9 @@ impl Batch<'_> {
         }
     }
 
-    /// Compares the blocks of those keys that have the given indices. Returns two words with a bit for each of these
-    /// keys: whether the table holds the key, and whether another look must decide about it. The bits of keys whose
-    /// quotients are not occupied have no meaning.
+    /// Compares the keys that have the given indices with the remainders of their blocks. Returns two words with a bit
+    /// for each of these keys: whether the table holds the key, and whether another look must decide about it. The bits
+    /// of keys whose quotients are not occupied have no meaning.
     ///
     /// # Safety
     /// The caller must ensure that remainders have 8 bits.
@@ -173,8 +174,8 @@ impl Batch<'_> {
     ) -> (u64, u64) {
         let (mut hits, mut others) = (0, 0);
         for i in indices {
-            // SAFETY: the keys' blocks are in the table for the reason given in `occupied`, and the caller guarantees
-            // the width of remainders.
+            // SAFETY: the keys' blocks are in the table for the reason given in `occupied` of `lookup.rs`, and the
+            // caller guarantees the width of remainders.
             let probe = unsafe { self.places.probe(words, self.table.as_ptr(), keys[i]) };
             let (hit, again) = probe.judge();
             hits |= u64::from(hit) << i;

@@ -1,12 +1,13 @@
 //! Inserts, which find all free slots of a block at once, and move remainders of 8 bits in vectors.
 //!
 //! A slot is in use if a run whose quotient is at most the slot's number ends at this slot or later; such a run is
-//! *open* at the slot ([`balance`](crate::balance)). A block begins with as many open runs as the block before ends
-//! with, so the search for a free slot needs no rank, no select, and no offset except the offset of the key's block.
+//! *open* at the slot ([`balance`](crate::balance)). As many runs are open at the beginning of a block as at the
+//! end of the block before it, so the search for a free slot needs no rank, no select, and no offset except the offset
+//! of the key's block.
 //!
-//! Rejected: jumping from the end of a run to the ends of the runs that it pushes, where each jump waits for the jump
-//! before it, and moving remainders by a function call (with AVX2, both together took 239 ns per insert in batches that
-//! raise the load of 2^20 slots from 93 to 95 %; the code in this module takes 93 ns).
+//! Rejected: jumping from the end of a run to the ends of the runs that it pushes (each jump waits for the jump before
+//! it), together with moving remainders by a function call. With AVX2, this took 239 ns per insert in batches that
+//! raise the load of 2^20 slots from 93 to 95 %; the code in this module takes 93 ns.
 
 use super::lookup::{Located, locate};
 use super::places::{Places, SLOTS};
@@ -270,8 +271,8 @@ unsafe fn insert_at<M: Moves>(
     if places.bits == 8 {
         const { assert!(BEHIND <= LINE_BYTES) };
         // SAFETY: the slots are in the table. The metadata words come before the section of remainders, and at least 64
-        // bytes of offsets come after that section, so a byte before and `BEHIND` bytes after any slot are in the table
-        // too.
+        // bytes of offsets come after that section, so the byte before any slot, and the `BEHIND` bytes after it, are
+        // in the table too.
         unsafe {
             let remainders = table.as_mut_ptr().add(places.remainders);
             words.insert_byte(remainders, place.at, free, key.remainder as u8);

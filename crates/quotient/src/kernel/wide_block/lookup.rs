@@ -55,8 +55,8 @@ unsafe fn is_occupied(table: *const u8, key: Located) -> bool {
 }
 
 impl Places {
-    /// The run of a key, and whether the run is too far away: whether it cannot be found from the key's block and the
-    /// next. For a run that is too far away, returns an empty run. If the key's quotient is not occupied, the results
+    /// Returns the run of a key, and whether the run is too far away to be found from the key's block and the next
+    /// block. If it is, the returned run is empty. If the key's quotient is not occupied, the results
     /// have no meaning, but the returned run lies within the two blocks.
     ///
     /// # Safety
@@ -124,8 +124,8 @@ impl Places {
 /// The results that the inlined code passes to [`contains_rest`]: none, since that function starts the lookup again.
 pub(super) type Rest = ();
 
-/// Looks up a key about which the inlined code does not decide: if remainders have 8 bits, by another look at its
-/// block, and otherwise, or if that look does not decide either, by the algorithms of `table.rs`.
+/// Looks up a key about which the inlined code does not decide. If remainders have 8 bits, looks at the key's block
+/// again. If they have another width, or if the second look does not decide either, uses the algorithms of `table.rs`.
 #[inline(always)]
 pub(super) fn contains_rest<W: Words>(
     words: W,
@@ -137,7 +137,7 @@ pub(super) fn contains_rest<W: Words>(
     let found = Places::of(geometry, table).filter(|places| places.bits == 8).and_then(|places| {
         let key = locate(geometry, hash);
         // SAFETY: a key's block is in the table, and the filter above checks the width of remainders. The inlined code
-        // looks only at keys whose quotients are occupied.
+        // passes on only keys whose quotients are occupied.
         unsafe { places.look_again(words, table.as_ptr(), key) }
     });
     found.unwrap_or_else(|| scalar::contains::<WideBlock, _>(words, geometry, table, hash))
@@ -177,7 +177,7 @@ pub(super) fn contains<W: Words>(
     if !unsafe { is_occupied(table.as_ptr(), key) } {
         return false;
     }
-    // SAFETY: `Places::of` checks that there is a block after a key's.
+    // SAFETY: `Places::of` checks that there is a block after a key's block.
     let (run, far) = unsafe { places.run(words, table.as_ptr(), key) };
     if far {
         return rest(geometry, table, hash, ());
@@ -203,8 +203,8 @@ pub(super) fn contains_batch<W: Words>(
     };
     // A lookup first reads the words and the offset of the key's block. Only these tell which cache line has the run's
     // remainders, which the lookup reads next. Compared with lookups without prefetches, lookups with prefetches took
-    // 0.83 to 0.97 times as long in tables of half to once the size of L2, and 0.66 to 0.84 times in tables of one to
-    // two times the size of L2.
+    // 0.83 to 0.97 times as long in tables half to fully as large as L2, and 0.66 to 0.84 times in tables one to two
+    // times as large as L2.
     let window = Window::for_table(table.len());
     let is_short = hashes.len() < SHORTEST_BATCH
         || hashes.len() < SHORTEST_BATCH_IN_L2 && Window::for_gathers(table.len()).hint.is_none();
@@ -261,7 +261,7 @@ pub(super) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// The hashes of a block.
+    /// The hashes of a block of keys.
     #[inline(always)]
     pub(super) fn block(&self, block: usize) -> &[u64] {
         &self.hashes[block * BLOCK_KEYS..self.hashes.len().min((block + 1) * BLOCK_KEYS)]
@@ -270,7 +270,8 @@ impl Batch<'_> {
     /// Looks up blocks of keys in three passes: the first finds the keys' homes, the second their runs, and the third
     /// compares the remainders of these runs with the keys' remainders. The first pass prefetches the words of the
     /// keys' blocks, and the second the beginnings of the runs. The second and the third pass skip keys whose quotients
-    /// are not occupied. Each pass is `ahead` blocks behind the pass before it.
+    /// are not occupied, unless the block has few such keys ([`MANY_OCCUPIED`]). Each pass is `ahead` blocks behind
+    /// the pass before it.
     #[inline(always)]
     fn contains<F: Fetch, W: Words>(
         &self,

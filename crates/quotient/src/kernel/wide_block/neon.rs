@@ -114,7 +114,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Prefetches the remainders of the blocks of keys whose quotients are occupied.
+    /// Fills `located.compared`, and prefetches the remainders of these blocks of the table.
     #[inline(always)]
     fn fetch_remainders<F: Fetch>(&self, located: &mut Located) {
         let (quotients, _) = located.quotient.as_chunks::<UNROLLED>();
@@ -141,7 +141,7 @@ fn locate(slots: uint32x4_t, hashes: &[u64; BLOCK], located: &mut Located) {
         let ([a, b], _) = products(hashes, slots);
         let quotient = vuzp2q_u32(a, b);
         let store = |to: &mut [u32; BLOCK], numbers| {
-            // SAFETY: writes the numbers of four keys.
+            // SAFETY: the four numbers are written to a chunk that has room for four.
             unsafe { vst1q_u32(to.as_chunks_mut::<4>().0[four].as_mut_ptr(), numbers) }
         };
         store(&mut located.quotient, quotient);
@@ -150,7 +150,7 @@ fn locate(slots: uint32x4_t, hashes: &[u64; BLOCK], located: &mut Located) {
     }
 }
 
-/// A block of keys in a table.
+/// A block of keys, and the table in which they are looked up.
 struct OfTable<'a, const FETCHES: bool> {
     batch: &'a Batch<'a>,
     located: &'a Located,
@@ -175,7 +175,7 @@ impl<const FETCHES: bool> OfTable<'_, FETCHES> {
         let compared = if FETCHES { self.located.compared.as_chunks().0[pair] } else { blocks };
         let remainders = &self.located.remainder.as_chunks::<2>().0[pair];
         // SAFETY: `locate` computes quotients below the number of slots, and `Places::of` checks that the table has
-        // their blocks. The other reads are those of the arrays' numbers of two keys.
+        // their blocks. The other reads are of the two keys' numbers in the arrays.
         let (slots, remainders, words, bytes, offsets) = unsafe {
             let words = |block: u32| vld1q_u8(table.add(block as usize * 16));
             let bytes = |block: u32| read(table.add(places.remainders + block as usize * BYTES));
@@ -190,8 +190,8 @@ impl<const FETCHES: bool> OfTable<'_, FETCHES> {
         };
         let slots = vandq_u64(slots, vdupq_n_u64(u64::from(SLOTS) - 1));
         let [a, b] = [vreinterpretq_u64_u8(words[0]), vreinterpretq_u64_u8(words[1])];
-        // A shift reads the number of bits as a signed byte. So offsets are limited to 64; a shift by 64 clears the
-        // word.
+        // A vector shift reads the distance of the shift as a signed byte. So offsets are limited to 64; a shift by
+        // 64 clears the word.
         let most = vreinterpretq_u8_u64(vdupq_n_u64(SLOTS.into()));
         let offsets = vminq_u8(vreinterpretq_u8_u64(offsets), most);
         let own = from(vreinterpretq_u64_u8(offsets));
