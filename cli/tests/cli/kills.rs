@@ -59,7 +59,7 @@ fn a_killed_build_leaves_the_old_filter_or_the_new_one() {
         left += leftovers;
     }
     println!(
-        "{olds} kills left the old filter, {news} the new one, {left} a temporary file; a build takes {whole:?}"
+        "{olds} kills left the old filter and {news} the new one; {left} of all left a temporary file too; a build takes {whole:?}"
     );
     folder.run(["build", "--keys", "2000000", "-o", "filter", "a"]).silent();
     assert_eq!(folder.names(), ["a", "b", "filter"]);

@@ -79,7 +79,7 @@ pub enum SpecError {
     },
     /// A parameter is outside its range.
     Parameter {
-        /// Its name.
+        /// The parameter's name.
         name: &'static str,
         /// The value asked for.
         value: u64,
@@ -90,7 +90,7 @@ pub enum SpecError {
     },
     /// The value of a parameter is not one of the few values allowed.
     Choice {
-        /// Its name.
+        /// The parameter's name.
         name: &'static str,
         /// The value asked for.
         value: u64,
@@ -288,8 +288,8 @@ impl core::error::Error for Full {}
 #[non_exhaustive]
 pub struct Incompatible {
     /// The name of the property that differs, for people to read: `"units"` (the words, blocks or cache lines of a
-    /// Bloom filter), `"buckets"`, `"hash seed"`, `"hash function"` and the like. Code should compare the filters'
-    /// geometry instead of this name.
+    /// Bloom filter), `"buckets"`, `"hash seed"`, `"hash function"` and the like. A program that needs to know what
+    /// differs should not test this string, but compare the two filters: their geometries, hashers and the like.
     pub what: &'static str,
     /// The property's value in the filter that was to be changed.
     pub left: u64,

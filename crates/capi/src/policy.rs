@@ -108,8 +108,8 @@ pub unsafe extern "C" fn trommel_policy_size(policy: *const Policy, keys: usize)
 /// every lookup returns true.
 ///
 /// Ownership: keys and buffer stay the caller's; the policy keeps no pointer to them. During the call, 8 bytes of
-/// memory per key are allocated. For "quotient", "cache-line-quotient" and "cuckoo", a copy of the block's table and
-/// scratch memory for the inserts are allocated too.
+/// memory per key are allocated. For "quotient", "cache-line-quotient" and "cuckoo", the call also allocates two other
+/// pieces of memory: one for a copy of the block's table, and one as scratch memory for the inserts.
 ///
 /// Thread safety: any number of threads at once, each with its own buffer.
 ///

@@ -1,5 +1,5 @@
 //! Filters whose keys are hashed with a secret key: their bytes do not contain the secret key, and no reader accepts
-//! the bytes without the secret key.
+//! the bytes unless it is given the secret key.
 
 use trommel::container::{self, HashId, OwnedView, Trust};
 use trommel::error::AccumulateError;
@@ -179,7 +179,7 @@ fn filters_of_unlike_secret_keys_do_not_merge_and_nothing_changes() {
     }
 }
 
-/// Damaged bytes are also refused if the reader has the secret key.
+/// Damaged bytes are refused even if the reader is given the secret key.
 #[test]
 fn every_flipped_bit_is_refused_with_the_key_too() {
     let hasher = Hasher::siphash13(SECRET);
@@ -244,7 +244,10 @@ fn filter_blocks_take_a_secret_key_and_tell_policies_apart_by_name() {
         assert_eq!(policy.verify(&block), Ok(()));
         assert_ne!(policy.name(), other.name());
         let public = builder.build().unwrap();
-        assert!(public.may_match(&block, public.hash(&(KEYS + 1))), "{kind}: a key is excluded");
+        assert!(
+            public.may_match(&block, public.hash(&(KEYS + 1))),
+            "{kind}: a key is reported as absent from a block of another policy"
+        );
         assert!(public.verify(&block).is_err());
     }
 }

@@ -10,8 +10,8 @@ pub struct RewriteReport {
     pub file_bytes_after: u64,
     /// The number of bytes in the output that are left over from filters that this rewriting replaced, folded or
     /// removed. Nothing refers to these bytes. The bytes of malformed filters are not counted. Bytes are left over only
-    /// in a file in which nothing is moved: the footer does not account for every byte of the file exactly once, or a
-    /// page index comes before the end of the column chunks.
+    /// if the rewriting moves nothing. It moves nothing if the footer does not account for every byte of the file
+    /// exactly once, or if a page index comes before the end of the column chunks.
     pub unused_bytes: u64,
     /// The filters that were made, folded or removed, sorted by row group and then by column. A filter that
     /// [`Rewrite::fold`](crate::Rewrite::fold) did not change is also listed.

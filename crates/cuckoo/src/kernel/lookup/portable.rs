@@ -1,9 +1,10 @@
-//! Lookups in the vectors of the crate `wide` (SSE2 or NEON), for fingerprints of 8 and 16 bits: four keys in a vector,
-//! each in a lane of 32 bits.
+//! Batched lookups of fingerprints of 8 and 16 bits, with the vectors of the crate `wide`, which are those of SSE2 or
+//! NEON. A vector has four keys, each in a lane of 32 bits.
 //!
-//! The steps of a lookup are those of [`columns`](crate::kernel::columns), whose loops compilers vectorise less well for
-//! SSE2 and NEON. In a table that is not prefetched, both buckets of four keys are read and compared before the next four
-//! keys are located. (Decision 4 has the figures.)
+//! A lookup takes the same steps as in [`columns`](crate::kernel::columns). Compiled for SSE2 or NEON, the loops of that
+//! module take more instructions than this code (decision 4 has the figures). In a table that is not prefetched, both
+//! buckets of four keys are read and compared before the next four keys are located. `bucket.rs` defines the overflow
+//! flags of a bucket: each pair of slots has one, for the fingerprints of one class.
 
 use crate::bucket::EmptyPair;
 use crate::geometry::{Geometry, MIX_FACTORS};
@@ -82,9 +83,9 @@ trait Lanes: Width {
     fn nonzero(fingerprints: u32x4) -> u32x4;
     /// Four copies of each key's fingerprint.
     fn fourfold(fingerprints: u32x4) -> Self::Four;
-    /// A lane for each key: 0 if no slot of the key's bucket has the wanted fingerprint.
+    /// A lane for each key: 0 if no slot of the bucket has the key's fingerprint.
     fn equal(words: Self::Four, wanted: Self::Four) -> u32x4;
-    /// A lane for each key: 0 if the flag of the key's class is not set in its bucket.
+    /// A lane for each key: 0 if the flag of the class of the key's fingerprint is not set in the bucket.
     fn flagged(words: Self::Four, wanted: Self::Four, least_set: Self::Four) -> u32x4;
 }
 
@@ -114,11 +115,11 @@ impl Lanes for Bits8 {
 
     #[inline(always)]
     fn flagged(words: u8x16, wanted: u8x16, least_set: u8x16) -> u32x4 {
-        // In the first byte of each pair of slots, the second.
+        // Has the second byte of each pair of slots where `words` has the first.
         let odd: u8x16 = cast(cast::<_, u16x8>(words) >> 8u32);
         let is_set = words.max(odd.max(least_set)).simd_eq(words);
-        // The pair of class 0 begins at the first byte of a bucket, and the pair of class 1 at the third. No byte of
-        // `wanted` has a class of 2.
+        // The pair of class 0 begins at the first byte of a bucket, and the pair of class 1 at the third. The number 2,
+        // for the other two bytes, equals no class.
         let class_of_slot = u8x16::new(core::array::from_fn(|i| [0, 2, 1, 2][i % 4]));
         cast(is_set & (wanted & u8x16::splat(1)).simd_eq(class_of_slot))
     }
@@ -162,7 +163,8 @@ impl Lanes for Bits16 {
     }
 }
 
-/// A lane for each key: the OR of the two lanes that the arguments have for it.
+/// `first` has two lanes of 32 bits for each of the first two keys, and `last` for each of the other two. Returns a lane
+/// for each key: the OR of its two lanes.
 #[inline(always)]
 fn any_of_halves([first, last]: [u16x8; 2]) -> u32x4 {
     let (first, last): ([u32; 4], [u32; 4]) = (cast(first), cast(last));
@@ -212,12 +214,12 @@ impl<L: Lanes> Constants<L> {
     #[inline(always)]
     fn fixed_points(&self, hashes: [u64; 2]) -> u64x2 {
         let products = cast::<_, u32x4>(u64x2::new(hashes)).widening_mul(self.buckets);
-        // Each has the product of the low half of a hash and then that of the high half.
+        // For each of the two hashes, the product of its low half, and then the product of its high half.
         let [first, second]: [u64x2; 2] = cast::<u64x4, _>(products);
         (first.unpack_lo(second) >> 32u32) + first.unpack_hi(second)
     }
 
-    /// A lane for each key that is all ones if the table does not hold the key, otherwise zero.
+    /// A lane for each key: all ones if the table does not hold the key, otherwise zero.
     ///
     /// # Safety
     /// The caller must ensure that the table has the length of the geometry.
@@ -243,8 +245,8 @@ impl<L: Lanes> Constants<L> {
         let half_offsets: u32x4 = cast(mixed.mul_keep_high(self.half_span));
         let offsets = (half_offsets << (self.doublings + 1)) + self.step;
         let is_even = (primaries & self.step).simd_eq(u32x4::ZERO);
-        // `there` is the alternate modulo the number of buckets: at least minus that number, and below it. There are at
-        // most 2^31 buckets, so the sign tells whether to add the number of buckets.
+        // `there` is the alternate or, if it is negative, the alternate minus the number of buckets. There are at most
+        // 2^31 buckets, so the highest bit is the sign.
         let step = (is_even & (offsets + offsets - self.buckets)) - offsets;
         let there = primaries + step;
         let is_below: i32x4 = cast::<_, i32x4>(there).simd_lt(i32x4::ZERO);
@@ -308,7 +310,7 @@ unsafe fn read<L: Lanes>(table: &[u8], buckets: u32x4) -> L::Four {
     }))
 }
 
-/// One bit for each lane of sixteen keys. The caller must ensure that each lane is all ones or zero.
+/// One bit for each of sixteen lanes. The caller must ensure that each lane is all ones or zero.
 #[inline(always)]
 fn packed(fours: [u32x4; FOURS]) -> u32 {
     let [a, b]: [i32x8; 2] = cast(fours);
