@@ -14,7 +14,7 @@
 /// number of ones in `ended` up to and including the slot. `begun` has the homes of the runs that begin in the block,
 /// `ended` has the slots where runs stop being open, and `open` is the number of runs that are open before the block.
 /// In a forged table, `ended` can have a bit where no run is open; then only the bits below the first such bit are
-/// right.
+/// right, and the others can differ between instruction sets.
 ///
 /// A byte of a word stands for eight slots. The sums of all eight bytes advance together, from one slot to the next.
 #[inline(always)]

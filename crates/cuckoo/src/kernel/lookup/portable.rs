@@ -322,6 +322,8 @@ fn packed(fours: [u32x4; FOURS]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Entry;
+    use alloc::vec::Vec;
     use trommel_testkit::Splitmix;
 
     fn agree<L: Lanes>(geometry: &Geometry, hashes: &[u64; columns::KEYS]) {
@@ -353,6 +355,60 @@ mod tests {
                     } else {
                         agree::<Bits16>(&geometry, &hashes);
                     }
+                }
+            }
+        }
+    }
+
+    /// Compares lookups in a table of random bytes, which also has a third of the keys, with those of [`Table`]. Both
+    /// the lookups that prefetch and those that do not are called, whatever the size of the table.
+    fn answers_agree<L: Lanes>(random: &mut Splitmix, geometry: Geometry, empty: EmptyPair) {
+        let hashes: Vec<u64> = (0..3 * columns::KEYS + 5).map(|_| random.word()).collect();
+        let mut bytes: Vec<u8> =
+            (0..geometry.table_bytes()).map(|_| random.word() as u8 & 3).collect();
+        for hash in hashes.iter().step_by(3) {
+            let (primary, fingerprint) = geometry.split(*hash);
+            let buckets = [primary, geometry.alternate(primary, fingerprint)];
+            let (bucket, slot) = (buckets[random.below(2) as usize], random.below(4) as usize);
+            let width = L::BITS as usize / 8;
+            let at = bucket_at::<L>(bucket) + slot * width;
+            bytes[at..at + width].copy_from_slice(&fingerprint.to_le_bytes()[..width]);
+        }
+        let buckets = Buckets { geometry: &geometry, table: &bytes, empty };
+        let table = columns::checked::<L>(buckets);
+        let (chunks, _) = hashes.as_chunks();
+        let [mut in_cache, mut prefetched] = [[0; 3], [0; 3]];
+        let constants = Constants::<L>::new(&geometry, empty);
+        super::in_cache(&constants, &table, chunks, &mut in_cache);
+        // SAFETY: the table comes from `checked`, and `constants` have its geometry.
+        unsafe {
+            columns::pipelined::<L, FetchT0, _>(&table, chunks, &mut prefetched, constants);
+        }
+        let mut batch = [0; 4];
+        contains_batch_of::<L>(buckets, &hashes, &mut batch);
+        for (i, hash) in hashes.iter().enumerate() {
+            let expected = table.contains(Entry::of_hash(&geometry, *hash));
+            for found in [&in_cache[..], &prefetched, &batch] {
+                if let Some(word) = found.get(i / 64) {
+                    assert_eq!(word >> (i % 64) & 1 == 1, expected, "{geometry:?} {hash:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lookups_answer_as_those_of_the_table() {
+        let mut random = Splitmix::new(77);
+        for round in 0..if cfg!(miri) { 4 } else { 400 } {
+            let fingerprint_bits = if round % 2 == 0 { 8 } else { 16 };
+            let doublings = [0, 0, 1, 4][random.below(4) as usize];
+            let buckets = (2 + 2 * random.below(40)) << doublings;
+            let geometry = Geometry { buckets, fingerprint_bits, doublings };
+            for empty in [EmptyPair::Clear, EmptyPair::Unknown] {
+                if fingerprint_bits == 8 {
+                    answers_agree::<Bits8>(&mut random, geometry, empty);
+                } else {
+                    answers_agree::<Bits16>(&mut random, geometry, empty);
                 }
             }
         }
