@@ -8,9 +8,13 @@ mod avx2_single;
 mod avx512;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
 use super::BatchKernels;
-use super::portable::{self, Body, portable_batch_kernels};
+#[cfg(not(target_arch = "x86_64"))]
+use super::portable::portable_batch_kernels;
+use super::portable::{self, Body};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
 use super::single_key::single_key;
@@ -80,6 +84,9 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
         Isa::Avx2 => avx2::KERNELS,
         #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
         Isa::Neon => neon::KERNELS,
+        #[cfg(target_arch = "x86_64")]
+        _ => sse2::KERNELS,
+        #[cfg(not(target_arch = "x86_64"))]
         _ => portable_batch_kernels!(SplitBlockBody),
     }
 }
