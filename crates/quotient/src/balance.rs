@@ -22,9 +22,9 @@ pub(crate) fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
     // At most 64 runs end in a block, so 64 can stand for all higher numbers of open runs, or 65 if 64 runs do end.
     // Then no sum exceeds 128.
     let open = open.min(64 + u32::from(ended == u64::MAX));
-    // For each byte: eight more than the runs that begin in it, less those that end in it.
+    // For each byte: 8, plus the number of runs that begin in it, minus the number of runs that end in it.
     let more = ones_of_bytes(begun, !ended);
-    // For each byte: the sum over the slots before it, and `BIAS`.
+    // For each byte: the sum over all slots before its first slot, plus `BIAS`.
     let mut sums = (more.wrapping_mul(EACH << 8))
         .wrapping_add((u64::from(open) + BIAS).wrapping_mul(EACH))
         .wrapping_sub(EIGHTS_BEFORE);
