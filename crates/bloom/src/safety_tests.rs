@@ -5,6 +5,10 @@
 //! check is missing, the call accesses only a unit that the table has.
 
 use crate::geometry::Geometry;
+use crate::kernel::Body;
+use crate::kernel::cache_line::CacheLineBody;
+use crate::kernel::register::RegisterBody;
+use crate::kernel::split_block::SplitBlockBody;
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec;
@@ -279,4 +283,28 @@ fn tables_with_more_words_than_32_bits_can_number_are_refused() {
     refused::<Register>();
     refused::<SplitBlock>();
     refused::<CacheLine>();
+}
+
+/// The portable functions for groups of keys access a block only if it is within the table.
+fn refuses_blocks_beyond_the_table<B: Body>() {
+    let geometry = Geometry { units: UNITS as u64, hashes: 4 };
+    // The table is the first half of this memory. So even without the check, memory of this test is accessed.
+    let mut memory = vec![0; 2 * UNITS * B::BLOCK_BYTES];
+    let table = &mut memory[..UNITS * B::BLOCK_BYTES];
+    let last = ((UNITS - 1) * B::BLOCK_BYTES / 8) as u32;
+    assert_eq!(B::test_group(geometry, table, &[0; 8], &[last; 8]), 0);
+    for place in [last + 1, last + (B::BLOCK_BYTES / 8) as u32] {
+        let places = [0, 0, 0, 0, 0, 0, 0, place];
+        assert!(panics(|| B::test_group(geometry, table, &[0; 8], &places)));
+        assert!(panics(|| B::unite_group(geometry, table, &[0; 8], &places)));
+    }
+    B::unite_group(geometry, table, &[0; 8], &[last; 8]);
+    assert_eq!(B::test_group(geometry, table, &[0; 8], &[last; 8]), 0xFF);
+}
+
+#[test]
+fn groups_of_keys_need_blocks_in_the_table() {
+    refuses_blocks_beyond_the_table::<RegisterBody>();
+    refuses_blocks_beyond_the_table::<SplitBlockBody>();
+    refuses_blocks_beyond_the_table::<CacheLineBody>();
 }

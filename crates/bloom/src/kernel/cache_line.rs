@@ -9,7 +9,11 @@ mod avx2_single;
 mod avx512;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
+#[cfg(target_arch = "x86_64")]
+use super::portable::GROUP;
 use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
@@ -46,8 +50,8 @@ impl Body for CacheLineBody {
         core::array::from_fn(|i| 1 << (positions >> (PATTERN_SHIFT + PATTERN_STEP * i as u32) & 63))
     }
 
-    /// Shifts the key's bit of each lane to the lowest bit of the lane. On the baseline of x86-64, a lookup takes fewer
-    /// instructions in this way than with `mask`: 19 % fewer for a single key, and 21 % fewer in a batch.
+    /// Shifts the key's bit of each lane to the lowest bit of the lane. On the baseline of x86-64, a lookup of a single
+    /// key takes 19 % fewer instructions in this way than with `mask`.
     #[inline(always)]
     fn test(_: Geometry, hash: u64, block: &[u8]) -> bool {
         let positions = pattern_positions(hash);
@@ -56,6 +60,24 @@ impl Body for CacheLineBody {
             all & lane >> (positions >> (PATTERN_SHIFT + PATTERN_STEP * i as u32) & 63)
         });
         all == 1
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn locate(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
+        crate::kernel::sse2::locate::<WORDS_SHIFT>(geometry, hashes)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn test_group(_: Geometry, table: &[u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) -> u8 {
+        sse2::test_group(table, hashes, places)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn unite_group(_: Geometry, table: &mut [u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) {
+        sse2::unite_group(table, hashes, places);
     }
 }
 

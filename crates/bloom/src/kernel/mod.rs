@@ -18,6 +18,8 @@ pub(crate) mod register;
 pub(crate) mod shared;
 mod single_key;
 pub(crate) mod split_block;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 pub(crate) mod standard;
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -24,6 +24,58 @@ pub(crate) trait Body {
     fn test(geometry: Geometry, hash: u64, block: &[u8]) -> bool {
         Self::mask(geometry, hash).test(block)
     }
+
+    /// Returns where the blocks of a group's keys begin, counted in words of 64 bits.
+    #[inline(always)]
+    fn locate(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
+        // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
+        let words = (Self::BLOCK_BYTES / WORD_BYTES) as u32;
+        core::array::from_fn(|i| Self::block(geometry, hashes[i]) as u32 * words)
+    }
+
+    /// The answers for a group's keys, whose blocks begin at `places`: bit `i` tells whether all bits of key `i` are
+    /// set in its block.
+    ///
+    /// # Panics
+    /// If a block is not within the table.
+    #[inline(always)]
+    fn test_group(
+        geometry: Geometry,
+        table: &[u8],
+        hashes: &[u64; GROUP],
+        places: &[u32; GROUP],
+    ) -> u8 {
+        let mut answers = 0;
+        for (i, (hash, place)) in hashes.iter().zip(places).enumerate() {
+            let block = &table[range_at(*place, Self::BLOCK_BYTES)];
+            answers |= u8::from(Self::test(geometry, *hash, block)) << i;
+        }
+        answers
+    }
+
+    /// Sets the bits of a group's keys, whose blocks begin at `places`.
+    ///
+    /// # Panics
+    /// If a block is not within the table.
+    #[inline(always)]
+    fn unite_group(
+        geometry: Geometry,
+        table: &mut [u8],
+        hashes: &[u64; GROUP],
+        places: &[u32; GROUP],
+    ) {
+        for (hash, place) in hashes.iter().zip(places) {
+            let block = &mut table[range_at(*place, Self::BLOCK_BYTES)];
+            Self::mask(geometry, *hash).unite(block);
+        }
+    }
+}
+
+/// The range of bytes of a block that begins at this word of the table.
+#[inline(always)]
+pub(super) fn range_at(place: u32, block_bytes: usize) -> core::ops::Range<usize> {
+    let start = place as usize * WORD_BYTES;
+    start..start + block_bytes
 }
 
 #[inline(always)]
@@ -69,14 +121,6 @@ pub(super) unsafe fn insert_at<B: Body>(geometry: Geometry, table: *mut u8, hash
 /// The number of keys in a group.
 pub(super) const GROUP: usize = 8;
 
-/// Returns where the blocks of a group's keys begin, counted in words of 64 bits.
-#[inline(always)]
-pub(super) fn locate<B: Body>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
-    // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
-    let words = (B::BLOCK_BYTES / WORD_BYTES) as u64;
-    core::array::from_fn(|i| (B::block(geometry, hashes[i]) * words) as u32)
-}
-
 #[inline(always)]
 pub(super) fn contains_batch<B: Body>(
     geometry: Geometry,
@@ -105,17 +149,11 @@ fn contains_pipelined<B: Body, F: Fetch>(
         groups.len(),
         window,
         &mut Ring::default(),
-        |ring, group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
+        |ring, group| *ring.group_mut(group) = B::locate(geometry, &groups[group]),
         |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
         |ring, group| {
-            let mut answers = 0;
-            let keys = groups[group].iter().zip(ring.group::<GROUP>(group));
-            for (i, (hash, place)) in keys.enumerate() {
-                let start = *place as usize * WORD_BYTES;
-                let block = &table[start..start + B::BLOCK_BYTES];
-                answers |= u64::from(B::test(geometry, *hash, block)) << i;
-            }
-            found[group / 8] |= answers << (8 * (group % 8));
+            let answers = B::test_group(geometry, table, &groups[group], ring.group(group));
+            found[group / 8] |= u64::from(answers) << (8 * (group % 8));
         },
     );
 }
@@ -166,13 +204,10 @@ fn insert_pipelined<B: Body, F: Fetch>(
         groups.len(),
         window,
         &mut (Ring::default(), &mut *table),
-        |(ring, _), group| *ring.group_mut(group) = locate::<B>(geometry, &groups[group]),
+        |(ring, _), group| *ring.group_mut(group) = B::locate(geometry, &groups[group]),
         |(ring, table), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
         |(ring, table), group| {
-            for (hash, place) in groups[group].iter().zip(ring.group::<GROUP>(group)) {
-                let start = *place as usize * WORD_BYTES;
-                B::mask(geometry, *hash).unite(&mut table[start..start + B::BLOCK_BYTES]);
-            }
+            B::unite_group(geometry, table, &groups[group], ring.group(group));
         },
     );
 }

@@ -12,7 +12,11 @@ mod avx512_core;
 mod avx512_single;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
+#[cfg(target_arch = "x86_64")]
+use super::portable::GROUP;
 use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
@@ -99,6 +103,34 @@ impl Body for RegisterBody {
     #[inline(always)]
     fn mask(geometry: Geometry, hash: u64) -> [u64; 1] {
         [pattern(hash, geometry.hashes)]
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn locate(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
+        crate::kernel::sse2::locate::<0>(geometry, hashes)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn test_group(
+        geometry: Geometry,
+        table: &[u8],
+        hashes: &[u64; GROUP],
+        places: &[u32; GROUP],
+    ) -> u8 {
+        sse2::test_group(geometry.hashes, table, hashes, places)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn unite_group(
+        geometry: Geometry,
+        table: &mut [u8],
+        hashes: &[u64; GROUP],
+        places: &[u32; GROUP],
+    ) {
+        sse2::unite_group(geometry.hashes, table, hashes, places);
     }
 }
 

@@ -12,9 +12,9 @@ mod neon;
 mod sse2;
 
 use super::BatchKernels;
-#[cfg(not(target_arch = "x86_64"))]
-use super::portable::portable_batch_kernels;
-use super::portable::{self, Body};
+#[cfg(target_arch = "x86_64")]
+use super::portable::GROUP;
+use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
 use super::single_key::single_key;
@@ -67,6 +67,24 @@ impl Body for SplitBlockBody {
             .fold(1, |all, (lane, salt)| all & lane >> ((hash as u32).wrapping_mul(salt) >> 27));
         all == 1
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn locate(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
+        crate::kernel::sse2::locate_high::<WORDS_SHIFT>(geometry, hashes)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn test_group(_: Geometry, table: &[u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) -> u8 {
+        sse2::test_group(table, hashes, places)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn unite_group(_: Geometry, table: &mut [u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) {
+        sse2::unite_group(table, hashes, places);
+    }
 }
 
 single_key! { SplitBlockBody:
@@ -84,9 +102,6 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
         Isa::Avx2 => avx2::KERNELS,
         #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
         Isa::Neon => neon::KERNELS,
-        #[cfg(target_arch = "x86_64")]
-        _ => sse2::KERNELS,
-        #[cfg(not(target_arch = "x86_64"))]
         _ => portable_batch_kernels!(SplitBlockBody),
     }
 }

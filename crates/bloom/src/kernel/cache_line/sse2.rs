@@ -1,0 +1,82 @@
+//! Cache-line blocks with SSE2. A key's bit in a lane comes from floating-point numbers.
+
+use super::LINE_BYTES;
+use crate::kernel::PATTERN_STEP;
+use crate::kernel::portable::{GROUP, range_at};
+use crate::kernel::sse2::{self, EXPONENT_SHIFT, LEAST_EXPONENT, highest_bit, start_in_half};
+use core::arch::x86_64::*;
+
+/// The bits of key `i` of a group, in the four quarters of a line.
+#[inline(always)]
+fn mask(hashes: &[u64; GROUP], i: usize) -> [__m128i; 4] {
+    const POSITION: i64 = (1 << PATTERN_STEP) - 1;
+    const LOW: i64 = POSITION << start_in_half(0) | POSITION << start_in_half(2);
+    const HIGH: i64 = POSITION << start_in_half(4) | POSITION << start_in_half(6);
+    // SAFETY: the target guarantees SSE2.
+    let positions = unsafe {
+        let products = sse2::products(hashes, i / 2);
+        // The second lane has the positions with odd numbers where the first has those with even numbers.
+        let shifted = _mm_srli_epi64::<{ PATTERN_STEP as i32 }>(products);
+        let key = if i.is_multiple_of(2) {
+            _mm_unpacklo_epi64(products, shifted)
+        } else {
+            _mm_unpackhi_epi64(products, shifted)
+        };
+        _mm_and_si128(key, _mm_set1_epi64x(HIGH << 32 | LOW))
+    };
+    let [first, second] = quarters::<0>(positions);
+    let [third, fourth] = quarters::<1>(positions);
+    [first, second, third, fourth]
+}
+
+/// The bits of a key in the low half of a line (`HALF` is 0) or in its high half (1). `positions` has the key's pattern
+/// positions with even numbers in its first lane, those with odd numbers in the second lane, and zeros elsewhere.
+#[inline(always)]
+fn quarters<const HALF: usize>(positions: __m128i) -> [__m128i; 2] {
+    const EXPONENT: i32 = 0xFF;
+    let [first, second] = [4 * HALF as u32, 4 * HALF as u32 + 2];
+    let [first_start, second_start] = [start_in_half(first), start_in_half(second)];
+    let halves = sse2::halves::<HALF>(positions, highest_bit(first) | highest_bit(second));
+    // SAFETY: the target guarantees SSE2.
+    unsafe {
+        // Exponents have eight bits, so two of them fit beside each other.
+        let least = LEAST_EXPONENT << first_start | LEAST_EXPONENT << second_start;
+        let exponents = _mm_add_epi32(halves, _mm_set1_epi32(least));
+        let second = _mm_and_si128(exponents, _mm_set1_epi32(EXPONENT << second_start));
+        let to_exponent = |start: i32| _mm_cvtsi32_si128(EXPONENT_SHIFT - start);
+        [
+            sse2::bits_of_powers(_mm_sll_epi32(exponents, to_exponent(first_start))),
+            sse2::bits_of_powers(_mm_sll_epi32(second, to_exponent(second_start))),
+        ]
+    }
+}
+
+#[inline(always)]
+pub(super) fn test_group(table: &[u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) -> u8 {
+    sse2::none_missing(|i| {
+        let line = table[range_at(places[i], LINE_BYTES)].as_ptr().cast::<__m128i>();
+        let mask = mask(hashes, i);
+        // SAFETY: reads the 64 bytes of the line, which the range above has checked.
+        unsafe {
+            let missing = |i: usize| _mm_andnot_si128(_mm_loadu_si128(line.add(i)), mask[i]);
+            let low = _mm_or_si128(missing(0), missing(1));
+            let high = _mm_or_si128(missing(2), missing(3));
+            _mm_or_si128(low, high)
+        }
+    })
+}
+
+#[inline(always)]
+pub(super) fn unite_group(table: &mut [u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) {
+    // One key at a time, so that a key's store is visible to the next key of the same line.
+    for (i, place) in places.iter().enumerate() {
+        let line = table[range_at(*place, LINE_BYTES)].as_mut_ptr().cast::<__m128i>();
+        for (i, bits) in mask(hashes, i).into_iter().enumerate() {
+            // SAFETY: reads and writes 16 of the 64 bytes of the line, which the range above has checked.
+            unsafe {
+                let quarter = line.add(i);
+                _mm_storeu_si128(quarter, _mm_or_si128(_mm_loadu_si128(quarter), bits));
+            }
+        }
+    }
+}

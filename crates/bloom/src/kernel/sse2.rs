@@ -1,0 +1,155 @@
+//! Code that the SSE2 functions of several layouts share. Every x86-64 processor has SSE2, so these functions are the
+//! portable code of x86-64.
+//!
+//! SSE2 cannot shift each lane by its own number of bits. But a bit whose number is `n` is the power `2^n`. As a
+//! floating-point number, this power has the exponent `n`, and one instruction converts four such numbers to integers.
+//! (Decision 86 has the figures.)
+
+use super::portable::GROUP;
+use super::{PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP};
+use crate::geometry::Geometry;
+use core::arch::x86_64::*;
+
+/// The lowest bit of the exponent in a number of type `f32`.
+pub(super) const EXPONENT_SHIFT: i32 = 23;
+/// The exponent that a number of type `f32` stores if the number is 1.
+pub(super) const EXPONENT_OF_ONE: i32 = 127;
+/// The exponent that a number of type `f32` stores if the number is `2^-32`.
+pub(super) const LEAST_EXPONENT: i32 = EXPONENT_OF_ONE - 32;
+
+/// Converts floating-point powers of two, whose bits are given, to integers. A power below 1 becomes 0. `2^31` is too
+/// large for an `i32`; for it, the instruction returns 0x8000_0000, which has bit 31 alone.
+#[inline(always)]
+pub(super) fn bits_of_powers(powers: __m128i) -> __m128i {
+    // SAFETY: the target guarantees SSE2.
+    unsafe { _mm_cvttps_epi32(_mm_castsi128_ps(powers)) }
+}
+
+/// Two hashes of a group. `pair` is the number of the pair, below 4.
+#[inline(always)]
+pub(super) fn load_pair(hashes: &[u64; GROUP], pair: usize) -> __m128i {
+    let pair: &[u64; 2] = &hashes.as_chunks().0[pair];
+    // SAFETY: reads the 16 bytes of the array; the instruction needs no alignment.
+    unsafe { _mm_loadu_si128(pair.as_ptr().cast()) }
+}
+
+/// Returns where the blocks of a group's keys begin, counted in words of 64 bits. The index of a block comes from
+/// `trommel_base::range::reduce`: it is the high half of the product of the hash and the number of blocks, which fits
+/// into 32 bits. Two products of 32-bit numbers suffice, one for each half of the hash.
+#[inline(always)]
+pub(super) fn locate<const WORDS_SHIFT: i32>(
+    geometry: Geometry,
+    hashes: &[u64; GROUP],
+) -> [u32; GROUP] {
+    // SAFETY: the target guarantees SSE2.
+    locate_with::<WORDS_SHIFT>(hashes, |hashes| unsafe {
+        let units = _mm_set1_epi64x(geometry.units.cast_signed());
+        let high = _mm_mul_epu32(_mm_srli_epi64::<32>(hashes), units);
+        let low = _mm_srli_epi64::<32>(_mm_mul_epu32(hashes, units));
+        _mm_add_epi64(high, low)
+    })
+}
+
+/// [`locate`] for a layout in which the index of a block comes from `trommel_base::range::reduce_high`, which uses the
+/// high half of the hash only.
+#[inline(always)]
+pub(super) fn locate_high<const WORDS_SHIFT: i32>(
+    geometry: Geometry,
+    hashes: &[u64; GROUP],
+) -> [u32; GROUP] {
+    // SAFETY: the target guarantees SSE2.
+    locate_with::<WORDS_SHIFT>(hashes, |hashes| unsafe {
+        let units = _mm_set1_epi64x(geometry.units.cast_signed());
+        _mm_mul_epu32(_mm_srli_epi64::<32>(hashes), units)
+    })
+}
+
+/// Returns where the blocks of a group's keys begin. `product` returns the blocks of two hashes, in the high half of each
+/// lane of 64 bits.
+#[inline(always)]
+fn locate_with<const WORDS_SHIFT: i32>(
+    hashes: &[u64; GROUP],
+    product: impl Fn(__m128i) -> __m128i,
+) -> [u32; GROUP] {
+    let mut places = [0; GROUP];
+    let pair = |pair| product(load_pair(hashes, pair));
+    let (fours, _) = places.as_chunks_mut::<4>();
+    for (i, four) in fours.iter_mut().enumerate() {
+        // SAFETY: the target guarantees SSE2. The store writes the 16 bytes of the array.
+        unsafe {
+            let (first, second) =
+                (_mm_castsi128_ps(pair(2 * i)), _mm_castsi128_ps(pair(2 * i + 1)));
+            let blocks = _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(first, second));
+            _mm_storeu_si128(four.as_mut_ptr().cast(), _mm_slli_epi32::<WORDS_SHIFT>(blocks));
+        }
+    }
+    places
+}
+
+/// The answers for eight keys: bit `i` is set if `missing(i)` is zero.
+#[inline(always)]
+pub(super) fn none_missing(missing: impl Fn(usize) -> __m128i) -> u8 {
+    zero_lanes(pack_four(&missing, 0), pack_four(&missing, 4))
+}
+
+/// Packs four vectors into one lane each. A lane is zero only if its vector is, since the instructions saturate.
+#[inline(always)]
+fn pack_four(vector: &impl Fn(usize) -> __m128i, first: usize) -> __m128i {
+    // SAFETY: the target guarantees SSE2.
+    unsafe {
+        let low = _mm_packs_epi32(vector(first), vector(first + 1));
+        let high = _mm_packs_epi32(vector(first + 2), vector(first + 3));
+        _mm_packs_epi16(low, high)
+    }
+}
+
+/// For each of the eight lanes of two vectors, whether it is zero.
+#[inline(always)]
+pub(super) fn zero_lanes(low: __m128i, high: __m128i) -> u8 {
+    // SAFETY: the target guarantees SSE2.
+    unsafe {
+        let zero = _mm_setzero_si128();
+        let are_zero = _mm_packs_epi32(_mm_cmpeq_epi32(low, zero), _mm_cmpeq_epi32(high, zero));
+        _mm_movemask_epi8(_mm_packs_epi16(are_zero, zero)) as u8
+    }
+}
+
+/// The products of a pair of keys that [`super::pattern_positions`] returns, one in each lane of 64 bits.
+#[inline(always)]
+pub(super) fn products(hashes: &[u64; GROUP], pair: usize) -> __m128i {
+    // SAFETY: the target guarantees SSE2.
+    unsafe {
+        let spread = _mm_set1_epi64x(PATTERN_SPREAD.cast_signed());
+        _mm_mul_epu32(load_pair(hashes, pair), spread)
+    }
+}
+
+/// The first bit of pattern position `i` in the half of a product that has this position: the low half has positions 0
+/// to 3, the high half 4 to 7.
+pub(super) const fn start_in_half(i: u32) -> i32 {
+    ((PATTERN_SHIFT + PATTERN_STEP * i) % 32) as i32
+}
+
+/// The highest bit of pattern position `i`, in the half of a product that has this position.
+pub(super) const fn highest_bit(i: u32) -> i32 {
+    1 << (start_in_half(i) + PATTERN_STEP as i32 - 1)
+}
+
+/// The halves of two products, each twice: the low halves (`HALF` is 0) or the high halves (1). In the first copy of
+/// each, the bits of `flips` are flipped; they must be the [`highest_bit`] of each position that is used.
+///
+/// A position `n` gives a bit in a lane of 64 bits. The high half of this lane is `2^(n - 32)`, which becomes 0 if `n`
+/// is below 32. The low half is `2^((n ^ 32) - 32)` in the same way; the flipped bit is the 32. So both have the
+/// exponent [`LEAST_EXPONENT`] plus a position.
+#[inline(always)]
+pub(super) fn halves<const HALF: usize>(products: __m128i, flips: i32) -> __m128i {
+    // SAFETY: the target guarantees SSE2.
+    unsafe {
+        let halves = if HALF == 0 {
+            _mm_shuffle_epi32::<0b10_10_00_00>(products)
+        } else {
+            _mm_shuffle_epi32::<0b11_11_01_01>(products)
+        };
+        _mm_xor_si128(halves, _mm_setr_epi32(flips, 0, flips, 0))
+    }
+}
