@@ -166,6 +166,12 @@ pub(crate) fn prefetch(geometry: Geometry, table: *const u8, hash: u64) {
     fetch_bits::<FetchT0>(table, geometry, hash, BITS_A_BRANCH as usize);
 }
 
+/// The window for a table of `bytes`. In a table of up to 1.5 times L2 there is no prefetch, since even without it, the
+/// cache lines of all bits of a few keys are in flight together (`docs/decisions/0087-standard-filters-near-l2.md`).
+fn window(bytes: usize) -> Window {
+    Window::for_gathers(bytes / 3 * 2)
+}
+
 /// Looks many keys up. `bit` returns a number whose lowest bit is the table's bit at a position.
 #[inline(always)]
 fn contains_batch_bits(
@@ -179,7 +185,7 @@ fn contains_batch_bits(
     if hashes.len() < SHORTEST_BATCH {
         return contains_rest(geometry, hashes, 0, found, bit);
     }
-    let window = Window::for_gathers(bytes);
+    let window = window(bytes);
     let table = passes::Table { geometry, start, bit };
     if window.hint.is_none() {
         return table.contains::<NoFetch, true>(hashes, found, window);

@@ -58,7 +58,13 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     if geometry.units * WORD_BITS > u64::from(u32::MAX) || hashes.len() < SHORTEST_BATCH {
         return avx2::insert_batch(geometry, table, hashes);
     }
-    let window = Window { distance_keys: DISTANCE_KEYS, ..Window::for_gathers(table.len()) };
+    let window = Window::for_gathers(table.len());
+    let is_near_l2 = window.hint.is_some() && super::window(table.len()).hint.is_none();
+    if is_near_l2 {
+        // Without prefetch, the accesses of this loop are too far apart to be in flight together.
+        return avx2::insert_batch(geometry, table, hashes);
+    }
+    let window = Window { distance_keys: DISTANCE_KEYS, ..window };
     with_fetch!(window, F => insert_pipelined::<F>(geometry, table, hashes, window));
 }
 

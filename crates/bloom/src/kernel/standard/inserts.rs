@@ -1,5 +1,5 @@
-//! Batches of inserts, in portable code and with AVX2. If the table does not fit into L2, the cache lines of later keys
-//! are prefetched.
+//! Batches of inserts, in portable code and with AVX2. If the table is larger than 1.5 times L2, the cache lines of later
+//! keys are prefetched.
 
 use super::{GROUP, fetch_bits, positions};
 use crate::geometry::Geometry;
@@ -26,7 +26,7 @@ pub(super) struct BatchInserts<S> {
 impl<S: FnMut(u64)> BatchInserts<S> {
     #[inline(always)]
     pub(super) fn insert(&mut self, hashes: &[u64]) {
-        let window = Window { distance_keys: DISTANCE_KEYS, ..Window::for_gathers(self.bytes) };
+        let window = Window { distance_keys: DISTANCE_KEYS, ..super::window(self.bytes) };
         if window.hint.is_none() {
             return self.insert_keys(hashes);
         }

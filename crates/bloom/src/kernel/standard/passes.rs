@@ -1,5 +1,5 @@
-//! Lookups of a batch in passes. A key is *left* if all of its bits that were tested so far are set. In a table that
-//! fits into L2, most passes test two bits of every key that is left. In a larger table, most passes test one bit,
+//! Lookups of a batch in passes. A key is *left* if all of its bits that were tested so far are set. In a table of up
+//! to 1.5 times L2, most passes test two bits of every key that is left. In a larger table, most passes test one bit,
 //! since fetching a cache line that turns out not to be needed costs more than another pass.
 //!
 //! Each bit of an absent key is set half of the time, so the processor cannot predict at which bit a lookup ends. If
