@@ -74,8 +74,8 @@ impl Window {
 
     /// The window for a table of `bytes` in which one lookup, or one vector gather, reads several cache lines. These
     /// cache lines are in flight together even without prefetch, so prefetching is worthwhile only in tables that are
-    /// larger than L2. For these tables, the hint is T1, 128 keys ahead. On a Sapphire Rapids core, whose L2 has 2 MiB,
-    /// a lookup takes, in ns:
+    /// larger than L2. For these tables, the hint is T1, 128 keys ahead. (The standard filter prefetches only in tables
+    /// of more than 1.5 times L2: decision 87.) On a Sapphire Rapids core, whose L2 has 2 MiB, a lookup takes, in ns:
     ///
     /// | lookup | prefetch | 1.5 MB | 4 MB |
     /// |---|---|---|---|
@@ -86,13 +86,13 @@ impl Window {
     ///
     /// T0 is not used, since a kernel that works on many keys at a time fetches more cache lines than a core can have
     /// on their way to L1. On a Zen 4 core, whose L2 has 1 MiB, in tables of 1.3 to 1.5 MB, the time of a lookup with
-    /// T1 is this share of its time with T0: 0.95 in a cache-line quotient filter, 0.92 in a quotient filter, and in a
-    /// standard filter 0.9 for present keys and 1.04 for absent keys.
+    /// T1 is this share of its time with T0: 0.95 in a cache-line quotient filter, 0.92 in a quotient filter.
     ///
-    /// Rejected, on the same core: prefetching only in tables larger than 1.5 MB. In a loop that looks keys up in only
-    /// one filter, lookups without prefetch took 0.95 of their time with T1 in a cache-line quotient filter, and 0.8 of
-    /// it in a quotient filter. But the harness (`perf`) measures several filters in alternation. In the harness, a
-    /// cache-line quotient filter with AVX-512 and without prefetch was slower than the same filter with AVX2 and T1.
+    /// Rejected for quotient filters, on the same core: prefetching only in tables larger than 1.5 MB. In a loop that
+    /// looks keys up in only one filter, lookups without prefetch took 0.95 of their time with T1 in a cache-line
+    /// quotient filter, and 0.8 of it in a quotient filter. But the harness (`perf`) measures several filters in
+    /// alternation. In the harness, a cache-line quotient filter with AVX-512 and without prefetch was slower than the
+    /// same filter with AVX2 and T1.
     #[must_use]
     pub fn for_gathers(bytes: usize) -> Self {
         if bytes <= l2_bytes() { Self::NONE } else { Self::FAR }

@@ -1,4 +1,4 @@
-//! The batch loop that the x86 vector kernels of the blocked layouts share.
+//! The batch loop that the kernels of the blocked layouts for AVX2 and AVX-512 share.
 
 use super::portable::{Body, GROUP};
 use crate::geometry::Geometry;

@@ -18,7 +18,7 @@ pub(crate) mod register;
 pub(crate) mod shared;
 mod single_key;
 pub(crate) mod split_block;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 pub(crate) mod standard;
 #[cfg(target_arch = "x86_64")]

@@ -12,17 +12,17 @@ mod avx512_core;
 mod avx512_single;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
-#[cfg(target_arch = "x86_64")]
-use super::portable::GROUP;
 use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
 use super::single_key::single_key;
 use super::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use crate::geometry::Geometry;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use crate::kernel::sse2::group_methods;
 use trommel_base::range::reduce;
 use trommel_simd::Isa;
 
@@ -105,33 +105,8 @@ impl Body for RegisterBody {
         [pattern(hash, geometry.hashes)]
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn locate(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
-        crate::kernel::sse2::locate::<0>(geometry, hashes)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn test_group(
-        geometry: Geometry,
-        table: &[u8],
-        hashes: &[u64; GROUP],
-        places: &[u32; GROUP],
-    ) -> u8 {
-        sse2::test_group(geometry.hashes, table, hashes, places)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn unite_group(
-        geometry: Geometry,
-        table: &mut [u8],
-        hashes: &[u64; GROUP],
-        places: &[u32; GROUP],
-    ) {
-        sse2::unite_group(geometry.hashes, table, hashes, places);
-    }
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    group_methods!(locate::<0>);
 }
 
 single_key! { RegisterBody:

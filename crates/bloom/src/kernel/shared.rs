@@ -32,7 +32,7 @@ mod isa;
 
 use super::SHORTEST_BATCH;
 use super::mask::Mask;
-use super::portable::{Body, GROUP};
+use super::portable::{Body, GROUP, locate};
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
 pub(super) use isa::kernels;
@@ -167,7 +167,7 @@ struct Lookups<'a, B, F> {
 impl<B: Body, F: Fetch> BatchPipeline for Lookups<'_, B, F> {
     #[inline(always)]
     fn locate(&mut self, group: usize) {
-        *self.ring.group_mut(group) = B::locate(self.geometry, &self.groups[group]);
+        *self.ring.group_mut(group) = locate::<B>(self.geometry, &self.groups[group]);
     }
 
     #[inline(always)]
@@ -199,7 +199,7 @@ struct Inserts<'a, B, F> {
 impl<B: Body, F: Fetch> BatchPipeline for Inserts<'_, B, F> {
     #[inline(always)]
     fn locate(&mut self, group: usize) {
-        *self.ring.group_mut(group) = B::locate(self.geometry, &self.groups[group]);
+        *self.ring.group_mut(group) = locate::<B>(self.geometry, &self.groups[group]);
     }
 
     #[inline(always)]

@@ -8,17 +8,17 @@ mod avx2_single;
 mod avx512;
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
 use super::BatchKernels;
-#[cfg(target_arch = "x86_64")]
-use super::portable::GROUP;
 use super::portable::{self, Body, portable_batch_kernels};
 #[cfg(target_has_atomic = "64")]
 use super::shared::{self, SharedKernels};
 use super::single_key::single_key;
 use crate::geometry::Geometry;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use crate::kernel::sse2::group_methods;
 use trommel_base::range::reduce_high;
 use trommel_simd::Isa;
 
@@ -58,7 +58,8 @@ impl Body for SplitBlockBody {
     }
 
     /// Shifts the key's bit of each lane to the lowest bit of the lane. On the baseline of x86-64 (SSE2, which cannot
-    /// shift each lane by its own number of bits), a lookup takes 23 % fewer instructions in this way than with `mask`.
+    /// shift each lane by its own number of bits), a lookup of a single key takes 23 % fewer instructions in this way
+    /// than with `mask`.
     #[inline(always)]
     fn test(_: Geometry, hash: u64, block: &[u8]) -> bool {
         let lanes = block.as_chunks().0.iter().map(|lane| u32::from_le_bytes(*lane));
@@ -68,23 +69,8 @@ impl Body for SplitBlockBody {
         all == 1
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn locate(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
-        crate::kernel::sse2::locate_high::<WORDS_SHIFT>(geometry, hashes)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn test_group(_: Geometry, table: &[u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) -> u8 {
-        sse2::test_group(table, hashes, places)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn unite_group(_: Geometry, table: &mut [u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) {
-        sse2::unite_group(table, hashes, places);
-    }
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    group_methods!(locate_high::<WORDS_SHIFT>);
 }
 
 single_key! { SplitBlockBody:

@@ -1,5 +1,5 @@
-//! Code that the SSE2 functions of several layouts share. Every x86-64 processor has SSE2, so these functions are the
-//! portable code of x86-64.
+//! Code that the SSE2 functions of several layouts share. These functions are the portable code of x86-64: all targets
+//! for x86-64 have SSE2, but those without floating-point numbers, for which this module is not compiled.
 //!
 //! SSE2 cannot shift each lane by its own number of bits. But a bit whose number is `n` is the power `2^n`. As a
 //! floating-point number, this power has the exponent `n`, and one instruction converts four such numbers to integers.
@@ -17,8 +17,44 @@ pub(super) const EXPONENT_OF_ONE: i32 = 127;
 /// The exponent that a number of type `f32` stores if the number is `2^-32`.
 pub(super) const LEAST_EXPONENT: i32 = EXPONENT_OF_ONE - 32;
 
+/// The methods of `Body` for groups of keys. `$locate` is [`locate`] or [`locate_high`]. The other two methods call the
+/// functions of the same names in the module `sse2` of the layout.
+macro_rules! group_methods {
+    ($($locate:tt)*) => {
+        #[inline(always)]
+        fn locate(
+            geometry: Geometry,
+            hashes: &[u64; portable::GROUP],
+        ) -> [u32; portable::GROUP] {
+            $crate::kernel::sse2::$($locate)*(geometry, hashes)
+        }
+
+        #[inline(always)]
+        fn test_group(
+            geometry: Geometry,
+            table: &[u8],
+            hashes: &[u64; portable::GROUP],
+            places: &[u32; portable::GROUP],
+        ) -> u8 {
+            sse2::test_group(geometry, table, hashes, places)
+        }
+
+        #[inline(always)]
+        fn unite_group(
+            geometry: Geometry,
+            table: &mut [u8],
+            hashes: &[u64; portable::GROUP],
+            places: &[u32; portable::GROUP],
+        ) {
+            sse2::unite_group(geometry, table, hashes, places);
+        }
+    };
+}
+pub(super) use group_methods;
+
 /// Converts floating-point powers of two, whose bits are given, to integers. A power below 1 becomes 0. `2^31` is too
-/// large for an `i32`; for it, the instruction returns 0x8000_0000, which has bit 31 alone.
+/// large for an `i32`; for it, the instruction returns 0x8000_0000, which has bit 31 alone. Rust requires that
+/// floating-point exceptions are masked, so neither of these two cases traps.
 #[inline(always)]
 pub(super) fn bits_of_powers(powers: __m128i) -> __m128i {
     // SAFETY: the target guarantees SSE2.
@@ -33,9 +69,9 @@ pub(super) fn load_pair(hashes: &[u64; GROUP], pair: usize) -> __m128i {
     unsafe { _mm_loadu_si128(pair.as_ptr().cast()) }
 }
 
-/// Returns where the blocks of a group's keys begin, counted in words of 64 bits. The index of a block comes from
-/// `trommel_base::range::reduce`: it is the high half of the product of the hash and the number of blocks, which fits
-/// into 32 bits. Two products of 32-bit numbers suffice, one for each half of the hash.
+/// Returns where the blocks of a group's keys begin, counted in words of 64 bits. The index of a block is the high half
+/// of a product, as in `trommel_base::range::reduce`. The number of blocks fits into 32 bits (`Layout::MAX_UNITS`), so
+/// two products of 32-bit numbers suffice, one for each half of the hash.
 #[inline(always)]
 pub(super) fn locate<const WORDS_SHIFT: i32>(
     geometry: Geometry,
@@ -64,8 +100,8 @@ pub(super) fn locate_high<const WORDS_SHIFT: i32>(
     })
 }
 
-/// Returns where the blocks of a group's keys begin. `product` returns the blocks of two hashes, in the high half of each
-/// lane of 64 bits.
+/// Returns where the blocks of a group's keys begin. `product` returns the blocks of two hashes, in the high half of
+/// each lane of 64 bits.
 #[inline(always)]
 fn locate_with<const WORDS_SHIFT: i32>(
     hashes: &[u64; GROUP],
@@ -135,12 +171,12 @@ pub(super) const fn highest_bit(i: u32) -> i32 {
     1 << (start_in_half(i) + PATTERN_STEP as i32 - 1)
 }
 
-/// The halves of two products, each twice: the low halves (`HALF` is 0) or the high halves (1). In the first copy of
-/// each, the bits of `flips` are flipped; they must be the [`highest_bit`] of each position that is used.
+/// Two copies of half of each product: of the low half (`HALF` is 0) or of the high half (1). In the first copies, the
+/// bits of `flips` are flipped. They must be the [`highest_bit`] of each position that is used.
 ///
-/// A position `n` gives a bit in a lane of 64 bits. The high half of this lane is `2^(n - 32)`, which becomes 0 if `n`
-/// is below 32. The low half is `2^((n ^ 32) - 32)` in the same way; the flipped bit is the 32. So both have the
-/// exponent [`LEAST_EXPONENT`] plus a position.
+/// A position `n` stands for the number `2^n` in a lane of 64 bits. The high half of this number is `2^(n - 32)`, and
+/// its low half is `2^((n ^ 32) - 32)`; of these two powers, the one below 1 becomes 0. `n ^ 32` is the position with
+/// its highest bit flipped. So the exponent of each half is [`LEAST_EXPONENT`] plus a position.
 #[inline(always)]
 pub(super) fn halves<const HALF: usize>(products: __m128i, flips: i32) -> __m128i {
     // SAFETY: the target guarantees SSE2.

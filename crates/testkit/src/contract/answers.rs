@@ -7,7 +7,7 @@ use super::{
 use crate::streams::{Disjoint, Stream};
 use crate::subject::{Room, Subject, built, spec, spec_of_bytes};
 use trommel_base::{Bitmap, Filter, Full, Insert, KeyHash};
-use trommel_simd::Isa;
+use trommel_simd::{Isa, l2_bytes};
 
 /// Every key inserted is found, whichever stream it comes from and however it was inserted.
 pub fn no_key_is_lost<S: Subject>(isa: Isa) {
@@ -123,12 +123,13 @@ fn interleave(a: &[KeyHash], b: &[KeyHash]) -> Vec<KeyHash> {
     both
 }
 
-/// In tables of 3 and 66 MiB, single lookups, and batches shorter and longer than the prefetch distances, give the
-/// same answers as portable code. Whether and how a batch of lookups prefetches depends on the size of the table.
-/// Depending on the kernel, the prefetching changes at half the size of L2, at the size of L2 or at twice the size of
-/// L2. A table of 66 MiB is larger than all three sizes, since `l2_bytes` returns at most 16 MiB.
+/// In tables of 3 and 66 MiB, and in one that is a little larger than L2, single lookups, and batches shorter and
+/// longer than the prefetch distances, give the same answers as portable code. Whether and how a batch of lookups
+/// prefetches depends on the size of the table. Depending on the kernel, the prefetching changes at half, one, one and
+/// a half or two times the size of L2. A table of 66 MiB is larger than all these sizes, since `l2_bytes` returns at
+/// most 16 MiB.
 pub fn large_tables_behave_like_small_ones<S: Subject>(isa: Isa) {
-    for bytes in [3 << 20, (66 << 20) + 192] {
+    for bytes in [3 << 20, l2_bytes() / 4 * 5, (66 << 20) + 192] {
         let keys = Disjoint::new(bytes as u64, 3000, 3000);
         let probes = interleave(&keys.members, &keys.absent);
         let planned = if S::ROOM == Room::Endless { bytes } else { bytes / 8 };

@@ -1,6 +1,7 @@
 //! Cache-line blocks with SSE2. A key's bit in a lane comes from floating-point numbers.
 
 use super::LINE_BYTES;
+use crate::geometry::Geometry;
 use crate::kernel::PATTERN_STEP;
 use crate::kernel::portable::{GROUP, range_at};
 use crate::kernel::sse2::{self, EXPONENT_SHIFT, LEAST_EXPONENT, highest_bit, start_in_half};
@@ -39,26 +40,35 @@ fn quarters<const HALF: usize>(positions: __m128i) -> [__m128i; 2] {
     let halves = sse2::halves::<HALF>(positions, highest_bit(first) | highest_bit(second));
     // SAFETY: the target guarantees SSE2.
     unsafe {
-        // Exponents have eight bits, so two of them fit beside each other.
+        // A position is at most 63, so a sum is at most 158 and fits the eight bits of an exponent. The two positions
+        // are twelve bits apart, so both sums fit beside each other.
         let least = LEAST_EXPONENT << first_start | LEAST_EXPONENT << second_start;
-        let exponents = _mm_add_epi32(halves, _mm_set1_epi32(least));
-        let second = _mm_and_si128(exponents, _mm_set1_epi32(EXPONENT << second_start));
+        let both = _mm_add_epi32(halves, _mm_set1_epi32(least));
+        let only_second = _mm_and_si128(both, _mm_set1_epi32(EXPONENT << second_start));
         let to_exponent = |start: i32| _mm_cvtsi32_si128(EXPONENT_SHIFT - start);
         [
-            sse2::bits_of_powers(_mm_sll_epi32(exponents, to_exponent(first_start))),
-            sse2::bits_of_powers(_mm_sll_epi32(second, to_exponent(second_start))),
+            // The shift pushes the second exponent out of the lane.
+            sse2::bits_of_powers(_mm_sll_epi32(both, to_exponent(first_start))),
+            sse2::bits_of_powers(_mm_sll_epi32(only_second, to_exponent(second_start))),
         ]
     }
 }
 
 #[inline(always)]
-pub(super) fn test_group(table: &[u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) -> u8 {
+pub(super) fn test_group(
+    _: Geometry,
+    table: &[u8],
+    hashes: &[u64; GROUP],
+    places: &[u32; GROUP],
+) -> u8 {
     sse2::none_missing(|i| {
         let line = table[range_at(places[i], LINE_BYTES)].as_ptr().cast::<__m128i>();
         let mask = mask(hashes, i);
         // SAFETY: reads the 64 bytes of the line, which the range above has checked.
         unsafe {
-            let missing = |i: usize| _mm_andnot_si128(_mm_loadu_si128(line.add(i)), mask[i]);
+            let missing = |quarter: usize| {
+                _mm_andnot_si128(_mm_loadu_si128(line.add(quarter)), mask[quarter])
+            };
             let low = _mm_or_si128(missing(0), missing(1));
             let high = _mm_or_si128(missing(2), missing(3));
             _mm_or_si128(low, high)
@@ -67,14 +77,19 @@ pub(super) fn test_group(table: &[u8], hashes: &[u64; GROUP], places: &[u32; GRO
 }
 
 #[inline(always)]
-pub(super) fn unite_group(table: &mut [u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) {
+pub(super) fn unite_group(
+    _: Geometry,
+    table: &mut [u8],
+    hashes: &[u64; GROUP],
+    places: &[u32; GROUP],
+) {
     // One key at a time, so that a key's store is visible to the next key of the same line.
     for (i, place) in places.iter().enumerate() {
         let line = table[range_at(*place, LINE_BYTES)].as_mut_ptr().cast::<__m128i>();
-        for (i, bits) in mask(hashes, i).into_iter().enumerate() {
+        for (quarter, bits) in mask(hashes, i).into_iter().enumerate() {
             // SAFETY: reads and writes 16 of the 64 bytes of the line, which the range above has checked.
             unsafe {
-                let quarter = line.add(i);
+                let quarter = line.add(quarter);
                 _mm_storeu_si128(quarter, _mm_or_si128(_mm_loadu_si128(quarter), bits));
             }
         }

@@ -1,6 +1,7 @@
 //! Register blocks with SSE2. A key's bits come from floating-point numbers.
 
 use super::WORD_BYTES;
+use crate::geometry::Geometry;
 use crate::kernel::PATTERN_STEP;
 use crate::kernel::mask::Mask;
 use crate::kernel::portable::{GROUP, range_at};
@@ -31,7 +32,8 @@ fn add_bits<const HALF: usize>(
 ) {
     let first = 4 * HALF as u32;
     let flips = (first..first + 4).fold(0, |flips, i| flips | highest_bit(i));
-    let halves = products.map(|products| sse2::halves::<HALF>(products, flips));
+    let halves: [_; PAIRS] =
+        core::array::from_fn(|pair| sse2::halves::<HALF>(products[pair], flips));
     for i in first..first + 4 {
         // One comparison for all keys of the group, instead of a loop of `count` rounds for each key.
         if i < count {
@@ -64,12 +66,12 @@ fn bits(halves: __m128i, i: u32) -> __m128i {
 
 #[inline(always)]
 pub(super) fn test_group(
-    count: u32,
+    geometry: Geometry,
     table: &[u8],
     hashes: &[u64; GROUP],
     places: &[u32; GROUP],
 ) -> u8 {
-    let patterns = patterns(count, hashes);
+    let patterns = patterns(geometry.hashes, hashes);
     let missing = |pair: usize| {
         let word = |i: usize| {
             let word = table[range_at(places[i], WORD_BYTES)].as_ptr().cast::<__m128i>();
@@ -89,14 +91,14 @@ pub(super) fn test_group(
 
 #[inline(always)]
 pub(super) fn unite_group(
-    count: u32,
+    geometry: Geometry,
     table: &mut [u8],
     hashes: &[u64; GROUP],
     places: &[u32; GROUP],
 ) {
     let mut patterns_of_keys = [0; GROUP];
     let (pairs, _) = patterns_of_keys.as_chunks_mut::<2>();
-    for (pair, patterns) in pairs.iter_mut().zip(patterns(count, hashes)) {
+    for (pair, patterns) in pairs.iter_mut().zip(patterns(geometry.hashes, hashes)) {
         // SAFETY: writes the 16 bytes of the array; the instruction needs no alignment.
         unsafe { _mm_storeu_si128(pair.as_mut_ptr().cast(), patterns) };
     }

@@ -1,6 +1,7 @@
 //! Split blocks with SSE2. A key's bit in a lane comes from a floating-point number.
 
 use super::{BLOCK_BYTES, SALTS};
+use crate::geometry::Geometry;
 use crate::kernel::portable::{GROUP, range_at};
 use crate::kernel::sse2::{self, EXPONENT_OF_ONE, EXPONENT_SHIFT};
 use core::arch::x86_64::*;
@@ -37,7 +38,12 @@ fn half_mask<const FIRST: usize>(key: __m128i) -> __m128i {
 }
 
 #[inline(always)]
-pub(super) fn test_group(table: &[u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) -> u8 {
+pub(super) fn test_group(
+    _: Geometry,
+    table: &[u8],
+    hashes: &[u64; GROUP],
+    places: &[u32; GROUP],
+) -> u8 {
     sse2::none_missing(|i| {
         let block = table[range_at(places[i], BLOCK_BYTES)].as_ptr().cast::<__m128i>();
         let [low, high] = mask(hashes[i]);
@@ -51,7 +57,12 @@ pub(super) fn test_group(table: &[u8], hashes: &[u64; GROUP], places: &[u32; GRO
 }
 
 #[inline(always)]
-pub(super) fn unite_group(table: &mut [u8], hashes: &[u64; GROUP], places: &[u32; GROUP]) {
+pub(super) fn unite_group(
+    _: Geometry,
+    table: &mut [u8],
+    hashes: &[u64; GROUP],
+    places: &[u32; GROUP],
+) {
     // One key at a time, so that a key's store is visible to the next key of the same block.
     for (hash, place) in hashes.iter().zip(places) {
         let block = table[range_at(*place, BLOCK_BYTES)].as_mut_ptr().cast::<__m128i>();

@@ -7,12 +7,12 @@
 //! remaining bits. Each pass writes one answer bit for each hash of its list. At the end, from the last pass to the
 //! second, the answers of a pass replace the set answer bits of the pass before it (with `pdep`).
 //!
-//! In a table of up to 1.5 times L2, the first pass tests two bits. Rejected for tables in L2: testing eight survivors at a time
-//! until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB on Sapphire
-//! Rapids): every eight survivors then cost a mispredicted branch.
+//! In a table of up to 1.5 times L2, the first pass tests two bits. Rejected for tables in L2: testing eight survivors
+//! at a time until none is left, instead of compressing after each bit (4.8 against 2.9 ns per absent key at 1.2 MB on
+//! Sapphire Rapids): every eight survivors then cost a mispredicted branch.
 //!
 //! The words are gathered, or read with one load each. Times in ns per key, at 12 bits per key on a Zen 4 core, by size
-//! of the table:
+//! of the table, with prefetch at 1.5 MB, as before decision 87:
 //!
 //! | keys | code | 150 KB | 1.5 MB | 15 MB |
 //! |---|---|---:|---:|---:|

@@ -3,6 +3,9 @@
 //! For sixteen keys at a time, vectors compute the index of the 32-bit half-word that each bit lies in, and the bit's
 //! mask. Indices and masks wait in a ring until at least 64 more keys are located. Then the bits are set one by one:
 //! an `or` instruction puts each mask into its half-word in memory.
+//!
+//! Short batches, and batches for tables of 2^32 bits or more and for tables between L2 and 1.5 times L2, run the AVX2
+//! loop.
 
 use super::avx512::{POWERS, SHORTEST_BATCH};
 use super::{WORD_BITS, avx2, insert_body};
@@ -61,7 +64,8 @@ pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64])
     let window = Window::for_gathers(table.len());
     let is_near_l2 = window.hint.is_some() && super::window(table.len()).hint.is_none();
     if is_near_l2 {
-        // Without prefetch, the accesses of this loop are too far apart to be in flight together.
+        // Times in ns per key on a Zen 4 core, in a table of 1.5 MB: 8.5 to 8.8 with the AVX2 loop, 9.6 to 12.1 with
+        // the loop below, and 15.5 to 16.2 with the loop below without prefetch.
         return avx2::insert_batch(geometry, table, hashes);
     }
     let window = Window { distance_keys: DISTANCE_KEYS, ..window };

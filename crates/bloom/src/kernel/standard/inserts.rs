@@ -1,5 +1,5 @@
-//! Batches of inserts, in portable code and with AVX2. If the table is larger than 1.5 times L2, the cache lines of later
-//! keys are prefetched.
+//! Batches of inserts, in portable code and with AVX2. If the table is larger than 1.5 times L2, the cache lines of
+//! later keys are prefetched.
 
 use super::{GROUP, fetch_bits, positions};
 use crate::geometry::Geometry;
