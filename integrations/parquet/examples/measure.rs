@@ -8,9 +8,9 @@
 //!
 //! Before the timing, the program checks that both subjects build equal filters, and compares their lookups. For some
 //! rows of the tables it compares the answers, for other rows only the numbers of positive answers. Of the lookups of
-//! single keys, it compares the first twenty. It checks in two cases that present values are found. Each of twenty keys
-//! must be found in the file that has the key. At least ten literals are in row groups, so the lookups of literals must
-//! give at least ten positive answers.
+//! single keys, it compares the first twenty. It also checks, in two cases, that present values are found: each of twenty
+//! keys must be found in the file that has it; and since at least ten literals are in row groups, the lookups of literals
+//! must give at least ten positive answers.
 //!
 //! ROUNDS is 15 by default. SCALE is for a quick trial of the program, and 1 by default. Four numbers are divided by
 //! SCALE: the numbers of values per built filter, of row groups, of literals, and of files.
@@ -320,8 +320,8 @@ fn many_files(rounds: usize, scale: usize) {
     println!("{} files of {values} values\n\n{HEAD}", files.len());
 
     // Each timed call of a subject looks up a key that no earlier timed call of this subject used. Hence few of the
-    // blocks that the call reads are in a near cache. The keys of calls 1 to 19 are an exception: the checks look them
-    // up first.
+    // blocks that the call reads are in a near cache. Calls 1 to 19 may find more of their blocks there, since the checks
+    // before the timing look up the same keys.
     let key = |i: usize, present: bool| {
         mixed((i * 7919 % (files.len() * values)) as u64 + if present { 0 } else { 1 << 40 })
     };

@@ -90,9 +90,8 @@ const LOADS: [f64; 2] = [0.8, 0.5];
 /// one cache line can have more. Filters that are sized in other ways (for a false-positive rate, or by slot width and
 /// load) have no such limit.
 const MOST_BITS: u128 = 48;
-/// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. That rate is
-/// increased by this share before a filter is built for it, so that rounding does not make the increased rate
-/// unreachable too.
+/// The library's error [`SpecError::FprUnreachable`] states the lowest rate that a filter can reach. A filter is
+/// then built for that rate, increased by this share, because rounding could make the stated rate itself unreachable.
 const ROUNDING: f64 = 1e-6;
 /// Bits per hash.
 const HASH_BITS: u32 = 64;

@@ -14,7 +14,8 @@ pub(crate) struct Question {
     pub(crate) fpr: Option<f64>,
     /// The most bytes allowed.
     pub(crate) bytes: Option<u64>,
-    /// Cost of a probe that the filter does not reject, in nanoseconds.
+    /// The nanoseconds of the slow work behind the filter. Every probe that the filter does not reject costs this work,
+    /// keys as well as false positives; without a filter, every probe does.
     pub(crate) miss_ns: f64,
     /// Share of probes that are keys.
     pub(crate) hit_rate: f64,
@@ -129,7 +130,7 @@ pub(crate) mod tests {
     #[test]
     fn a_filter_pays_if_a_lookup_costs_less_than_the_work_it_saves() {
         let asked = question(1000, 100.0, 0.9);
-        // (1 − σ)(1 − f)·t_w = 0.1 · 0.99 · 100.
+        // The work that a filter saves per probe: (1 − hit_rate) · (1 − fpr) · miss_ns = 0.1 · 0.99 · 100.
         let limit = 9.9;
         assert!(asked.overhead(limit - 0.001, 0.01) < asked.overhead_without());
         assert!(asked.overhead(limit + 0.001, 0.01) > asked.overhead_without());

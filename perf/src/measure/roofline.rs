@@ -136,7 +136,7 @@ impl Arena {
 
     /// Reads `lines_read` random cache lines of the first `bytes` bytes. The number of lines is rounded up to whole
     /// passes of [`DRAWN`] lines. Returns the number of lines that were read. `shift` is the state of a generator of
-    /// random numbers, one per pass, which make the passes differ.
+    /// random numbers. Each pass takes one number from it, so that the passes read different lines.
     pub(crate) fn read_lines(
         &self,
         bytes: usize,

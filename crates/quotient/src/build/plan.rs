@@ -13,8 +13,8 @@ use trommel_base::range::reduce;
 const REGION_BLOCKS_LOG2: u32 = 7;
 /// The most regions of a table. One pass partitions the hashes into them.
 pub(crate) const MOST_REGIONS: u64 = 4096;
-/// The most slots of a region. The runs of a region take slots with numbers of up to `2 · region::MOST_CLUSTERED` times
-/// this number, and these slot numbers must fit 31 bits.
+/// The most slots of a region. The runs of a region can extend to the slot whose number is `2 · region::MOST_CLUSTERED`
+/// times this value, which is 2^30. The number of a slot must fit 31 bits.
 const MOST_REGION_SLOTS: u64 = 1 << 27;
 
 /// The regions in which a table is built.
@@ -24,8 +24,8 @@ pub(super) struct Plan {
     /// The binary logarithm of a region's number of blocks.
     region_log2: u32,
     pub(super) remainder_bits: u32,
-    /// The region of a fingerprint is the fingerprint, shifted right by this number of bits and then divided by the odd
-    /// factor of a block's number of slots.
+    /// The number of a fingerprint's region is `⌊(fingerprint >> region_shift) / odd⌋`, where `odd` is a block's number
+    /// of slots without its factors of two: 1 for 64 slots, 25 for 50.
     region_shift: u32,
     /// The most copies of one fingerprint.
     pub(super) copies: u32,

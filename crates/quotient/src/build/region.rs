@@ -24,7 +24,8 @@ use trommel_simd::bits_of;
 /// Runs with more remainders than this are sorted one by one. [`sort_runs`] sorts the others, all at once.
 const LONG_RUN: u32 = 5;
 /// If a region has more fingerprints than this number times its slots, or if earlier regions push more remainders than
-/// this product into the region, the build gives up placing regions, and sorts and appends all fingerprints.
+/// this product into the region, the build starts again for the whole table, in another way: it sorts all
+/// fingerprints and appends them (`append_sorted`).
 const MOST_CLUSTERED: usize = 4;
 
 /// The content of slots that runs take beyond the end of their region.

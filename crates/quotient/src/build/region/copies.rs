@@ -1,6 +1,6 @@
 //! Removes copies of fingerprints: a set keeps each fingerprint only once. Removing a copy moves the contents of the
-//! slots after it, which is slow. So if a region has too many copies, the build gives up placing regions, and sorts and
-//! appends all fingerprints.
+//! slots after it, which is slow. So if a region has too many copies, the build starts again for the whole table, in
+//! another way: it sorts all fingerprints and appends them (`append_sorted`).
 
 use super::super::order::VECTOR;
 use super::super::plan::Stored;
@@ -10,8 +10,9 @@ use trommel_simd::bits_of;
 
 /// A region may have at most one copy per this number of fingerprints; otherwise the build gives up.
 const FINGERPRINTS_PER_COPY: usize = 16;
-/// The build also gives up if the numbers of slots that the removals in a region change add up to more than this number
-/// times the slots of the region. If many runs push each other on, each removal changes many slots.
+/// Each removal changes the contents of some slots. The build also gives up if, in one region, the counts of these slots
+/// add up to more than this number times the region's slots. If many runs push each other on, each removal changes many
+/// slots.
 const MOST_CHANGED: usize = 64;
 
 /// The most copies that may be removed from `fingerprints` fingerprints.
