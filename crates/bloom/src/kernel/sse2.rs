@@ -1,5 +1,5 @@
-//! Code that the SSE2 functions of several layouts share. These functions are the portable code of x86-64: all targets
-//! for x86-64 have SSE2, but those without floating-point numbers, for which this module is not compiled.
+//! Code that the SSE2 functions of several layouts share. These functions are the portable code of x86-64. Every target
+//! for x86-64 has SSE2, unless it has no floating-point instructions; then this module is not compiled.
 //!
 //! SSE2 cannot shift each lane by its own number of bits. But a bit whose number is `n` is the power `2^n`. As a
 //! floating-point number, this power has the exponent `n`, and one instruction converts four such numbers to integers.
@@ -120,6 +120,17 @@ fn locate_with<const WORDS_SHIFT: i32>(
         }
     }
     places
+}
+
+/// Sets the bits of a mask in a block.
+#[inline(always)]
+pub(super) fn unite<const VECTORS: usize>(block: &mut [u8], mask: [__m128i; VECTORS]) {
+    let (parts, _) = block.as_chunks_mut::<16>();
+    for (part, bits) in parts.iter_mut().zip(mask) {
+        let part = part.as_mut_ptr().cast();
+        // SAFETY: the target guarantees SSE2. The load reads the 16 bytes of the array, and the store writes them.
+        unsafe { _mm_storeu_si128(part, _mm_or_si128(_mm_loadu_si128(part), bits)) };
+    }
 }
 
 /// The answers for eight keys: bit `i` is set if `missing(i)` is zero.

@@ -83,15 +83,8 @@ pub(super) fn unite_group(
     hashes: &[u64; GROUP],
     places: &[u32; GROUP],
 ) {
-    // One key at a time, so that a key's store is visible to the next key of the same line.
+    // One key at a time, so that a key's store is visible to the next key of the same block.
     for (i, place) in places.iter().enumerate() {
-        let line = table[range_at(*place, LINE_BYTES)].as_mut_ptr().cast::<__m128i>();
-        for (quarter, bits) in mask(hashes, i).into_iter().enumerate() {
-            // SAFETY: reads and writes 16 of the 64 bytes of the line, which the range above has checked.
-            unsafe {
-                let quarter = line.add(quarter);
-                _mm_storeu_si128(quarter, _mm_or_si128(_mm_loadu_si128(quarter), bits));
-            }
-        }
+        sse2::unite(&mut table[range_at(*place, LINE_BYTES)], mask(hashes, i));
     }
 }

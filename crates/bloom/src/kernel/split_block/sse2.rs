@@ -64,14 +64,7 @@ pub(super) fn unite_group(
     places: &[u32; GROUP],
 ) {
     // One key at a time, so that a key's store is visible to the next key of the same block.
-    for (hash, place) in hashes.iter().zip(places) {
-        let block = table[range_at(*place, BLOCK_BYTES)].as_mut_ptr().cast::<__m128i>();
-        for (i, bits) in mask(*hash).into_iter().enumerate() {
-            // SAFETY: reads and writes 16 of the 32 bytes of the block, which the range above has checked.
-            unsafe {
-                let half = block.add(i);
-                _mm_storeu_si128(half, _mm_or_si128(_mm_loadu_si128(half), bits));
-            }
-        }
+    for (i, place) in places.iter().enumerate() {
+        sse2::unite(&mut table[range_at(*place, BLOCK_BYTES)], mask(hashes[i]));
     }
 }
