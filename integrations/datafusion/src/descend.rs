@@ -50,8 +50,8 @@ fn renamed_column(expression: &Expr) -> Option<(usize, Column)> {
 
 /// Returns the plan with a runtime filter at the origin of `column`, as near to the scan as possible. The filter is
 /// built from the single column of `keys`; `join` describes the join for which the filter is made. If the plan already
-/// filters `column` by the same key column, the new filter replaces the old one. Exception: `None` if the old filter is
-/// built from the same `keys`.
+/// filters `column` by keys from a column with the same name and type, the new filter replaces the old one, unless the
+/// plans of their keys are identical: then the old filter stays, and the answer is `None`.
 pub(crate) fn place_filter(
     plan: &LogicalPlan,
     column: &Column,

@@ -90,8 +90,9 @@ where
     assert!(S::to_bytes(&filter) == before);
 }
 
-/// Filters that cannot be combined with the filters that [`filled`] makes: planned for more keys or for a lower
-/// false-positive rate (if this makes another empty filter), with another seed, and with another hash function.
+/// Filters that cannot be combined with the filters that [`filled`] makes: planned for more keys, planned for a lower
+/// false-positive rate, with another seed, and with another hash function. A plan that yields the same bytes as the
+/// usual one while the filters are empty is left out: its filters could be combined.
 fn unlike<S: Subject>() -> Vec<S::Filter> {
     let alike = spec(3000, 0.01, Isa::Portable);
     let specs = [

@@ -27,10 +27,10 @@ const DEFAULT_BOUND: f64 = 0.2;
 /// are in chains. The heads of the chains, 4 bytes per place of the first table, are allocated at the first
 /// overflow; each key in a chain takes 16 bytes.
 ///
-/// Source: a variant of Pagh and Rodler's table. It never rehashes, and is known from the literature as
-/// density-based cuckoo hashing. The original tries only the path from the denser table, and so chains some
-/// keys for which the other path would end. This implementation chains a key only if neither path ends within
-/// the limit, which is by default 0.2 times the number of places in the first table.
+/// Source: density-based cuckoo hashing, a variant of Pagh and Rodler's table that never rehashes. As published, it
+/// tries only the path from the denser table, and so chains some keys for which the other path would end. This
+/// implementation chains a key only if neither path ends within the limit, which is by default 0.2 times the number
+/// of places in the first table.
 #[derive(Clone, Debug)]
 pub struct DensityCuckooSet {
     tables: TwoTables,

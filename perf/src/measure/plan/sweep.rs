@@ -105,9 +105,10 @@ impl Loads {
 /// load.
 ///
 /// Slots of 12 and 16 bits are left out in tables larger than [`MEDIUM`]. A brief run ([`Selection::is_brief`])
-/// measures only slots of 8 bits and the fastest rival. So does a usual run without named loads on tables larger than
-/// [`SMALL`]. If neither applies, our filters with slots of 8 bits are measured with AVX2 kernels too, provided that
-/// the run's own kernels use a better instruction set and the user has chosen none (`run_isa` is `None`).
+/// measures only slots of 8 bits and the fastest rival. On tables larger than [`SMALL`], a usual run measures only
+/// these too, unless its user has named loads. If neither applies, our filters with slots of 8 bits are measured with
+/// AVX2 kernels too, provided that the run's own kernels use a better instruction set and the user has chosen none
+/// (`run_isa` is `None`).
 pub(crate) fn swept_specs(
     family: Family,
     slots: usize,
