@@ -57,7 +57,10 @@ impl FullBuckets {
     }
 
     /// The bits as bytes. On a little-endian machine, the bit of bucket `i` is bit `i % 8` of byte `i / 8`.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    ))]
     #[inline(always)]
     pub(crate) fn as_ptr(&self) -> *const u8 {
         self.words.as_ptr().cast()

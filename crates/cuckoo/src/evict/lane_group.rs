@@ -48,7 +48,10 @@ impl LaneGroup {
 
     /// Restores the values that the lanes in `waiting` had before the step: bucket, fingerprint and number of steps. So
     /// the next step retries these lanes.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    ))]
     #[cold]
     pub(crate) fn retry(&mut self, [buckets, fingerprints, steps]: [Lanes; 3], waiting: u32) {
         for lane in ones(waiting) {
@@ -61,6 +64,9 @@ impl LaneGroup {
     /// The active lanes whose bucket is also the bucket of an earlier active lane.
     #[inline(always)]
     pub(crate) fn conflicting(&self) -> u32 {
+        if !self.may_conflict() {
+            return 0;
+        }
         let mut conflicting = 0;
         for lane in 1..LANES {
             let earlier = (0..lane)
@@ -68,6 +74,23 @@ impl LaneGroup {
             conflicting |= u32::from(earlier) << lane;
         }
         conflicting & self.active
+    }
+
+    /// Whether the buckets of any two lanes, active or not, agree in their low 16 bits. Compares all lanes with their
+    /// rotations, which the compiler vectorises.
+    #[inline(always)]
+    fn may_conflict(&self) -> bool {
+        let mut twice = [0; 2 * LANES];
+        for (lane, bucket) in self.buckets.iter().enumerate() {
+            (twice[lane], twice[lane + LANES]) = (*bucket as u16, *bucket as u16);
+        }
+        let mut equal = [0; LANES];
+        for distance in 1..=LANES / 2 {
+            for lane in 0..LANES {
+                equal[lane] |= u16::from(twice[lane] == twice[lane + distance]);
+            }
+        }
+        equal.iter().fold(0, |any, equal| any | equal) != 0
     }
 
     /// The lanes, active or not, whose chains have made at least `max_steps` steps.

@@ -2,7 +2,10 @@
 //! buckets are full), and the two operations of a kernel.
 
 use super::lane_group::LaneGroup;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 use super::lane_group::{LANES, Lanes};
 use super::parts::Parts;
 use crate::table::Entry;
@@ -25,7 +28,10 @@ impl Located {
         Self { buckets: [0; LOCATED_KEYS], fingerprints: [0; LOCATED_KEYS] };
 
     /// Buckets and fingerprints of the sixteen keys from `first` on.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(
+        target_arch = "x86_64",
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    ))]
     #[inline(always)]
     pub(crate) fn lanes(&self, first: usize) -> (&Lanes, &Lanes) {
         let (buckets, _) = self.buckets.as_chunks();

@@ -1,6 +1,6 @@
 //! The eviction kernel that computes lane by lane, the reference for the vector kernels. It is used for fingerprints of
-//! 32 bits, on instruction sets without AVX2, and in tables of more than 2^29 buckets. It also places the keys that
-//! vector kernels leave to it: blocks of fewer than sixteen keys, and blocks in which two primary buckets agree in
+//! 32 bits, on instruction sets without AVX2 or NEON, and in tables of more than 2^29 buckets. It also places the keys
+//! that vector kernels leave to it: blocks of fewer than sixteen keys, and blocks in which two primary buckets agree in
 //! their low 16 bits, and so may be the same bucket.
 
 use super::lane_group::{LANES, LaneGroup, ones};

@@ -6,8 +6,15 @@
 #![allow(unsafe_code)]
 
 mod columns;
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 mod insert;
-#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 mod lookup;
 mod scalar;
 
@@ -80,7 +87,7 @@ impl Kernels {
             Isa::Avx512Core | Isa::Avx512 => Self::avx512_core::<W>(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => scalar::avx2::kernels::<W>(),
-            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
             Isa::Neon => {
                 let kernels = Self::portable::<W>();
                 let contains_batch = lookup::neon::contains_batch::<W>();
@@ -88,16 +95,24 @@ impl Kernels {
             }
             _ => Self::portable::<W>(),
         });
-        let (insert_batch, insert_within) = insert::vector_kernels(geometry, isa)
-            .unwrap_or((kernels.insert_batch, kernels.insert_within));
-        Self { insert_batch, insert_within, ..kernels }
+        #[cfg(any(
+            target_arch = "x86_64",
+            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+        ))]
+        if let Some((insert_batch, insert_within)) = insert::vector_kernels(geometry, isa) {
+            return Self { insert_batch, insert_within, ..kernels };
+        }
+        kernels
     }
 
     /// The kernels in portable code, with batched lookups in vectors where those were measured to take fewer
     /// instructions.
     fn portable<W: Width>() -> Self {
         let kernels = scalar::portable::kernels::<W>();
-        #[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+        #[cfg(any(
+            target_arch = "x86_64",
+            all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+        ))]
         let kernels = Self {
             contains_batch: lookup::portable::contains_batch::<W>()
                 .unwrap_or(kernels.contains_batch),

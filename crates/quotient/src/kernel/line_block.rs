@@ -36,7 +36,7 @@ mod lines;
 #[cfg(target_arch = "x86_64")]
 mod located;
 mod lookup;
-#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
@@ -70,7 +70,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         }
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => Kernels { contains_batch: avx2::contains_batch, ..bmi2::KERNELS },
-        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
         Isa::Neon => Kernels { contains_batch: neon::contains_batch, ..portable::KERNELS },
         _ => portable::KERNELS,
     }

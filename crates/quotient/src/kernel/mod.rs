@@ -10,7 +10,7 @@ mod balance;
 mod equal_slots;
 mod line_block;
 mod moves;
-#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 #[cfg(test)]
 mod samples;

@@ -33,7 +33,7 @@ mod avx512;
 mod equal_slots;
 mod insert;
 mod lookup;
-#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
 mod places;
 #[cfg(target_arch = "x86_64")]
@@ -65,7 +65,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         }
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => bmi2::KERNELS,
-        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
         Isa::Neon => Kernels { contains_batch: neon::contains_batch, ..portable::KERNELS },
         _ => portable::KERNELS,
     }

@@ -17,56 +17,34 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod fields;
-#[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod simd_lanes;
-#[cfg(target_arch = "x86_64")]
 mod vector;
-#[cfg(target_arch = "x86_64")]
 mod windowed_lanes;
 
 use super::{InsertBatch, InsertWithin};
 use crate::geometry::Geometry;
+use crate::width::{Bits8, Bits12, Bits16};
 use trommel_simd::Isa;
 
-/// The kernels in vectors, if the instruction set has them for this geometry.
+#[cfg(target_arch = "aarch64")]
+use aarch64 as machine;
 #[cfg(target_arch = "x86_64")]
+use x86 as machine;
+
+/// The kernels in vectors, if the instruction set has them for this geometry.
 pub(super) fn vector_kernels(geometry: &Geometry, isa: Isa) -> Option<(InsertBatch, InsertWithin)> {
-    use crate::width::{Bits8, Bits12, Bits16};
     if geometry.buckets > simd_lanes::MAX_VECTOR_BUCKETS {
         return None;
     }
-    let kernels: (InsertBatch, InsertWithin) = match (isa, geometry.fingerprint_bits) {
-        (Isa::Avx2, 8) => (x86::avx2_batch::<Bits8>, x86::avx2_insert_within::<Bits8>),
-        (Isa::Avx2, 12) => (x86::avx2_batch::<Bits12>, x86::avx2_insert_within::<Bits12>),
-        (Isa::Avx2, 16) => (x86::avx2_batch::<Bits16>, x86::avx2_insert_within::<Bits16>),
-        (Isa::Avx512Core | Isa::Avx512, 8) => {
-            (x86::avx512_batch::<Bits8, false>, x86::avx512_insert_within::<Bits8, false>)
-        }
-        (Isa::Avx512Gather, 8) => {
-            (x86::avx512_batch::<Bits8, true>, x86::avx512_insert_within::<Bits8, true>)
-        }
-        (Isa::Avx512Core | Isa::Avx512, 12) => {
-            (x86::avx512_batch::<Bits12, false>, x86::avx512_insert_within::<Bits12, false>)
-        }
-        (Isa::Avx512Gather, 12) => {
-            (x86::avx512_batch::<Bits12, true>, x86::avx512_insert_within::<Bits12, true>)
-        }
-        (Isa::Avx512Core | Isa::Avx512, 16) => {
-            (x86::avx512_batch::<Bits16, false>, x86::avx512_insert_within::<Bits16, false>)
-        }
-        (Isa::Avx512Gather, 16) => {
-            (x86::avx512_batch::<Bits16, true>, x86::avx512_insert_within::<Bits16, true>)
-        }
-        _ => return None,
-    };
-    Some(kernels)
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn vector_kernels(_: &Geometry, _: Isa) -> Option<(InsertBatch, InsertWithin)> {
-    None
+    match geometry.fingerprint_bits {
+        8 => machine::vector_kernels::<Bits8>(isa),
+        12 => machine::vector_kernels::<Bits12>(isa),
+        16 => machine::vector_kernels::<Bits16>(isa),
+        _ => None,
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -76,13 +54,26 @@ mod x86 {
     use super::fields::Fields;
     use super::simd_lanes::SimdLanes;
     use super::windowed_lanes::WindowedSimdLanes;
+    use super::{InsertBatch, InsertWithin};
     use crate::evict::batch::NoRoom;
     use crate::evict::parts::Parts;
     use crate::evict::window::Window;
     use alloc::vec::Vec;
+    use trommel_simd::Isa;
+
+    pub(super) fn vector_kernels<W: Fields>(isa: Isa) -> Option<(InsertBatch, InsertWithin)> {
+        match isa {
+            Isa::Avx2 => Some((avx2_batch::<W>, avx2_insert_within::<W>)),
+            Isa::Avx512Core | Isa::Avx512 => {
+                Some((avx512_batch::<W, false>, avx512_insert_within::<W, false>))
+            }
+            Isa::Avx512Gather => Some((avx512_batch::<W, true>, avx512_insert_within::<W, true>)),
+            _ => None,
+        }
+    }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    pub(in super::super) fn avx2_batch<W: Fields>(
+    fn avx2_batch<W: Fields>(
         parts: &mut Parts<'_>,
         hashes: &[u64],
         new: &mut [u64],
@@ -91,7 +82,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(in super::super) fn avx512_batch<W: Fields, const GATHERS: bool>(
+    fn avx512_batch<W: Fields, const GATHERS: bool>(
         parts: &mut Parts<'_>,
         hashes: &[u64],
         new: &mut [u64],
@@ -100,20 +91,48 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    pub(in super::super) fn avx2_insert_within<W: Fields>(
-        window: &mut Window<'_>,
-        keys: &[u64],
-        left: &mut Vec<u64>,
-    ) {
+    fn avx2_insert_within<W: Fields>(window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
         window.insert_within::<W, WindowedSimdLanes<Avx2>>(keys, left);
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(in super::super) fn avx512_insert_within<W: Fields, const GATHERS: bool>(
+    fn avx512_insert_within<W: Fields, const GATHERS: bool>(
         window: &mut Window<'_>,
         keys: &[u64],
         left: &mut Vec<u64>,
     ) {
         window.insert_within::<W, WindowedSimdLanes<Avx512<GATHERS>>>(keys, left);
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64 {
+    use super::fields::Fields;
+    use super::neon::Neon;
+    use super::simd_lanes::SimdLanes;
+    use super::windowed_lanes::WindowedSimdLanes;
+    use super::{InsertBatch, InsertWithin};
+    use crate::evict::batch::NoRoom;
+    use crate::evict::parts::Parts;
+    use crate::evict::window::Window;
+    use alloc::vec::Vec;
+    use trommel_simd::Isa;
+
+    pub(super) fn vector_kernels<W: Fields>(isa: Isa) -> Option<(InsertBatch, InsertWithin)> {
+        (isa == Isa::Neon).then_some((insert_batch::<W>, insert_within::<W>))
+    }
+
+    #[target_feature(enable = "neon")]
+    fn insert_batch<W: Fields>(
+        parts: &mut Parts<'_>,
+        hashes: &[u64],
+        new: &mut [u64],
+    ) -> Result<(), NoRoom> {
+        parts.insert_batch::<W, SimdLanes<Neon>>(hashes, new)
+    }
+
+    #[target_feature(enable = "neon")]
+    fn insert_within<W: Fields>(window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
+        window.insert_within::<W, WindowedSimdLanes<Neon>>(keys, left);
     }
 }

@@ -146,7 +146,7 @@ fn in_either_field<V: Vector>(fields: V) -> V {
 /// The caller must ensure that `full` has a bit for each of these buckets.
 #[inline(always)]
 unsafe fn full_signs<V: Vector>(full: &FullBuckets, buckets: V) -> V {
-    // SAFETY: the caller promises a bit for each bucket. x86 is little-endian, so a read of 32 bits at index
+    // SAFETY: the caller promises a bit for each bucket. The machine is little-endian, so a read of 32 bits at index
     // `bucket / 32` has this bit.
     let words = unsafe { V::gather::<4>(full.as_ptr(), buckets.right::<5>()) };
     words.left_by(V::splat(31).and_not(buckets))

@@ -34,8 +34,8 @@ impl<V: Vector> WindowedSimdLanes<V> {
     #[inline(always)]
     unsafe fn no_room(&self, full: &[u64], buckets: V) -> V {
         let within = buckets.min(self.last);
-        // SAFETY: `within` is in the window, and the caller promises a bit for every bucket of it. x86 is
-        // little-endian, so a read of 32 bits at index `within / 32` has this bit.
+        // SAFETY: `within` is in the window, and the caller promises a bit for every bucket of it. The
+        // machine is little-endian, so a read of 32 bits at index `within / 32` has this bit.
         let words = unsafe { V::gather::<4>(full.as_ptr().cast(), within.right::<5>()) };
         words.left_by(V::splat(31).and_not(within)).or(self.outside(buckets))
     }
