@@ -61,12 +61,16 @@ impl LaneGroup {
         }
     }
 
-    /// The active lanes whose bucket is also the bucket of an earlier active lane.
+    /// The active lanes whose bucket is also the bucket of an earlier active lane. Conflicts are rare, so this first
+    /// tests whether there may be any.
     #[inline(always)]
     pub(crate) fn conflicting(&self) -> u32 {
-        if !self.may_conflict() {
-            return 0;
-        }
+        if self.may_conflict() { self.compare_all() } else { 0 }
+    }
+
+    /// Like [`conflicting`](Self::conflicting), but compares every two lanes at once.
+    #[inline(always)]
+    pub(crate) fn compare_all(&self) -> u32 {
         let mut conflicting = 0;
         for lane in 1..LANES {
             let earlier = (0..lane)
@@ -76,7 +80,7 @@ impl LaneGroup {
         conflicting & self.active
     }
 
-    /// Whether the buckets of any two lanes, active or not, agree in their low 16 bits. Compares all lanes with their
+    /// Whether the buckets of some two lanes, active or not, agree in their low 16 bits. Compares all lanes with their
     /// rotations, which the compiler vectorises.
     #[inline(always)]
     fn may_conflict(&self) -> bool {
@@ -108,4 +112,49 @@ impl LaneGroup {
 #[inline(always)]
 pub(crate) fn ones(word: u32) -> impl Iterator<Item = usize> {
     trommel_base::bitmap::ones(u64::from(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition of [`LaneGroup::conflicting`].
+    fn expected(group: &LaneGroup) -> u32 {
+        let is_active = |lane: usize| group.active >> lane & 1 == 1;
+        let has_earlier = |lane: usize| {
+            (0..lane).any(|i| is_active(i) && group.buckets[i] == group.buckets[lane])
+        };
+        (0..LANES)
+            .filter(|lane| is_active(*lane) && has_earlier(*lane))
+            .fold(0, |lanes, lane| lanes | 1 << lane)
+    }
+
+    /// Two buckets of the group are equal, in all bits or only in the low 16, and other lanes may be idle.
+    #[test]
+    fn every_two_lanes_are_compared() {
+        let distinct: Lanes = core::array::from_fn(|lane| 0x0007_FFF8 + lane as u32);
+        for (first, second) in (0..LANES).flat_map(|second| (0..second).map(move |i| (i, second))) {
+            for (changed, is_conflict) in [(0, true), (1 << 16, false), (1 << 31, false)] {
+                let mut group = LaneGroup::idle(distinct);
+                group.buckets[second] = distinct[first] ^ changed;
+                for idle in [0, 1 << first, 1 << second, 1 << first | 1 << second] {
+                    group.active = 0xFFFF & !idle;
+                    let conflicting = if is_conflict && idle == 0 { 1 << second } else { 0 };
+                    assert_eq!(group.conflicting(), conflicting, "{first} {second} {idle:#x}");
+                    assert_eq!(group.compare_all(), conflicting, "{first} {second} {idle:#x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_but_the_first_of_equal_buckets_conflict() {
+        for buckets in [1, 2, 3, 7] {
+            let mut group = LaneGroup::idle(core::array::from_fn(|lane| lane as u32 % buckets));
+            for active in [0xFFFF, 0xFFFE, 0x5A5A, 0x8001, 0] {
+                group.active = active;
+                assert_eq!(group.conflicting(), expected(&group), "{buckets} {active:#x}");
+            }
+        }
+    }
 }

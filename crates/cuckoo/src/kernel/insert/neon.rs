@@ -1,4 +1,8 @@
-//! Vectors of sixteen lanes with NEON: four registers of four lanes each.
+//! Vectors of sixteen lanes with NEON: four registers of four lanes each. This file is compiled only for targets whose
+//! machines all have NEON.
+//!
+//! "Registers only" in this file means two things: the instructions access no memory, and the code that uses the type
+//! promises that the machine has the instructions.
 
 use super::vector::Vector;
 use crate::evict::lane_group::{LANES, Lanes};
@@ -19,12 +23,17 @@ impl Neon {
         let ([a, b, c, d], [e, g, h, i]) = (self.0, other.0);
         Self([f(a, e), f(b, g), f(c, h), f(d, i)])
     }
+
+    #[inline(always)]
+    fn fields(self) -> [uint16x8_t; LANES / 4] {
+        let [a, b, c, d] = self.0;
+        // SAFETY: registers only.
+        let fields = |lanes| unsafe { vreinterpretq_u16_u32(lanes) };
+        [fields(a), fields(b), fields(c), fields(d)]
+    }
 }
 
 /// Defines operations that apply one instruction to all registers, as lanes of 32 bits.
-///
-/// "Registers only" in this file means two things: the instructions access no memory, and the code that uses the type
-/// promises that the machine has the instructions.
 macro_rules! on_lanes {
     ($($name:ident = $instruction:ident;)*) => {$(
         #[inline(always)]
@@ -141,7 +150,7 @@ unsafe impl Vector for Neon {
         const WEIGHTS: [u8; LANES] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
         // SAFETY: registers only, but for a load of the 16 bytes of the constant.
         unsafe {
-            let [a, b, c, d] = self.0.map(|lanes| vreinterpretq_u16_u32(lanes));
+            let [a, b, c, d] = self.fields();
             let low = vreinterpretq_u8_u16(vuzp2q_u16(a, b));
             let high = vreinterpretq_u8_u16(vuzp2q_u16(c, d));
             let signs = vcltzq_s8(vreinterpretq_s8_u8(vuzp2q_u8(low, high)));
@@ -157,6 +166,7 @@ unsafe impl Vector for Neon {
     fn choose(sign: Self, yes: Self, no: Self) -> Self {
         // SAFETY: registers only.
         let masks = sign.each(|sign| unsafe { vcltzq_s32(vreinterpretq_s32_u32(sign)) });
+        // SAFETY: registers only.
         let choose = |i: usize| unsafe { vbslq_u32(masks.0[i], yes.0[i], no.0[i]) };
         Self([choose(0), choose(1), choose(2), choose(3)])
     }
@@ -167,7 +177,7 @@ unsafe impl Vector for Neon {
     fn any_equal_16(self) -> bool {
         // SAFETY: registers only.
         unsafe {
-            let [a, b, c, d] = self.0.map(|lanes| vreinterpretq_u16_u32(lanes));
+            let [a, b, c, d] = self.fields();
             let (low, high) = (vuzp1q_u16(a, b), vuzp1q_u16(c, d));
             let mut equal = vceqq_u16(low, high);
             macro_rules! rotations {

@@ -298,7 +298,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
         assert!(full.fit(parts.geometry));
         let (buckets, fingerprints) = (V::load(&group.buckets), V::load(&group.fingerprints));
         let steps = V::load(&group.steps);
-        let conflicting = if buckets.any_equal_16() { group.conflicting() } else { 0 };
+        let conflicting = if buckets.any_equal_16() { group.compare_all() } else { 0 };
 
         // SAFETY: the buckets of chains are in the table, whose length was checked in `new`.
         let (even, odd) = unsafe { W::read(parts.table.as_ptr(), buckets, None) };

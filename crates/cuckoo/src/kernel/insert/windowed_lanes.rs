@@ -34,8 +34,8 @@ impl<V: Vector> WindowedSimdLanes<V> {
     #[inline(always)]
     unsafe fn no_room(&self, full: &[u64], buckets: V) -> V {
         let within = buckets.min(self.last);
-        // SAFETY: `within` is in the window, and the caller promises a bit for every bucket of it. The
-        // machine is little-endian, so a read of 32 bits at index `within / 32` has this bit.
+        // SAFETY: `within` is in the window, and the caller promises a bit for every bucket of it. The machine is
+        // little-endian, so a read of 32 bits at index `within / 32` has this bit.
         let words = unsafe { V::gather::<4>(full.as_ptr().cast(), within.right::<5>()) };
         words.left_by(V::splat(31).and_not(within)).or(self.outside(buckets))
     }
@@ -63,7 +63,7 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
         debug_assert!(group.buckets.iter().all(|bucket| *bucket < in_window));
         let (buckets, fingerprints) = (V::load(&group.buckets), V::load(&group.fingerprints));
         let steps = V::load(&group.steps);
-        let conflicting = if buckets.any_equal_16() { group.conflicting() } else { 0 };
+        let conflicting = if buckets.any_equal_16() { group.compare_all() } else { 0 };
 
         // SAFETY: the buckets of the group are in the window.
         let (even, odd) = unsafe { W::read(window.table.as_ptr(), buckets, None) };
