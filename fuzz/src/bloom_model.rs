@@ -28,7 +28,8 @@ pub fn unit_bits(kind: FilterKind) -> usize {
     match kind {
         FilterKind::SplitBlockBloom => 256,
         FilterKind::CacheLineBloom => 512,
-        _ => 64,
+        FilterKind::Bloom | FilterKind::CountingBloom | FilterKind::RegisterBloom => 64,
+        _ => panic!("{kind}: no model of a Bloom filter"),
     }
 }
 

@@ -61,7 +61,9 @@ impl Target<'_> {
             FilterKind::SplitBlockBloom => blocked::insert::<SplitBlock>(self, hashes, bulk),
             FilterKind::CacheLineBloom => blocked::insert::<CacheLine>(self, hashes, bulk),
             FilterKind::RegisterBloom => blocked::insert::<Register>(self, hashes, bulk),
-            _ => positions::insert(self, hashes, bulk),
+            FilterKind::Bloom => positions::insert(self, hashes, bulk),
+            // The caller inserts the keys that are left.
+            _ => 0,
         }
     }
 }
