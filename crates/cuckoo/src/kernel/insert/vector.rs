@@ -247,7 +247,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     mod sets {
-        use super::super::super::{avx2::Avx2, avx512::Avx512};
+        use crate::kernel::insert::{avx2::Avx2, avx512::Avx512};
 
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
         pub(super) fn avx2() {
@@ -280,7 +280,7 @@ mod tests {
                 Isa::Avx512Gather => unsafe { sets::avx512_gather() },
                 // The target guarantees NEON.
                 #[cfg(target_arch = "aarch64")]
-                Isa::Neon => check::<super::super::neon::Neon>(),
+                Isa::Neon => check::<crate::kernel::insert::neon::Neon>(),
                 _ => {}
             }
         }
