@@ -174,7 +174,7 @@ mod tests {
         by!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
     }
 
-    /// Makes two lanes equal at a time, in all bits, in the low half or in the high half.
+    /// Gives two lanes at a time the same value, or values that differ in one bit of the high or of the low half.
     #[inline(always)]
     fn check_equality<V: Vector>() {
         let distinct: Lanes = from_fn(|lane| 0xABCD_7FF0 + lane as u32);
