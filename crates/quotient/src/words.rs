@@ -39,9 +39,12 @@ pub(crate) trait Words: Copy {
     /// A bit for each byte of `bytes`: whether the byte equals that at the same index of `others`.
     fn equal(self, bytes: &[u8; 64], others: &[u8; 64]) -> u64;
     /// A bit for each byte of `bytes`: whether the byte equals `other`.
-    fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32;
+    fn equal_to(self, bytes: &[u8; 64], other: u8) -> u64;
     /// A bit for each byte of `bytes`: whether the byte is at most `other`.
-    fn at_most(self, bytes: &[u8; 32], other: u8) -> u32;
+    fn at_most(self, bytes: &[u8; 64], other: u8) -> u64;
+    /// The number of the first `count` bytes that are less than `other`, and whether one of them equals `other`. The
+    /// caller must ensure that `count` is at most 32.
+    fn rank_of(self, other: u8, bytes: &[u8; 32], count: u32) -> (u32, bool);
 }
 
 /// A mask of the lowest `bits` bits of every byte.
@@ -110,21 +113,38 @@ impl Words for Plain {
     }
 
     #[inline(always)]
-    fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32 {
-        of_halves(bytes, |half| half.simd_eq(u8x16::splat(other)))
+    fn equal_to(self, bytes: &[u8; 64], other: u8) -> u64 {
+        of_vectors(bytes, |bytes| bytes.simd_eq(u8x16::splat(other)))
     }
 
     #[inline(always)]
-    fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
-        // SSE2 has an instruction for the minimum of unsigned bytes, but none that compares them for order.
-        of_halves(bytes, |half| half.min(u8x16::splat(other)).simd_eq(half))
+    fn at_most(self, bytes: &[u8; 64], other: u8) -> u64 {
+        of_vectors(bytes, |bytes| at_most(bytes, other))
+    }
+
+    #[inline(always)]
+    fn rank_of(self, other: u8, bytes: &[u8; 32], count: u32) -> (u32, bool) {
+        let first = self.below(u64::MAX, count);
+        let equal = of_vectors(bytes, |bytes| bytes.simd_eq(u8x16::splat(other))) & first;
+        let below = of_vectors(bytes, |bytes| at_most(bytes, other)) & first & !equal;
+        (below.count_ones(), equal != 0)
     }
 }
 
-/// `of` maps each of 16 bytes to 0 or 0xFF. Returns a bit for each byte of `bytes`: whether `of` maps it to 0xFF.
+/// SSE2 has an instruction for the minimum of unsigned bytes, but none that compares them for order.
 #[inline(always)]
-fn of_halves(bytes: &[u8; 32], of: impl Fn(u8x16) -> u8x16) -> u32 {
-    let (halves, _) = bytes.as_chunks::<16>();
-    let bits = |half: [u8; 16]| of(u8x16::from(half)).to_bitmask();
-    bits(halves[0]) | bits(halves[1]) << 16
+fn at_most(bytes: u8x16, other: u8) -> u8x16 {
+    bytes.min(u8x16::splat(other)).simd_eq(bytes)
+}
+
+/// `of` maps each of 16 bytes to 0 or 0xFF. Returns a bit for each of up to 64 bytes: whether `of` maps it to 0xFF.
+#[inline(always)]
+fn of_vectors<const BYTES: usize>(bytes: &[u8; BYTES], of: impl Fn(u8x16) -> u8x16) -> u64 {
+    const { assert!(BYTES <= 64) };
+    let (vectors, _) = bytes.as_chunks::<16>();
+    let mut bits = 0;
+    for (i, vector) in vectors.iter().enumerate() {
+        bits |= u64::from(of(u8x16::from(*vector)).to_bitmask()) << (16 * i);
+    }
+    bits
 }

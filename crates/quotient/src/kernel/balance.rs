@@ -47,9 +47,9 @@ pub(super) fn balanced_avx2(begun: u64, ended: u64, open: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(target_arch = "x86_64")]
-    use super::balanced_avx2;
-    use crate::words::{Plain, Words};
+    use crate::kernel::words::for_all_words;
+    use crate::words::Words;
+    use core::any::type_name;
     use trommel_testkit::Splitmix;
 
     fn one_by_one(begun: u64, ended: u64, open: u32) -> u64 {
@@ -61,25 +61,18 @@ mod tests {
         slots.fold(0, |balanced, slot| balanced | 1 << slot)
     }
 
-    fn agree(begun: u64, ended: u64, open: u32) {
-        let expected = one_by_one(begun, ended, open);
+    fn agree<W: Words>(words: W, begun: u64, ended: u64, open: u32) {
         assert_eq!(
-            Plain.balanced(begun, ended, open),
-            expected,
-            "portable: begun {begun:x}, ended {ended:x}, open {open}"
+            words.balanced(begun, ended, open),
+            one_by_one(begun, ended, open),
+            "{}: begun {begun:x}, ended {ended:x}, open {open}",
+            type_name::<W>()
         );
-        #[cfg(target_arch = "x86_64")]
-        if trommel_simd::Isa::Avx2.is_available() {
-            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
-            let found = unsafe { balanced_avx2(begun, ended, open) };
-            assert_eq!(found, expected, "AVX2: begun {begun:x}, ended {ended:x}, open {open}");
-        }
     }
 
     /// Compares `balanced` with a loop that sums slot by slot. The inputs are like valid tables: no more runs end
     /// than have begun.
-    #[test]
-    fn sums_are_those_of_a_loop_over_slots() {
+    fn sum_slot_by_slot<W: Words>(words: W) {
         let mut random = Splitmix::new(64);
         for round in 0..if cfg!(miri) { 200 } else { 20_000 } {
             let open = match round % 4 {
@@ -99,18 +92,23 @@ mod tests {
                 }
                 sum -= (ended >> slot & 1) as i64;
             }
-            agree(begun, ended, open);
+            agree(words, begun, ended, open);
         }
-        agree(0, 0, 0);
-        agree(u64::MAX, u64::MAX, 0);
-        agree(u64::MAX, u64::MAX, 1);
-        agree(u64::MAX, u64::MAX, 65);
-        agree(0, u64::MAX, 64);
-        agree(0, u64::MAX, 65);
-        agree(0, u64::MAX << 1, 63);
-        agree(0, u64::MAX << 1, 64);
+        agree(words, 0, 0, 0);
+        agree(words, u64::MAX, u64::MAX, 0);
+        agree(words, u64::MAX, u64::MAX, 1);
+        agree(words, u64::MAX, u64::MAX, 65);
+        agree(words, 0, u64::MAX, 64);
+        agree(words, 0, u64::MAX, 65);
+        agree(words, 0, u64::MAX << 1, 63);
+        agree(words, 0, u64::MAX << 1, 64);
         for open in [64, 65, 100, u32::MAX] {
-            agree(u64::MAX, 0, open);
+            agree(words, u64::MAX, 0, open);
         }
+    }
+
+    #[test]
+    fn sums_are_those_of_a_loop_over_slots() {
+        for_all_words!(sum_slot_by_slot);
     }
 }

@@ -19,6 +19,8 @@ mod scalar;
 mod vectors;
 mod wide_block;
 mod words;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod words_neon;
 
 use crate::check::Extent;
 use crate::geometry::Geometry;

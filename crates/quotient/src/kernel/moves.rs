@@ -8,7 +8,7 @@ use core::arch::x86_64::*;
 use wide::{i8x16, u8x16};
 
 /// The number of bytes of a cache line.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 /// [`Moves::insert_byte`] reads and writes fewer than this number of bytes after the byte at `free`.
 pub(super) const BEHIND: usize = 32;
 
@@ -177,6 +177,7 @@ fn spread_avx2(bits: u32) -> __m256i {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::words::for_all_words;
     use alloc::vec::Vec;
     use trommel_testkit::Splitmix;
 
@@ -214,11 +215,6 @@ mod tests {
 
     #[test]
     fn bytes_move_as_one_by_one() {
-        agree(Plain);
-        #[cfg(target_arch = "x86_64")]
-        if trommel_simd::Isa::Avx2.is_available() {
-            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
-            agree(unsafe { Avx2::new() });
-        }
+        for_all_words!(agree);
     }
 }

@@ -205,7 +205,7 @@ impl Compare {
     /// A bit for each of 64 bytes. The caller must ensure that each byte is all ones or zero.
     #[inline]
     #[target_feature(enable = "neon")]
-    fn packed(self, bytes: [uint8x16_t; 4]) -> u64 {
+    pub(super) fn packed(self, bytes: [uint8x16_t; 4]) -> u64 {
         let sixteen = self.folded(bytes);
         vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sixteen, sixteen)))
     }

@@ -38,6 +38,8 @@ mod neon;
 mod places;
 #[cfg(target_arch = "x86_64")]
 use super::words::Avx2;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+use super::words_neon::Neon;
 
 scalar_kernels!(portable, WideBlock, Plain);
 #[cfg(target_arch = "x86_64")]
@@ -48,6 +50,14 @@ scalar_kernels!(
     // SAFETY: this is evaluated in functions that are compiled for AVX2, BMI1, BMI2 and POPCNT, so the machine has
     // them.
     unsafe { Avx2::new() }
+);
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+scalar_kernels!(
+    #[target_feature(enable = "neon")]
+    neon_words,
+    WideBlock,
+    // SAFETY: this is evaluated in functions that are compiled for NEON, so the machine has it.
+    unsafe { Neon::new() }
 );
 
 /// The kernels for an instruction set.
@@ -66,7 +76,7 @@ pub(crate) fn kernels(isa: Isa) -> Kernels {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => bmi2::KERNELS,
         #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Isa::Neon => Kernels { contains_batch: neon::contains_batch, ..portable::KERNELS },
+        Isa::Neon => Kernels { contains_batch: neon::contains_batch, ..neon_words::KERNELS },
         _ => portable::KERNELS,
     }
 }

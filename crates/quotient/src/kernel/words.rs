@@ -81,16 +81,34 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
-    fn equal_to(self, bytes: &[u8; 32], other: u8) -> u32 {
+    fn equal_to(self, bytes: &[u8; 64], other: u8) -> u64 {
+        let (halves, _) = bytes.as_chunks();
         // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
-        unsafe { equal_to_avx2(bytes, other) }
+        unsafe { joined(equal_to_avx2(&halves[0], other), equal_to_avx2(&halves[1], other)) }
     }
 
     #[inline(always)]
-    fn at_most(self, bytes: &[u8; 32], other: u8) -> u32 {
+    fn at_most(self, bytes: &[u8; 64], other: u8) -> u64 {
+        let (halves, _) = bytes.as_chunks();
         // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
-        unsafe { at_most_avx2(bytes, other) }
+        unsafe { joined(at_most_avx2(&halves[0], other), at_most_avx2(&halves[1], other)) }
     }
+
+    #[inline(always)]
+    fn rank_of(self, other: u8, bytes: &[u8; 32], count: u32) -> (u32, bool) {
+        let first = self.below(u64::MAX, count) as u32;
+        // SAFETY: the caller of `Avx2::new` ensured that the machine has AVX2.
+        let (equal, at_most) =
+            unsafe { (equal_to_avx2(bytes, other) & first, at_most_avx2(bytes, other) & first) };
+        ((at_most & !equal).count_ones(), equal != 0)
+    }
+}
+
+/// Joins the bits of the lower and of the upper half of 64 bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn joined(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -160,11 +178,30 @@ pub(crate) unsafe fn word(table: *const u8, at: usize) -> u64 {
     u64::from_le(unsafe { table.add(at).cast::<u64>().read_unaligned() })
 }
 
+/// Calls a generic function with each implementation of [`Words`] that the machine can run.
+#[cfg(test)]
+macro_rules! for_all_words {
+    ($check:path) => {{
+        $check($crate::words::Plain);
+        #[cfg(target_arch = "x86_64")]
+        if trommel_simd::Isa::Avx2.is_available() {
+            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
+            $check(unsafe { $crate::kernel::words::Avx2::new() });
+        }
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        {
+            assert!(trommel_simd::Isa::Neon.is_available());
+            // SAFETY: the line above checks that the machine has NEON.
+            $check(unsafe { $crate::kernel::words_neon::Neon::new() });
+        }
+    }};
+}
+#[cfg(test)]
+pub(super) use for_all_words;
+
 #[cfg(test)]
 mod tests {
-    #[cfg(target_arch = "x86_64")]
-    use super::Avx2;
-    use crate::words::{Plain, Words};
+    use crate::words::Words;
     use trommel_testkit::Splitmix;
 
     fn agree<W: Words>(words: W) {
@@ -185,11 +222,20 @@ mod tests {
                     assert_eq!(above >> i & 1 == 1, bytes[i] > others[i]);
                     assert_eq!(equal >> i & 1 == 1, bytes[i] == others[i]);
                 }
-                let (half, other) = (bytes.first_chunk().unwrap(), others[0]);
-                let (equal, at_most) = (words.equal_to(half, other), words.at_most(half, other));
-                for (i, byte) in half.iter().enumerate() {
+                let other = others[0];
+                let (equal, at_most) =
+                    (words.equal_to(&bytes, other), words.at_most(&bytes, other));
+                for (i, byte) in bytes.iter().enumerate() {
                     assert_eq!(equal >> i & 1 == 1, *byte == other);
                     assert_eq!(at_most >> i & 1 == 1, *byte <= other);
+                }
+                for count in 0..=32 {
+                    let first = &bytes[..count];
+                    let below = first.iter().filter(|byte| **byte < other).count() as u32;
+                    assert_eq!(
+                        words.rank_of(other, bytes.first_chunk().unwrap(), count as u32),
+                        (below, first.contains(&other))
+                    );
                 }
             }
         }
@@ -226,21 +272,11 @@ mod tests {
 
     #[test]
     fn ones_are_those_of_a_loop_over_bits() {
-        select_ones(Plain);
-        #[cfg(target_arch = "x86_64")]
-        if trommel_simd::Isa::Avx2.is_available() {
-            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
-            select_ones(unsafe { Avx2::new() });
-        }
+        for_all_words!(select_ones);
     }
 
     #[test]
     fn bytes_are_spread_and_compared_as_one_by_one() {
-        agree(Plain);
-        #[cfg(target_arch = "x86_64")]
-        if trommel_simd::Isa::Avx2.is_available() {
-            // SAFETY: the condition checks that the machine has AVX2, with all that `Isa::Avx2` stands for.
-            agree(unsafe { Avx2::new() });
-        }
+        for_all_words!(agree);
     }
 }

@@ -4,13 +4,15 @@
 //! with loads and shifts by one byte instead of a byte permute.
 
 use super::insert_steps::{
-    Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,
+    Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, push_runends,
+    set_occupieds,
 };
 use super::lines::{LINE_BYTES, OCCUPIEDS_AT, RUNENDS_AT, SLOT_BITS, SLOTS};
 use super::lookup::{Located, equal_to, locate};
 use crate::geometry::Geometry;
 use crate::kernel::moves::Moves;
 use crate::kernel::words::word;
+use crate::table::bits_between;
 use crate::words::Words;
 use trommel_base::WhyFull;
 
@@ -24,17 +26,10 @@ struct Slots<W> {
 impl<W: Words> Compare for Slots<W> {
     #[inline(always)]
     unsafe fn compare(&self, line: usize, slots: u64) -> (u64, u32) {
-        // SAFETY: the caller guarantees that the line lies in the table, and this is half of it.
-        let half =
-            |at: usize| unsafe { &*self.table.add(line + at).cast::<[u8; LINE_BYTES / 2]>() };
-        let (low, high) = (half(0), half(LINE_BYTES / 2));
-        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let equal = both(
-            self.words.equal_to(low, self.remainder),
-            self.words.equal_to(high, self.remainder),
-        );
-        let at_most =
-            both(self.words.at_most(low, self.remainder), self.words.at_most(high, self.remainder));
+        // SAFETY: the caller guarantees that the line lies in the table.
+        let bytes = unsafe { &*self.table.add(line).cast::<[u8; LINE_BYTES]>() };
+        let equal = self.words.equal_to(bytes, self.remainder);
+        let at_most = self.words.at_most(bytes, self.remainder);
         let below = at_most & !equal & slots;
         (equal & slots, below.count_ones())
     }
@@ -125,16 +120,36 @@ unsafe fn insert_at<M: Moves>(
 ) {
     // SAFETY: this is a word of the key's line.
     let occupieds = unsafe { word(base, key.line + OCCUPIEDS_AT) };
+    let last = |line: usize| if line == free.line { free.at } else { SLOTS - 1 };
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
     let mut line = key.line;
-    while line <= free.line {
-        let last = if line == free.line { free.at } else { SLOTS - 1 };
-        let (runends, remainders) = (moved(first, line, last), moved(at, line, last));
+    // From the key's line to the line of slot `at`, moves can begin within the line. In later lines, they begin at slot
+    // 0.
+    loop {
+        let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
         // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
+        let bytes = unsafe { &mut *base.add(line).cast() };
+        move_remainders(words, bytes, remainders, &mut carried);
+        // SAFETY: as above.
         unsafe {
             let metadata = word(base, line + RUNENDS_AT);
-            move_remainders(words, &mut *base.add(line).cast(), remainders, &mut carried);
             let metadata = move_runends(metadata, runends, line != key.line, &mut carried);
+            base.add(line + RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
+        }
+        line += LINE_BYTES;
+        if line > at.line {
+            break;
+        }
+    }
+    while line <= free.line {
+        // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
+        unsafe {
+            let bytes: &mut [u8; LINE_BYTES] = &mut *base.add(line).cast();
+            let out = bytes[last(line) as usize % LINE_BYTES];
+            words.move_up(bytes, bits_between(0, last(line)), carried.remainder);
+            carried.remainder = out;
+            let metadata = word(base, line + RUNENDS_AT);
+            let metadata = push_runends(metadata, last(line), &mut carried);
             base.add(line + RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
         }
         line += LINE_BYTES;

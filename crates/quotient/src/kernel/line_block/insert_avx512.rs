@@ -7,11 +7,10 @@
 //! store. Inserts that loaded words soon after such stores took 2.4 times as long.
 
 use super::insert_steps::{
-    Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, set_occupieds,
+    Carried, Compare, Place, Slot, fetch_after, move_runends, moved, place, push_runends,
+    set_occupieds,
 };
-use super::lines::{
-    LINE_BYTES, MAX_OFFSET, OCCUPIEDS_AT, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS,
-};
+use super::lines::{LINE_BYTES, OCCUPIEDS_AT, RUNENDS_AT, SLOT_BITS, SLOTS};
 use super::lookup::{Located, locate};
 use crate::geometry::Geometry;
 use crate::kernel::words::word;
@@ -226,11 +225,7 @@ unsafe fn push_through(line: *mut u8, last: u32, carried: &mut Carried) {
         let up = _mm512_mask_set1_epi8(up, 1, carried.remainder as i8);
         _mm512_mask_storeu_epi8(line.cast(), slots, up);
         carried.remainder = out;
-        let old = metadata >> RUNENDS_SHIFT & slots;
-        let up = (old << 1 | carried.runend) & slots;
-        carried.runend = old >> last;
-        let not_saturated = u64::from(metadata >> OFFSET_SHIFT < MAX_OFFSET);
-        let metadata = (metadata ^ (old ^ up) << RUNENDS_SHIFT) + (not_saturated << OFFSET_SHIFT);
+        let metadata = push_runends(metadata, last, carried);
         line.add(RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
     }
 }

@@ -173,6 +173,17 @@ pub(super) fn move_runends(
     metadata + (u64::from(pushed & not_saturated) << OFFSET_SHIFT)
 }
 
+/// [`move_runends`] for a pushed line in which the runends of all slots up to and including `last` move.
+#[inline(always)]
+pub(super) fn push_runends(metadata: u64, last: u32, carried: &mut Carried) -> u64 {
+    let slots = bits_between(0, last);
+    let old = metadata >> RUNENDS_SHIFT & slots;
+    let up = (old << 1 | carried.runend) & slots;
+    carried.runend = old >> last;
+    let not_saturated = u64::from(metadata >> OFFSET_SHIFT < MAX_OFFSET);
+    (metadata ^ (old ^ up) << RUNENDS_SHIFT) + (not_saturated << OFFSET_SHIFT)
+}
+
 /// Stores the occupieds of a line. Bits 48 and 49 can only be set: if one of them is 0 in `occupieds`, it keeps its old
 /// value.
 ///

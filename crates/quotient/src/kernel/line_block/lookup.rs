@@ -55,12 +55,9 @@ pub(super) fn locate(geometry: &Geometry, hash: u64) -> Located {
 /// The caller must ensure that the line lies within the table.
 #[inline(always)]
 pub(super) unsafe fn equal_to<W: Words>(words: W, table: *const u8, line: usize, byte: u8) -> u64 {
-    let half = |at: usize| {
-        // SAFETY: the caller guarantees that the line lies within the table, and these bytes are half of the line.
-        let bytes = unsafe { &*table.add(line + at).cast::<[u8; LINE_BYTES / 2]>() };
-        u64::from(words.equal_to(bytes, byte))
-    };
-    half(0) | half(LINE_BYTES / 2) << 32
+    // SAFETY: the caller guarantees that the line lies within the table.
+    let bytes = unsafe { &*table.add(line).cast::<[u8; LINE_BYTES]>() };
+    words.equal_to(bytes, byte)
 }
 
 /// The slots of a run in a line, and whether the run ends in that line. `starts` are the line's [`starts`]; the run

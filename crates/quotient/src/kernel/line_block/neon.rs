@@ -3,7 +3,7 @@
 use super::lines::{
     Byte, LINE_BYTES, OFFSET_SHIFT, RUNENDS_AT, RUNENDS_SHIFT, SLOT_BITS, SLOTS, lines,
 };
-use super::portable;
+use super::neon_words;
 use crate::geometry::Geometry;
 use crate::kernel::neon::{
     BLOCK, Compare, Keys, Probed, Two, from, products, read, sums_of_products, up_to,
@@ -38,7 +38,7 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
     assert!(table.len() as u64 >= geometry.blocks * LINE_BYTES as u64);
     // `locate` computes lines from products of 32-bit numbers; a table beyond 256 GiB has too many lines for that.
     if lines(geometry) > u64::from(u32::MAX) || hashes.len() < BLOCK {
-        return portable::contains_batch(geometry, table, hashes, found);
+        return neon_words::contains_batch(geometry, table, hashes, found);
     }
     let window = Window::for_passes(table.len());
     let ahead = if window.hint.is_none() { 0 } else { AHEAD };
@@ -75,14 +75,14 @@ fn blocks<F: Fetch>(
             for i in ones(again) {
                 let hit = keys.look_again(&probed, &compare, i);
                 let hit =
-                    hit.unwrap_or_else(|| portable::contains(geometry, table, blocks[block][i]));
+                    hit.unwrap_or_else(|| neon_words::contains(geometry, table, blocks[block][i]));
                 hits |= u64::from(hit) << i;
             }
             found[block] = hits;
         }
     }
     let done = blocks.len() * BLOCK;
-    portable::contains_batch(geometry, table, rest, &mut found[done / BLOCK..]);
+    neon_words::contains_batch(geometry, table, rest, &mut found[done / BLOCK..]);
 }
 
 #[inline]

@@ -37,9 +37,7 @@ impl Places {
     ) -> u64 {
         // SAFETY: the caller guarantees that the block's remainders, of a byte each, are in the table.
         let bytes: &[u8; BYTES] = unsafe { &*table.add(self.remainders_of(block)).cast() };
-        let (halves, _) = bytes.as_chunks::<32>();
-        let bits = |half: &[u8; 32]| u64::from(words.equal_to(half, remainder as u8));
-        bits(&halves[0]) | bits(&halves[1]) << 32
+        words.equal_to(bytes, remainder as u8)
     }
 
     /// # Safety

@@ -16,7 +16,6 @@ use crate::kernel::moves::{BEHIND, Moves};
 use crate::kernel::words::word;
 use crate::layout::Position;
 use crate::layout::{Layout, WideBlock};
-use crate::table::bits_between;
 use crate::words::Words;
 use trommel_base::WhyFull;
 use trommel_base::batch::Hint;
@@ -197,33 +196,29 @@ unsafe fn place<W: Words>(words: W, places: &Places, table: &[u8], key: Located)
         word(bytes, at + 8) >> slot | word(bytes, at + 24) << 1 << (63 - slot)
     };
     // The processor cannot predict whether the quotient is occupied, so the comparison of remainders of 8 bits has no
-    // branch that depends on it: if the quotient is not occupied, `run` has no slots.
+    // branch that depends on it: if the quotient is not occupied, no remainders are compared.
     let last = ends_from_first.trailing_zeros();
     if occupied != 0 && last as usize >= VECTOR {
         return None;
     }
-    let (below, equal) = if places.bits == 8 {
-        let run = (words.below(u64::MAX, last + 1) & occupied.wrapping_neg()) as u32;
+    let (below, held) = if places.bits == 8 {
+        let count = (last + 1) & (occupied as u32).wrapping_neg();
         // SAFETY: the run begins in the section of remainders, and the section of offsets after it has 64 bytes or
         // more, so the `VECTOR` bytes from the run's first slot on are in the table.
         let bytes = unsafe { &*bytes.add(places.remainders + first).cast::<[u8; VECTOR]>() };
-        let remainder = key.remainder as u8;
-        let equal = words.equal_to(bytes, remainder) & run;
-        let below = words.at_most(bytes, remainder) & run & !equal;
-        (below.count_ones(), equal)
+        words.rank_of(key.remainder as u8, bytes, count)
     } else if occupied != 0 {
         // SAFETY: the run ends in the block of its first slot or in the next block, and both blocks are in the table.
         unsafe { places.search(words, table, first, last, key.remainder) }
     } else {
-        (0, 0)
+        (0, false)
     };
     let at = first + below as usize;
-    (equal == 0).then_some(Place { first, at, occupied: occupied != 0 })
+    (!held).then_some(Place { first, at, occupied: occupied != 0 })
 }
 
 impl Places {
-    /// The number of a run's remainders that are below `remainder`, and the number of its remainders that equal
-    /// `remainder`.
+    /// The number of a run's remainders that are below `remainder`, and whether one of them equals `remainder`.
     ///
     /// # Safety
     /// The caller must ensure that the `last + 1` slots of the run, from slot `first` on, are in the table.
@@ -235,8 +230,8 @@ impl Places {
         first: usize,
         last: u32,
         remainder: u32,
-    ) -> (u32, u32) {
-        let (mut below, mut equal) = (0, 0);
+    ) -> (u32, bool) {
+        let (mut below, mut is_held) = (0, false);
         let mut bit = first * self.bits as usize;
         for _ in 0..=last {
             // SAFETY: the remainder is in the section of remainders. After that section comes the section of offsets,
@@ -244,10 +239,10 @@ impl Places {
             let window = unsafe { word(table.as_ptr(), self.remainders + bit / 8) };
             let held = words.below(window >> (bit % 8), self.bits) as u32;
             below += u32::from(held < remainder);
-            equal += u32::from(held == remainder);
+            is_held |= held == remainder;
             bit += self.bits as usize;
         }
-        (below, equal)
+        (below, is_held)
     }
 }
 
@@ -283,18 +278,21 @@ unsafe fn insert_at<M: Moves>(
         WideBlock::insert_remainder(&places.shape, table, at, free, key.remainder);
     }
     let bytes = table.as_mut_ptr();
-    let mut carry = u64::from(!place.occupied);
+    // In each block, the runends from `moved` on move up by one slot, and `incoming` is added. The runend at `free` is
+    // 0, so in the last block, adding the runends that move to themselves moves them, and changes no bit after `free`.
+    let mut moved = u64::MAX << (place.first % 64);
+    let mut incoming = u64::from(!place.occupied) << (place.first % 64);
     for block in place.first / 64..=free / 64 {
-        let low = if block == place.first / 64 { place.first % 64 } else { 0 };
-        let high = if block == free / 64 { free % 64 } else { 63 };
-        let moved = bits_between(low as u32, high as u32);
         // SAFETY: this is a word of a block that is not after the block of `free`, which is in the table.
         unsafe {
             let at = bytes.add(block * 16 + 8).cast::<u64>();
             let runends = u64::from_le(at.read_unaligned());
-            let up = (runends & moved) << 1 & moved | carry << low;
-            carry = runends >> high & 1;
-            at.write_unaligned((runends & !moved | up).to_le());
+            if block == free / 64 {
+                moved &= (1 << (free % 64)) - 1;
+            }
+            let up = runends.wrapping_add(runends & moved).wrapping_add(incoming);
+            at.write_unaligned(up.to_le());
+            (moved, incoming) = (u64::MAX, runends >> 63);
         }
     }
     // SAFETY: this is a word of the key's block.

@@ -1,8 +1,8 @@
 //! Batches of lookups with NEON, for remainders of 8 bits. (`kernel/neon.rs` says how they decide whether a block holds
 //! a key.)
 
+use super::neon_words;
 use super::places::{Places, SLOTS};
-use super::portable;
 use crate::geometry::Geometry;
 use crate::kernel::neon::{BLOCK, Compare, Keys, Probed, Two, from, products, read, up_to};
 use crate::kernel::words::word;
@@ -49,7 +49,7 @@ pub(super) fn contains_batch(geometry: &Geometry, table: &[u8], hashes: &[u64], 
     let places = Places::of(geometry, table);
     let places = places.filter(|places| is_small && places.bits == 8);
     let Some(places) = places.filter(|_| hashes.len() >= BLOCK) else {
-        return portable::contains_batch(geometry, table, hashes, found);
+        return neon_words::contains_batch(geometry, table, hashes, found);
     };
     let batch = Batch { geometry, places, table };
     let window = Window::for_table(table.len());
@@ -94,14 +94,14 @@ impl Batch<'_> {
                 for i in ones(again) {
                     let hit = keys.look_again(&probed, &compare, i);
                     let hit = hit.unwrap_or_else(|| {
-                        portable::contains(self.geometry, self.table, blocks[block][i])
+                        neon_words::contains(self.geometry, self.table, blocks[block][i])
                     });
                     hits |= u64::from(hit) << i;
                 }
                 found[block] = hits;
             }
         }
-        portable::contains_batch(self.geometry, self.table, rest, &mut found[blocks.len()..]);
+        neon_words::contains_batch(self.geometry, self.table, rest, &mut found[blocks.len()..]);
     }
 
     /// Prefetches the words of the keys' blocks.
