@@ -53,6 +53,22 @@ struct deleter {
 
 template <typename T> using handle = std::unique_ptr<T, deleter>;
 
+// Looks a key up in a filter or a view, by the function of trommel.h for it. Throws error.
+template <typename Look, typename T> bool contains(Look look, const T *in, std::string_view key) {
+    bool found = true;
+    check(look(in, key.data(), key.size(), &found));
+    return found;
+}
+
+// Looks up `n` keys by their hashes in a filter or a view, by the function of trommel.h for them. Throws error.
+template <typename Look, typename T>
+std::vector<std::uint64_t> contains_hashes(Look look, const T *in, const std::uint64_t *hashes,
+                                           std::size_t n) {
+    std::vector<std::uint64_t> words(n / 64 + (n % 64 != 0));
+    check(look(in, hashes, n, words.data()));
+    return words;
+}
+
 } // namespace detail
 
 // Builds and probes filter blocks. Immutable, so threads can share it.
@@ -169,16 +185,12 @@ public:
 
     // Returns false if the key is certainly not in the filter. Throws error.
     bool contains(std::string_view key) const {
-        bool found = true;
-        detail::check(trommel_contains_bytes(handle_.get(), key.data(), key.size(), &found));
-        return found;
+        return detail::contains(trommel_contains_bytes, get(), key);
     }
 
     // Returns one bit per hash, in words of 64 bits, least significant bit first. Throws error.
     std::vector<std::uint64_t> contains_hashes(const std::uint64_t *hashes, std::size_t n) const {
-        std::vector<std::uint64_t> words(n / 64 + (n % 64 != 0));
-        detail::check(trommel_contains_hashes(handle_.get(), hashes, n, words.data()));
-        return words;
+        return detail::contains_hashes(trommel_contains_hashes, get(), hashes, n);
     }
 
     // Removes one copy of a key; returns false if the key certainly was not in the filter. Remove only keys that were
@@ -233,16 +245,12 @@ public:
 
     // Returns false if the key is certainly not in the filter. Throws error.
     bool contains(std::string_view key) const {
-        bool found = true;
-        detail::check(trommel_view_contains_bytes(handle_.get(), key.data(), key.size(), &found));
-        return found;
+        return detail::contains(trommel_view_contains_bytes, get(), key);
     }
 
     // Returns one bit per hash, in words of 64 bits, least significant bit first. Throws error.
     std::vector<std::uint64_t> contains_hashes(const std::uint64_t *hashes, std::size_t n) const {
-        std::vector<std::uint64_t> words(n / 64 + (n % 64 != 0));
-        detail::check(trommel_view_contains_hashes(handle_.get(), hashes, n, words.data()));
-        return words;
+        return detail::contains_hashes(trommel_view_contains_hashes, get(), hashes, n);
     }
 
     const trommel_view *get() const noexcept { return handle_.get(); }

@@ -157,6 +157,52 @@ fn takes_a_kind(call: impl Fn(*const std::ffi::c_char) -> Status) {
     assert!(message().contains("no NUL"), "{}", message());
 }
 
+type LookHashesUp<T> = unsafe extern "C" fn(*const T, *const u64, usize, *mut u64) -> Status;
+
+/// Checks a function that looks up keys by their hashes.
+fn looks_hashes_up<T>(handle: *const T, look: LookHashesUp<T>) {
+    let mut words = [5u64; 4];
+    let found = words.as_mut_ptr();
+    takes_a_handle(handle, |h| unsafe { look(h, [1].as_ptr(), 1, found) });
+    takes_words(|at, n| unsafe { look(handle, at, n, found) });
+    let hashes = [1u64, 2, 3];
+    writes_words(|at| unsafe { look(handle, hashes.as_ptr(), 3, at) });
+    assert_eq!(unsafe { look(handle, found, 3, found) }, TROMMEL_OVERLAP);
+}
+
+type LookBytesUp<T> = unsafe extern "C" fn(*const T, *const c_void, usize, *mut bool) -> Status;
+
+/// Checks a function that looks a key up.
+fn looks_bytes_up<T>(handle: *const T, look: LookBytesUp<T>) {
+    takes_a_handle(handle, |h| unsafe { look(h, key(), KEY.len(), &mut { false }) });
+    takes_bytes(TROMMEL_OK, |at, n| unsafe {
+        let mut found = false;
+        let status = look(handle, at, n, &mut found);
+        assert!(found || status == TROMMEL_OK);
+        status
+    });
+    writes_a_value::<bool>(TROMMEL_NULL_ARGUMENT, |at| unsafe {
+        look(handle, key(), KEY.len(), at)
+    });
+}
+
+type HashBytes<T> = unsafe extern "C" fn(*const T, *const c_void, usize) -> u64;
+
+/// Checks a function that hashes a key: it returns 0 for refused arguments, and the hash of the filter for others.
+fn hashes_bytes<T>(kit: &Kit, handle: *const T, hash: HashBytes<T>) {
+    let len = KEY.len();
+    unsafe {
+        assert_eq!(hash(null(), key(), len), 0);
+        assert_eq!(hash(off(handle), key(), len), 0);
+        assert_eq!(hash(handle, null(), 1), 0);
+        assert_eq!(hash(handle, null(), 0), hash(handle, key(), 0));
+        for huge in HUGE {
+            assert_eq!(hash(handle, key(), huge), 0);
+        }
+        assert_eq!(hash(handle, key(), len), trommel_hash_bytes(kit.filter, key(), len));
+    }
+}
+
 type Case = (&'static str, fn(&Kit));
 
 const CASES: &[Case] = &[
@@ -253,17 +299,7 @@ const CASES: &[Case] = &[
         let built = unsafe { build(kit.policy, dst.cast::<u64>(), 8, dst, len, null_mut()) };
         assert_eq!(built, TROMMEL_OVERLAP);
     }),
-    ("trommel_policy_hash", |kit| unsafe {
-        let (hash, len) = (trommel_policy_hash, KEY.len());
-        assert_eq!(hash(null(), key(), len), 0);
-        assert_eq!(hash(off(kit.policy), key(), len), 0);
-        assert_eq!(hash(kit.policy, null(), 1), 0);
-        assert_eq!(hash(kit.policy, null(), 0), hash(kit.policy, key(), 0));
-        for huge in HUGE {
-            assert_eq!(hash(kit.policy, key(), huge), 0);
-        }
-        assert_eq!(hash(kit.policy, key(), len), trommel_hash_bytes(kit.filter, key(), len));
-    }),
+    ("trommel_policy_hash", |kit| hashes_bytes(kit, kit.policy, trommel_policy_hash)),
     ("trommel_policy_may_match", |kit| unsafe {
         let (may, block, len) = (trommel_policy_may_match, kit.block(), kit.block.len());
         let absent = c"bellows".as_ptr().cast::<c_void>();
@@ -330,31 +366,14 @@ const CASES: &[Case] = &[
         trommel_free(null_mut());
         trommel_free(off(kit.filter));
     }),
-    ("trommel_hash_bytes", |kit| unsafe {
-        let (hash, len) = (trommel_hash_bytes, KEY.len());
-        assert_eq!(hash(null(), key(), len), 0);
-        assert_eq!(hash(off(kit.filter), key(), len), 0);
-        assert_eq!(hash(kit.filter, null(), 1), 0);
-        assert_eq!(hash(kit.filter, null(), 0), hash(kit.filter, key(), 0));
-        for huge in HUGE {
-            assert_eq!(hash(kit.filter, key(), huge), 0);
-        }
-    }),
+    ("trommel_hash_bytes", |kit| hashes_bytes(kit, kit.filter, trommel_hash_bytes)),
     ("trommel_insert_hashes", |kit| {
         let insert = trommel_insert_hashes;
         takes_a_handle(kit.filter, |f| unsafe { insert(f, [1].as_ptr(), 1, null_mut()) });
         takes_words(|at, n| unsafe { insert(kit.filter, at, n, null_mut()) });
         writes_a_value(TROMMEL_OK, |at| unsafe { insert(kit.filter, null(), 0, at) });
     }),
-    ("trommel_contains_hashes", |kit| {
-        let (look, mut words) = (trommel_contains_hashes, [5u64; 4]);
-        let found = words.as_mut_ptr();
-        takes_a_handle(kit.filter, |f| unsafe { look(f, [1].as_ptr(), 1, found) });
-        takes_words(|at, n| unsafe { look(kit.filter, at, n, found) });
-        let hashes = [1u64, 2, 3];
-        writes_words(|at| unsafe { look(kit.filter, hashes.as_ptr(), 3, at) });
-        assert_eq!(unsafe { look(kit.filter, found, 3, found) }, TROMMEL_OVERLAP);
-    }),
+    ("trommel_contains_hashes", |kit| looks_hashes_up(kit.filter, trommel_contains_hashes)),
     ("trommel_insert_bytes", |kit| {
         let insert = trommel_insert_bytes;
         takes_a_handle(kit.filter, |f| unsafe { insert(f, key(), KEY.len()) });
@@ -366,19 +385,7 @@ const CASES: &[Case] = &[
             status
         });
     }),
-    ("trommel_contains_bytes", |kit| {
-        let look = trommel_contains_bytes;
-        takes_a_handle(kit.filter, |f| unsafe { look(f, key(), KEY.len(), &mut { false }) });
-        takes_bytes(TROMMEL_OK, |at, n| unsafe {
-            let mut found = false;
-            let status = look(kit.filter, at, n, &mut found);
-            assert!(found || status == TROMMEL_OK);
-            status
-        });
-        writes_a_value::<bool>(TROMMEL_NULL_ARGUMENT, |at| unsafe {
-            look(kit.filter, key(), KEY.len(), at)
-        });
-    }),
+    ("trommel_contains_bytes", |kit| looks_bytes_up(kit.filter, trommel_contains_bytes)),
     ("trommel_remove_bytes", |kit| {
         let remove = trommel_remove_bytes;
         takes_a_handle(kit.filter, |f| unsafe { remove(f, key(), KEY.len(), null_mut()) });
@@ -447,38 +454,9 @@ const CASES: &[Case] = &[
         trommel_view_free(null_mut());
         trommel_view_free(off(kit.view));
     }),
-    ("trommel_view_contains_bytes", |kit| {
-        let look = trommel_view_contains_bytes;
-        takes_a_handle(kit.view, |v| unsafe { look(v, key(), KEY.len(), &mut { false }) });
-        takes_bytes(TROMMEL_OK, |at, n| unsafe {
-            let mut found = false;
-            let status = look(kit.view, at, n, &mut found);
-            assert!(found || status == TROMMEL_OK);
-            status
-        });
-        writes_a_value::<bool>(TROMMEL_NULL_ARGUMENT, |at| unsafe {
-            look(kit.view, key(), KEY.len(), at)
-        });
-    }),
-    ("trommel_view_contains_hashes", |kit| {
-        let (look, mut words) = (trommel_view_contains_hashes, [5u64; 4]);
-        let found = words.as_mut_ptr();
-        takes_a_handle(kit.view, |v| unsafe { look(v, [1].as_ptr(), 1, found) });
-        takes_words(|at, n| unsafe { look(kit.view, at, n, found) });
-        let hashes = [1u64, 2, 3];
-        writes_words(|at| unsafe { look(kit.view, hashes.as_ptr(), 3, at) });
-        assert_eq!(unsafe { look(kit.view, found, 3, found) }, TROMMEL_OVERLAP);
-    }),
-    ("trommel_view_hash_bytes", |kit| unsafe {
-        let (hash, len) = (trommel_view_hash_bytes, KEY.len());
-        assert_eq!(hash(null(), key(), len), 0);
-        assert_eq!(hash(off(kit.view), key(), len), 0);
-        assert_eq!(hash(kit.view, null(), 1), 0);
-        for huge in HUGE {
-            assert_eq!(hash(kit.view, key(), huge), 0);
-        }
-        assert_eq!(hash(kit.view, key(), len), trommel_hash_bytes(kit.filter, key(), len));
-    }),
+    ("trommel_view_contains_bytes", |kit| looks_bytes_up(kit.view, trommel_view_contains_bytes)),
+    ("trommel_view_contains_hashes", |kit| looks_hashes_up(kit.view, trommel_view_contains_hashes)),
+    ("trommel_view_hash_bytes", |kit| hashes_bytes(kit, kit.view, trommel_view_hash_bytes)),
 ];
 
 #[test]

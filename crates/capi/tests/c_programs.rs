@@ -92,14 +92,17 @@ fn link(compile: &mut Command, folder: &Path, shared: bool) {
 fn the_wrapper_for_cpp_has_every_function() {
     let header = include_str!("../include/trommel.h");
     let wrapper = include_str!("../include/trommel.hpp");
-    for name in header.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+    let names = |text: &'static str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let code = wrapper.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let used: Vec<_> = code.flat_map(names).collect();
+    for name in names(header) {
         // Not wrapped: the two functions that return a version, and `trommel_policy_build`, whose keys are slices. The
         // wrapper's `build` takes keys as `string_view`, and passes their hashes to `trommel_policy_build_hashes`.
         let not_wrapped = ["trommel_abi_version", "trommel_version", "trommel_policy_build"];
         let is_function =
             header.contains(&format!(" {name}(")) || header.contains(&format!("*{name}("));
         if name.starts_with("trommel_") && is_function && !not_wrapped.contains(&name) {
-            assert!(wrapper.contains(&format!("{name}(")), "{name} is not wrapped");
+            assert!(used.contains(&name), "{name} is not wrapped");
         }
     }
 }
