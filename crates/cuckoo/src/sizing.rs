@@ -198,18 +198,10 @@ const _: () = assert!(FEWEST_BITS < WIDTHS[0]);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spec(keys: u64, options: impl FnOnce(&mut Spec)) -> Spec {
-        let mut spec = Spec::default();
-        spec.keys = keys as usize;
-        options(&mut spec);
-        spec
-    }
+    use trommel_testkit::sizes::{checks_growth, spec, spec_within};
 
     fn within(bytes: u64, spec: Spec) -> Result<Geometry, SpecError> {
-        let mut spec = spec;
-        spec.memory_bytes = Some(bytes as usize);
-        geometry(&spec)
+        geometry(&spec_within(bytes, spec))
     }
 
     /// A table that is sized for `keys` keys is planned for at least `keys`. A table with two buckets fewer is planned
@@ -304,10 +296,7 @@ mod tests {
                 (spec.fingerprint_bits, spec.grow_at) = (Some(8), Some(load));
             }))
         };
-        assert!(growing(1_000.5 / most_slots as f64).is_ok());
-        let load = 999.5 / most_slots as f64;
-        let refused = SpecError::GrowAt { load, keys: 1_000, most_keys: 999 };
-        assert_eq!(growing(load), Err(refused));
+        assert!(checks_growth(most_slots, growing).is_ok());
     }
 
     #[cfg(target_pointer_width = "64")]

@@ -253,18 +253,10 @@ fn checked<L: Layout>(spec: &Spec, slots: u64, remainder_bits: u32) -> Result<Ge
 mod tests {
     use super::*;
     use crate::layout::{LineBlock, WideBlock};
-
-    fn spec(keys: u64, options: impl FnOnce(&mut Spec)) -> Spec {
-        let mut spec = Spec::default();
-        spec.keys = keys as usize;
-        options(&mut spec);
-        spec
-    }
+    use trommel_testkit::sizes::{checks_growth, spec, spec_within};
 
     fn within<L: Layout>(bytes: u64, spec: Spec) -> Result<Geometry, SpecError> {
-        let mut spec = spec;
-        spec.memory_bytes = Some(bytes as usize);
-        geometry::<L>(&spec)
+        geometry::<L>(&spec_within(bytes, spec))
     }
 
     /// Counts the pairs of remainders that have the same stored form.
@@ -457,10 +449,7 @@ mod tests {
                 (spec.remainder_bits, spec.grow_at) = (Some(4), Some(load));
             }))
         };
-        assert_eq!(growing(1_000.5 / most_slots as f64), Ok(first));
-        let load = 999.5 / most_slots as f64;
-        let refused = SpecError::GrowAt { load, keys: 1_000, most_keys: 999 };
-        assert_eq!(growing(load), Err(refused));
+        assert_eq!(checks_growth(most_slots, growing), Ok(first));
     }
 
     #[cfg(target_pointer_width = "64")]

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`streams`] | deterministic streams of hashes, friendly and hostile |
 //! | [`oracle`] | an exact multiset of hashes, the truth that a filter approximates |
-//! | [`sizes`] | huge sizes, limited to `usize::MAX` on machines with addresses of 32 bits |
+//! | [`sizes`] | huge sizes, limited to `usize::MAX` on machines with addresses of 32 bits; specs of a size |
 //! | [`stats`] | how far a count may be from its expectation |
 //! | [`subject`] | the information that the contract needs to test a filter |
 //! | [`threads`] | threads that work on the pieces of a large batch |
