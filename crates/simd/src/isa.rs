@@ -1,7 +1,6 @@
 //! The instruction sets that kernels, the inner loops of the filters, are written for.
 
 use core::fmt;
-use core::str::FromStr;
 use core::sync::atomic::{AtomicU16, Ordering};
 
 /// An instruction set that a kernel can be written for. The sets of an architecture are ordered from the least to the
@@ -70,19 +69,7 @@ impl fmt::Display for IsaError {
 
 impl core::error::Error for IsaError {}
 
-impl fmt::Display for Isa {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Isa {
-    type Err = IsaError;
-
-    fn from_str(name: &str) -> Result<Self, IsaError> {
-        Isa::ALL.into_iter().find(|isa| isa.name() == name).ok_or(IsaError::UnknownName)
-    }
-}
+crate::display_and_parse_names!(Isa, or IsaError::UnknownName => IsaError);
 
 impl Isa {
     /// Every instruction set that kernels are written for, on any machine.
@@ -271,62 +258,55 @@ fn has_fp16() -> bool {
     false
 }
 
+/// Returns whether the machine has all features of [`Isa::Avx2`], of [`Isa::Avx512Core`] and of [`Isa::Avx512`]. The
+/// macro `$has` evaluates to whether it has one feature.
+#[cfg(target_arch = "x86_64")]
+macro_rules! x86_sets_by {
+    ($has:ident) => {{
+        let avx2 =
+            $has!("avx2") && $has!("bmi1") && $has!("bmi2") && $has!("popcnt") && $has!("lzcnt");
+        let core = avx2
+            && $has!("avx512f")
+            && $has!("avx512bw")
+            && $has!("avx512dq")
+            && $has!("avx512cd")
+            && $has!("avx512vl");
+        let whole = core
+            && $has!("avx512vbmi")
+            && $has!("avx512bitalg")
+            && $has!("avx512ifma")
+            && $has!("avx512vpopcntdq");
+        (avx2, core, whole)
+    }};
+}
+
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
-fn detect(isa: Isa) -> bool {
+fn x86_sets() -> (bool, bool, bool) {
     use std::is_x86_feature_detected as has;
-    let avx2 = has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt");
-    let core = avx2
-        && has!("avx512f")
-        && has!("avx512bw")
-        && has!("avx512dq")
-        && has!("avx512cd")
-        && has!("avx512vl");
-    match isa {
-        Isa::Portable => true,
-        Isa::Neon => false,
-        Isa::Avx2 => avx2,
-        Isa::Avx512Core => core,
-        Isa::Avx512 | Isa::Avx512Gather => {
-            core && has!("avx512vbmi")
-                && has!("avx512bitalg")
-                && has!("avx512ifma")
-                && has!("avx512vpopcntdq")
-        }
-    }
+    x86_sets_by!(has)
 }
 
 // Without the standard library, a set is available only if the target guarantees its features. (In this
 // file, only `has_fp16` still queries the processor.)
 #[cfg(all(target_arch = "x86_64", not(feature = "std")))]
+fn x86_sets() -> (bool, bool, bool) {
+    macro_rules! has {
+        ($feature:tt) => {
+            cfg!(target_feature = $feature)
+        };
+    }
+    x86_sets_by!(has)
+}
+
+#[cfg(target_arch = "x86_64")]
 fn detect(isa: Isa) -> bool {
-    let avx2 = cfg!(all(
-        target_feature = "avx2",
-        target_feature = "bmi1",
-        target_feature = "bmi2",
-        target_feature = "popcnt",
-        target_feature = "lzcnt"
-    ));
-    let core = avx2
-        && cfg!(all(
-            target_feature = "avx512f",
-            target_feature = "avx512bw",
-            target_feature = "avx512dq",
-            target_feature = "avx512cd",
-            target_feature = "avx512vl"
-        ));
+    let (avx2, core, whole) = x86_sets();
     match isa {
         Isa::Portable => true,
         Isa::Neon => false,
         Isa::Avx2 => avx2,
         Isa::Avx512Core => core,
-        Isa::Avx512 | Isa::Avx512Gather => {
-            core && cfg!(all(
-                target_feature = "avx512vbmi",
-                target_feature = "avx512bitalg",
-                target_feature = "avx512ifma",
-                target_feature = "avx512vpopcntdq"
-            ))
-        }
+        Isa::Avx512 | Isa::Avx512Gather => whole,
     }
 }
 

@@ -18,6 +18,7 @@ mod bytes;
 mod cache;
 mod isa;
 mod kernel;
+mod names;
 mod prefetch;
 mod rank_select;
 
