@@ -16,7 +16,6 @@
 
 use crate::storage::{MAX_BYTES, OutOfMemory};
 use crate::{FilterKind, FormatError, Full, HashId, KeyHash, SpecError, WhyFull};
-use core::fmt;
 use trommel_simd::Isa;
 
 /// The last byte of a filter block that holds no filter: any key may be in the engine's data.
@@ -186,22 +185,12 @@ pub enum PolicyError {
     },
 }
 
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyKeys { keys } => {
-                write!(f, "{keys} keys are more than one filter block holds")
-            }
-            Self::BufferTooShort { need, got } => {
-                write!(f, "the filter block takes {need} bytes, the buffer has {got}")
-            }
-            Self::Full(full) => full.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-        }
-    }
-}
-
-impl core::error::Error for PolicyError {}
+crate::error_messages! { PolicyError {
+    Self::TooManyKeys { keys } => "{keys} keys are more than one filter block holds";
+    Self::BufferTooShort { need, got } => "the filter block takes {need} bytes, the buffer has {got}";
+    Self::Full(full) => "{full}";
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+}}
 
 impl From<Full> for PolicyError {
     fn from(full: Full) -> Self {
@@ -212,11 +201,9 @@ impl From<Full> for PolicyError {
     }
 }
 
-impl From<OutOfMemory> for PolicyError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
+crate::error_from! { PolicyError {
+    OutOfMemory { bytes };
+}}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,6 @@
 
 use crate::{Hasher, KeyHash};
 use alloc::vec::Vec;
-use core::fmt;
 
 /// An offset into a column's bytes: `i32` or `i64`, as in Arrow.
 pub trait Offset: sealed::Sealed + Copy + Ord {
@@ -69,21 +68,12 @@ pub enum OffsetsError {
     },
 }
 
-impl fmt::Display for OffsetsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Negative { index, offset } => write!(f, "offset {index} is negative: {offset}"),
-            Self::Decreasing { index, previous, offset } => {
-                write!(f, "offset {index} is {offset}, below the one before it, {previous}")
-            }
-            Self::PastEnd { index, offset, bytes } => {
-                write!(f, "offset {index} is {offset}, past the end of {bytes} bytes")
-            }
-        }
-    }
-}
-
-impl core::error::Error for OffsetsError {}
+crate::error_messages! { OffsetsError {
+    Self::Negative { index, offset } => "offset {index} is negative: {offset}";
+    Self::Decreasing { index, previous, offset } =>
+        "offset {index} is {offset}, below the one before it, {previous}";
+    Self::PastEnd { index, offset, bytes } => "offset {index} is {offset}, past the end of {bytes} bytes";
+}}
 
 impl Hasher {
     /// Hashes a column of strings: key `i` is `bytes[offsets[i]..offsets[i + 1]]`, and `hashes[i]` becomes its hash by

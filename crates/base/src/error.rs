@@ -1,6 +1,7 @@
 //! Error types. They carry the numbers that explain the error.
 
 mod format;
+mod messages;
 
 pub use format::FormatError;
 
@@ -118,67 +119,40 @@ pub enum SpecError {
     },
 }
 
-impl fmt::Display for SpecError {
+crate::error_messages! { SpecError {
+    Self::FprOutOfRange { fpr } => "a false-positive rate must lie strictly between 0 and 1, got {fpr}";
+    Self::FprUnreachable { fpr, floor } =>
+        "a false-positive rate of {fpr:e} cannot be reached: the floor for this number of keys is {floor:e}";
+    Self::TooLarge { bytes, max_bytes } => "{bytes} bytes are needed, the most for this kind is {max_bytes}";
+    Self::TooSmall { bytes, min_bytes } => "{bytes} bytes are allowed, {min_bytes} are needed";
+    Self::BitsPerKeyOutOfRange { bits_per_key, min, max } =>
+        "{bits_per_key} bits per key: the number must be above 0, at least {min}, and at most {max}";
+    Self::LoadOutOfRange { load } => "a load must lie strictly between 0 and 1, got {load}";
+    Self::GrowAt { load, keys, most_keys } =>
+        "{keys} keys are expected, but a filter that grows at load {load:?} has room for at most {most_keys} keys";
+    Self::Exclusive { options: [first, second] } => "{first} and {second} exclude each other";
+    Self::Parameter { name, value, min, max } => "{name} is {value}, allowed are {min} to {max}";
+    Self::Choice { name, value, allowed } => "{name} is {value}, allowed are {}", Listed(allowed);
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+    Self::Isa(error) => "{error}";
+    Self::Option { kind, option } => "a {kind} filter has no option {option}";
+    Self::UnknownKind { kind } => "this build cannot make a {kind} filter";
+}}
+
+crate::error_from! { SpecError {
+    OutOfMemory { bytes };
+    IsaError => Isa;
+}}
+
+/// Numbers with commas between them.
+struct Listed<'a>(&'a [u64]);
+
+impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FprOutOfRange { fpr } => {
-                write!(f, "a false-positive rate must lie strictly between 0 and 1, got {fpr}")
-            }
-            Self::FprUnreachable { fpr, floor } => write!(
-                f,
-                "a false-positive rate of {fpr:e} cannot be reached: the floor for this number of keys is {floor:e}"
-            ),
-            Self::TooLarge { bytes, max_bytes } => {
-                write!(f, "{bytes} bytes are needed, the most for this kind is {max_bytes}")
-            }
-            Self::TooSmall { bytes, min_bytes } => {
-                write!(f, "{bytes} bytes are allowed, {min_bytes} are needed")
-            }
-            Self::BitsPerKeyOutOfRange { bits_per_key, min, max } => {
-                write!(
-                    f,
-                    "{bits_per_key} bits per key: the number must be above 0, at least {min}, and at most {max}"
-                )
-            }
-            Self::LoadOutOfRange { load } => {
-                write!(f, "a load must lie strictly between 0 and 1, got {load}")
-            }
-            Self::GrowAt { load, keys, most_keys } => write!(
-                f,
-                "{keys} keys are expected, but a filter that grows at load {load:?} has room for at most {most_keys} keys"
-            ),
-            Self::Exclusive { options: [first, second] } => {
-                write!(f, "{first} and {second} exclude each other")
-            }
-            Self::Parameter { name, value, min, max } => {
-                write!(f, "{name} is {value}, allowed are {min} to {max}")
-            }
-            Self::Choice { name, value, allowed } => {
-                write!(f, "{name} is {value}, allowed are ")?;
-                for (i, allowed) in allowed.iter().enumerate() {
-                    write!(f, "{}{allowed}", if i == 0 { "" } else { ", " })?;
-                }
-                Ok(())
-            }
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-            Self::Isa(error) => error.fmt(f),
-            Self::Option { kind, option } => write!(f, "a {kind} filter has no option {option}"),
-            Self::UnknownKind { kind } => write!(f, "this build cannot make a {kind} filter"),
+        for (i, number) in self.0.iter().enumerate() {
+            write!(f, "{}{number}", if i == 0 { "" } else { ", " })?;
         }
-    }
-}
-
-impl core::error::Error for SpecError {}
-
-impl From<OutOfMemory> for SpecError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
-
-impl From<IsaError> for SpecError {
-    fn from(error: IsaError) -> Self {
-        Self::Isa(error)
+        Ok(())
     }
 }
 
@@ -259,14 +233,18 @@ impl Full {
     }
 }
 
-impl fmt::Display for Full {
+crate::error_messages! { Full {
+    Self { inserted, len, capacity, why } =>
+        "the filter is full: it holds {len} keys, has a capacity of {capacity}, and this call inserted {inserted}{}",
+        Reason(*why);
+}}
+
+/// The end of the message of [`Full`]: a reason other than a lack of slots.
+struct Reason(WhyFull);
+
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { inserted, len, capacity, why } = self;
-        write!(
-            f,
-            "the filter is full: it holds {len} keys, has a capacity of {capacity}, and this call inserted {inserted}"
-        )?;
-        match why {
+        match self.0 {
             WhyFull::Slots => Ok(()),
             WhyFull::Copies { max } => {
                 write!(f, "; it holds {max} copies of this key, and has no room for more")
@@ -274,14 +252,10 @@ impl fmt::Display for Full {
             WhyFull::Fingerprint => {
                 f.write_str("; it cannot grow, since its fingerprints have no bit to spare")
             }
-            WhyFull::Memory { bytes } => {
-                write!(f, "; the system refused {bytes} bytes of memory for the insert")
-            }
+            WhyFull::Memory { bytes } => write!(f, "; {} for the insert", OutOfMemory { bytes }),
         }
     }
 }
-
-impl core::error::Error for Full {}
 
 /// Two filters cannot be combined, since they differ in a property. Neither filter was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,13 +294,9 @@ impl Incompatible {
     }
 }
 
-impl fmt::Display for Incompatible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the filters differ in {}: {} and {}", self.what, self.left, self.right)
-    }
-}
-
-impl core::error::Error for Incompatible {}
+crate::error_messages! { Incompatible {
+    Self { what, left, right } => "the filters differ in {what}: {left} and {right}";
+}}
 
 /// The filter's kind lacks the operation that was called. Nothing was changed.
 ///
@@ -345,13 +315,9 @@ pub struct Unsupported {
     pub operation: &'static str,
 }
 
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a {} filter cannot {}", self.kind, self.operation)
-    }
-}
-
-impl core::error::Error for Unsupported {}
+crate::error_messages! { Unsupported {
+    Self { kind, operation } => "a {kind} filter cannot {operation}";
+}}
 
 /// Why two filters were not merged, or not intersected. Neither filter was changed.
 ///
@@ -388,46 +354,21 @@ pub enum MergeError {
     Damaged(FormatError),
 }
 
-impl fmt::Display for MergeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kinds { left, right } => {
-                write!(f, "a {right} filter cannot be merged into a {left} filter")
-            }
-            Self::Incompatible(error) => error.fmt(f),
-            Self::Full(error) => error.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-            Self::Unsupported(error) => error.fmt(f),
-            Self::Damaged(error) => error.fmt(f),
-        }
-    }
-}
+crate::error_messages! { MergeError {
+    Self::Kinds { left, right } => "a {right} filter cannot be merged into a {left} filter";
+    Self::Incompatible(error) => "{error}";
+    Self::Full(error) => "{error}";
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+    Self::Unsupported(error) => "{error}";
+    Self::Damaged(error) => "{error}";
+}}
 
-impl core::error::Error for MergeError {}
-
-impl From<FormatError> for MergeError {
-    fn from(error: FormatError) -> Self {
-        Self::Damaged(error)
-    }
-}
-
-impl From<Incompatible> for MergeError {
-    fn from(error: Incompatible) -> Self {
-        Self::Incompatible(error)
-    }
-}
-
-impl From<Full> for MergeError {
-    fn from(error: Full) -> Self {
-        Self::Full(error)
-    }
-}
-
-impl From<OutOfMemory> for MergeError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
+crate::error_from! { MergeError {
+    FormatError => Damaged;
+    Incompatible => Incompatible;
+    Full => Full;
+    OutOfMemory { bytes };
+}}
 
 /// A filter could not be folded.
 ///
@@ -460,22 +401,12 @@ pub enum FoldError {
     },
 }
 
-impl fmt::Display for FoldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotDivisible { units, factor } => {
-                write!(f, "{units} units cannot be folded by a factor of {factor}")
-            }
-            Self::Unsupported { kind } => write!(f, "a {kind} filter cannot fold"),
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-        }
-    }
-}
+crate::error_messages! { FoldError {
+    Self::NotDivisible { units, factor } => "{units} units cannot be folded by a factor of {factor}";
+    Self::Unsupported { kind } => "a {kind} filter cannot fold";
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+}}
 
-impl core::error::Error for FoldError {}
-
-impl From<OutOfMemory> for FoldError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
+crate::error_from! { FoldError {
+    OutOfMemory { bytes };
+}}

@@ -1,7 +1,6 @@
 //! The kinds of filter.
 
 use core::fmt;
-use core::str::FromStr;
 
 /// Declares [`FilterKind`] from a list of the kinds, each with the number that a container stores and the name.
 macro_rules! filter_kinds {
@@ -96,16 +95,4 @@ impl fmt::Display for UnknownKind {
 
 impl core::error::Error for UnknownKind {}
 
-impl fmt::Display for FilterKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for FilterKind {
-    type Err = UnknownKind;
-
-    fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name).ok_or(UnknownKind)
-    }
-}
+trommel_simd::display_and_parse_names!(FilterKind, or UnknownKind => UnknownKind);

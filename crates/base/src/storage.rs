@@ -102,13 +102,9 @@ unsafe impl Send for Storage {}
 // SAFETY: through a shared reference, the memory is only read, or accessed atomically (`AtomicStorage`).
 unsafe impl Sync for Storage {}
 
-impl fmt::Display for OutOfMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the system refused {} bytes of memory", self.bytes)
-    }
-}
-
-impl core::error::Error for OutOfMemory {}
+crate::error_messages! { OutOfMemory {
+    Self { bytes } => "the system refused {bytes} bytes of memory";
+}}
 
 /// Returns an empty vector with room for `len` elements. Pushing the first `len` elements allocates nothing.
 ///

@@ -11,7 +11,6 @@ use crate::filter::CuckooFilter;
 use crate::geometry::{FEWEST_BITS, Geometry};
 use crate::table::Table;
 use crate::width::{Width, with_width};
-use core::fmt;
 use trommel_base::storage::OutOfMemory;
 use trommel_base::{Storage, WhyFull};
 
@@ -46,26 +45,16 @@ pub enum GrowError {
     },
 }
 
-impl fmt::Display for GrowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fingerprint { fingerprint_bits, doublings } => write!(
-                f,
-                "fingerprints of {fingerprint_bits} bits have no bit to spare after {doublings} doublings"
-            ),
-            Self::TooLarge { buckets } => write!(f, "a table of {buckets} buckets is too large"),
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-        }
-    }
-}
+trommel_base::error_messages! { GrowError {
+    Self::Fingerprint { fingerprint_bits, doublings } =>
+        "fingerprints of {fingerprint_bits} bits have no bit to spare after {doublings} doublings";
+    Self::TooLarge { buckets } => "a table of {buckets} buckets is too large";
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+}}
 
-impl core::error::Error for GrowError {}
-
-impl From<OutOfMemory> for GrowError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
+trommel_base::error_from! { GrowError {
+    OutOfMemory { bytes };
+}}
 
 impl From<GrowError> for WhyFull {
     fn from(error: GrowError) -> Self {

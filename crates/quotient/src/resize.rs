@@ -9,7 +9,6 @@ use crate::fingerprint::Rounding;
 use crate::geometry::{GUARANTEED_LOAD, Geometry, MAX_SLOTS};
 use crate::layout::Layout;
 use crate::sizing::{slots_for, with_slots};
-use core::fmt;
 use trommel_base::storage::{MAX_BYTES, OutOfMemory};
 use trommel_base::{Incompatible, Merge, MergeError, Storage, WhyFull};
 
@@ -55,36 +54,20 @@ pub enum ResizeError {
     },
 }
 
-impl fmt::Display for ResizeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fingerprint { slots, fingerprints } => {
-                write!(
-                    f,
-                    "with {slots} slots, remainders would have too few or too many bits: fingerprints have {fingerprints} possible values"
-                )
-            }
-            Self::TooSmall { slots, len } => {
-                write!(
-                    f,
-                    "the filter holds {len} keys, too many for the requested size, {slots} slots"
-                )
-            }
-            Self::TooLarge { slots, max_slots } => {
-                write!(f, "{slots} slots are too many: a filter has at most {max_slots}")
-            }
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-        }
-    }
-}
+trommel_base::error_messages! { ResizeError {
+    Self::Fingerprint { slots, fingerprints } =>
+        "with {slots} slots, remainders would have too few or too many bits: \
+         fingerprints have {fingerprints} possible values";
+    Self::TooSmall { slots, len } =>
+        "the filter holds {len} keys, too many for the requested size, {slots} slots";
+    Self::TooLarge { slots, max_slots } =>
+        "{slots} slots are too many: a filter has at most {max_slots}";
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+}}
 
-impl core::error::Error for ResizeError {}
-
-impl From<OutOfMemory> for ResizeError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
-}
+trommel_base::error_from! { ResizeError {
+    OutOfMemory { bytes };
+}}
 
 impl<L: Layout> Quotient<L> {
     /// Doubles the number of slots. This does not need the keys: the highest bit of every remainder becomes the lowest
@@ -201,8 +184,8 @@ impl<L: Layout> Quotient<L> {
 
     fn replace(&mut self, geometry: Geometry, table: Storage, len: u64) {
         let grow_at = self.grow_at;
-        *self = Self::assemble(geometry, self.hasher, len, self.isa(), table);
-        self.grow_at = grow_at;
+        *self = Self::assemble(geometry, self.hasher, self.isa(), table);
+        (self.len, self.grow_at) = (len, grow_at);
     }
 
     /// Whether one more key would push the filter over the load at which it grows.

@@ -80,36 +80,18 @@ pub enum AccumulateError {
     Format(FormatError),
 }
 
-impl fmt::Display for AccumulateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Specs => f.write_str("the accumulators have different specs"),
-            Self::Build(error) => error.fmt(f),
-            Self::Merge(error) => error.fmt(f),
-            Self::Format(error) => error.fmt(f),
-        }
-    }
-}
+trommel_base::error_messages! { AccumulateError {
+    Self::Specs => "the accumulators have different specs";
+    Self::Build(error) => "{error}";
+    Self::Merge(error) => "{error}";
+    Self::Format(error) => "{error}";
+}}
 
-impl core::error::Error for AccumulateError {}
-
-impl From<BuildError> for AccumulateError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
-
-impl From<MergeError> for AccumulateError {
-    fn from(error: MergeError) -> Self {
-        Self::Merge(error)
-    }
-}
-
-impl From<FormatError> for AccumulateError {
-    fn from(error: FormatError) -> Self {
-        Self::Format(error)
-    }
-}
+trommel_base::error_from! { AccumulateError {
+    BuildError => Build;
+    MergeError => Merge;
+    FormatError => Format;
+}}
 
 impl FilterAccumulator {
     /// Makes an empty accumulator, and allocates nothing. The accumulator keeps at most `max_hashes` hashes before it

@@ -2,7 +2,6 @@
 
 use crate::any::AnyFilter;
 use crate::kinds::types::*;
-use core::fmt;
 use trommel_base::{
     Bulk, Filter, FilterKind, FromSpec, Full, Insert, InsertBulk, KeyHash, Spec, SpecError,
 };
@@ -193,25 +192,12 @@ pub enum BuildError {
     Full(Full),
 }
 
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Spec(error) => error.fmt(f),
-            Self::Full(error) => error.fmt(f),
-        }
-    }
-}
+trommel_base::error_messages! { BuildError {
+    Self::Spec(error) => "{error}";
+    Self::Full(error) => "{error}";
+}}
 
-impl core::error::Error for BuildError {}
-
-impl From<SpecError> for BuildError {
-    fn from(error: SpecError) -> Self {
-        Self::Spec(error)
-    }
-}
-
-impl From<Full> for BuildError {
-    fn from(error: Full) -> Self {
-        Self::Full(error)
-    }
-}
+trommel_base::error_from! { BuildError {
+    SpecError => Spec;
+    Full => Full;
+}}

@@ -2,7 +2,6 @@
 
 use crate::storage::OutOfMemory;
 use crate::{FilterKind, HashId};
-use core::fmt;
 
 /// Why no filter could be read from bytes. A function that reads a filter allocates memory only after it has verified the header,
 /// the lengths and the checksums. Functions for trusted bytes never verify the payload's checksum.
@@ -124,72 +123,42 @@ pub enum FormatError {
     },
 }
 
+crate::error_messages! { FormatError {
+    Self::Truncated { need, got } => "truncated: {need} bytes needed, got {got}";
+    Self::TrailingBytes { need, got } => "trailing bytes: the container ends after {need} bytes, got {got}";
+    Self::Magic { found } => "not a Trommel container: magic {found:#018x}";
+    Self::Version { found, supported } => "version {found} of the format; this library reads version {supported}";
+    Self::HeaderChecksum { stored, computed } => "header checksum {stored:#018x} stored, {computed:#018x} computed";
+    Self::PayloadChecksum { stored, computed } => "payload checksum {stored:#018x} stored, {computed:#018x} computed";
+    Self::UnknownKind { code } => "filter of kind {code}; this library reads the kinds 1 to {}",
+        last_code(|code| FilterKind::from_code(code).is_some());
+    Self::UnknownHash { code } => "keys hashed by function {code}; this library has the functions 1 to {}",
+        last_code(|code| HashId::from_code(code).is_some());
+    Self::UnknownFlags { flags, known } => "flags {flags:#x}; this library knows the flags {known:#x}";
+    Self::KeyRequired { key_check } =>
+        "the filter's keys were hashed with a secret key, which was not given; its key check is {key_check:#018x}";
+    Self::WrongHasher { given, given_seed, stored, stored_seed } =>
+        "the filter's keys were hashed by {stored} with {} {stored_seed:#018x}, \
+         the hasher given is {given} with {} {given_seed:#018x}",
+        seed_or_check(*stored), seed_or_check(*given);
+    Self::WrongKind { expected, found } => "expected a {expected} filter, found a {found} filter";
+    Self::Field { name, value } => "field {name} has the impossible value {value}";
+    Self::Structure { name, block } => "no filter has such a table: impossible {name} of block {block}";
+    Self::OutOfMemory { bytes } => "{}", OutOfMemory { bytes: *bytes };
+}}
+
+crate::error_from! { FormatError {
+    OutOfMemory { bytes };
+}}
+
 /// The highest known code. Codes are numbered from 1 on, without gaps.
 fn last_code(is_known: impl Fn(u16) -> bool) -> u16 {
     (1..u16::MAX).take_while(|code| is_known(*code)).last().unwrap_or(0)
 }
 
-impl fmt::Display for FormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated { need, got } => write!(f, "truncated: {need} bytes needed, got {got}"),
-            Self::TrailingBytes { need, got } => {
-                write!(f, "trailing bytes: the container ends after {need} bytes, got {got}")
-            }
-            Self::Magic { found } => write!(f, "not a Trommel container: magic {found:#018x}"),
-            Self::Version { found, supported } => {
-                write!(f, "version {found} of the format; this library reads version {supported}")
-            }
-            Self::HeaderChecksum { stored, computed } => {
-                write!(f, "header checksum {stored:#018x} stored, {computed:#018x} computed")
-            }
-            Self::PayloadChecksum { stored, computed } => {
-                write!(f, "payload checksum {stored:#018x} stored, {computed:#018x} computed")
-            }
-            Self::UnknownKind { code } => {
-                let last = last_code(|code| FilterKind::from_code(code).is_some());
-                write!(f, "filter of kind {code}; this library reads the kinds 1 to {last}")
-            }
-            Self::UnknownHash { code } => {
-                let last = last_code(|code| HashId::from_code(code).is_some());
-                write!(
-                    f,
-                    "keys hashed by function {code}; this library has the functions 1 to {last}"
-                )
-            }
-            Self::UnknownFlags { flags, known } => {
-                write!(f, "flags {flags:#x}; this library knows the flags {known:#x}")
-            }
-            Self::KeyRequired { key_check } => write!(
-                f,
-                "the filter's keys were hashed with a secret key, which was not given; its key check is {key_check:#018x}"
-            ),
-            Self::WrongHasher { given, given_seed, stored, stored_seed } => {
-                let name = |id: &HashId| if id.is_keyed() { "key check" } else { "seed" };
-                write!(f, "the filter's keys were hashed by {stored} with {} ", name(stored))?;
-                write!(f, "{stored_seed:#018x}, the hasher given is ")?;
-                write!(f, "{given} with {} {given_seed:#018x}", name(given))
-            }
-            Self::WrongKind { expected, found } => {
-                write!(f, "expected a {expected} filter, found a {found} filter")
-            }
-            Self::Field { name, value } => {
-                write!(f, "field {name} has the impossible value {value}")
-            }
-            Self::Structure { name, block } => {
-                write!(f, "no filter has such a table: impossible {name} of block {block}")
-            }
-            Self::OutOfMemory { bytes } => write!(f, "the system refused {bytes} bytes of memory"),
-        }
-    }
-}
-
-impl core::error::Error for FormatError {}
-
-impl From<OutOfMemory> for FormatError {
-    fn from(refused: OutOfMemory) -> Self {
-        Self::OutOfMemory { bytes: refused.bytes }
-    }
+/// The name of the number that a hasher with this function shows: its seed, or the check of its secret key.
+fn seed_or_check(id: HashId) -> &'static str {
+    if id.is_keyed() { "key check" } else { "seed" }
 }
 
 #[cfg(test)]
