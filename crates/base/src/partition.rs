@@ -310,18 +310,14 @@ impl<R: Record> Partitioner<R> {
         self.partition_by(method, hashes, len, parts, split)
     }
 
-    fn partition_by<F, I>(
+    fn partition_by<I: IntoIterator<Item = (usize, R)>>(
         &mut self,
         method: Method,
         hashes: &[KeyHash],
         len: usize,
         parts: usize,
-        split: F,
-    ) -> Result<Partitioned<'_, R>, OutOfMemory>
-    where
-        F: Fn(u64) -> I,
-        I: IntoIterator<Item = (usize, R)>,
-    {
+        split: impl Fn(u64) -> I,
+    ) -> Result<Partitioned<'_, R>, OutOfMemory> {
         assert!((1..=MAX_PARTS).contains(&parts), "{parts} parts, not 1 to {MAX_PARTS}");
         assert!(len <= MAX_HASHES, "{len} records, more than {MAX_HASHES}");
         let hashes = KeyHash::slice_as_raw(hashes);

@@ -56,113 +56,65 @@ fn siphash13_of<W: Word>(word: W, key: SipKey) -> u64 {
     word.siphash13(key)
 }
 
-impl Word for u8 {
-    #[inline(always)]
-    fn xxh3(self, seed: u64) -> u64 {
-        xxh3_1_to_3(self, self, self, 1, seed)
-    }
-
-    #[inline(always)]
-    fn xxh64(self, seed: u64) -> u64 {
-        xxh64_avalanche(xxh64_byte(xxh64_start(1, seed), self))
-    }
-
-    #[inline(always)]
-    fn siphash13(self, key: SipKey) -> u64 {
-        Sip13::of_word(key, self.into(), 1)
-    }
-}
-
-impl Word for u16 {
-    #[inline(always)]
-    fn xxh3(self, seed: u64) -> u64 {
-        let [low, high] = self.to_le_bytes();
-        xxh3_1_to_3(low, high, high, 2, seed)
-    }
-
-    #[inline(always)]
-    fn xxh64(self, seed: u64) -> u64 {
-        let [low, high] = self.to_le_bytes();
-        xxh64_avalanche(xxh64_byte(xxh64_byte(xxh64_start(2, seed), low), high))
-    }
-
-    #[inline(always)]
-    fn siphash13(self, key: SipKey) -> u64 {
-        Sip13::of_word(key, self.into(), 2)
-    }
-}
-
-impl Word for u32 {
-    #[inline(always)]
-    fn xxh3(self, seed: u64) -> u64 {
-        xxh3_4_to_8(u64::from(self) << 32 | u64::from(self), 4, seed)
-    }
-
-    #[inline(always)]
-    fn xxh64(self, seed: u64) -> u64 {
-        xxh64_avalanche(xxh64_half(xxh64_start(4, seed), self))
-    }
-
-    #[inline(always)]
-    fn siphash13(self, key: SipKey) -> u64 {
-        Sip13::of_word(key, self.into(), 4)
-    }
-}
-
-impl Word for u64 {
-    #[inline(always)]
-    fn xxh3(self, seed: u64) -> u64 {
-        xxh3_4_to_8(self.rotate_left(32), 8, seed)
-    }
-
-    #[inline(always)]
-    fn xxh64(self, seed: u64) -> u64 {
-        xxh64_avalanche(xxh64_word(xxh64_start(8, seed), self))
-    }
-
-    #[inline(always)]
-    fn siphash13(self, key: SipKey) -> u64 {
-        Sip13::of_word(key, self, 8)
-    }
-}
-
-impl Word for u128 {
-    #[inline(always)]
-    fn xxh3(self, seed: u64) -> u64 {
-        xxh3_9_to_16(self as u64, (self >> 64) as u64, 16, seed)
-    }
-
-    #[inline(always)]
-    fn xxh64(self, seed: u64) -> u64 {
-        let h = xxh64_word(xxh64_start(16, seed), self as u64);
-        xxh64_avalanche(xxh64_word(h, (self >> 64) as u64))
-    }
-
-    #[inline(always)]
-    fn siphash13(self, key: SipKey) -> u64 {
-        Sip13::of_two_words(key, [self as u64, (self >> 64) as u64])
-    }
-}
-
-macro_rules! as_unsigned {
-    ($($signed:ty: $unsigned:ty),*) => {$(
-        impl Word for $signed {
+/// Implements [`Word`]. A row has the names of the word, the seed and the secret key, and then the three hashes:
+/// XXH3-64, XXH64 and SipHash-1-3.
+macro_rules! words {
+    ($($type:ty: |$word:ident, $seed:ident, $key:ident| $xxh3:expr, $xxh64:expr, $siphash13:expr;)*) => {$(
+        impl Word for $type {
             #[inline(always)]
-            fn xxh3(self, seed: u64) -> u64 {
-                (self as $unsigned).xxh3(seed)
+            fn xxh3(self, $seed: u64) -> u64 {
+                let $word = self;
+                $xxh3
             }
 
             #[inline(always)]
-            fn xxh64(self, seed: u64) -> u64 {
-                (self as $unsigned).xxh64(seed)
+            fn xxh64(self, $seed: u64) -> u64 {
+                let $word = self;
+                $xxh64
             }
 
             #[inline(always)]
-            fn siphash13(self, key: SipKey) -> u64 {
-                (self as $unsigned).siphash13(key)
+            fn siphash13(self, $key: SipKey) -> u64 {
+                let $word = self;
+                $siphash13
             }
         }
     )*};
+}
+
+words! {
+    u8: |word, seed, key|
+        xxh3_1_to_3(word, word, word, 1, seed),
+        xxh64_avalanche(xxh64_byte(xxh64_start(1, seed), word)),
+        Sip13::of_word(key, word.into(), 1);
+    u16: |word, seed, key|
+        xxh3_1_to_3(word as u8, (word >> 8) as u8, (word >> 8) as u8, 2, seed),
+        xxh64_avalanche(xxh64_byte(xxh64_byte(xxh64_start(2, seed), word as u8), (word >> 8) as u8)),
+        Sip13::of_word(key, word.into(), 2);
+    u32: |word, seed, key|
+        xxh3_4_to_8(u64::from(word) << 32 | u64::from(word), 4, seed),
+        xxh64_avalanche(xxh64_half(xxh64_start(4, seed), word)),
+        Sip13::of_word(key, word.into(), 4);
+    u64: |word, seed, key|
+        xxh3_4_to_8(word.rotate_left(32), 8, seed),
+        xxh64_avalanche(xxh64_word(xxh64_start(8, seed), word)),
+        Sip13::of_word(key, word, 8);
+    u128: |word, seed, key|
+        xxh3_9_to_16(word as u64, (word >> 64) as u64, 16, seed),
+        xxh64_avalanche(xxh64_word(xxh64_word(xxh64_start(16, seed), word as u64), (word >> 64) as u64)),
+        Sip13::of_two_words(key, [word as u64, (word >> 64) as u64]);
+}
+
+/// Implements [`Word`] for signed integers, which hash as the unsigned ones of the same bytes.
+macro_rules! as_unsigned {
+    ($($signed:ty: $unsigned:ty),*) => {
+        words! {$(
+            $signed: |word, seed, key|
+                (word as $unsigned).xxh3(seed),
+                (word as $unsigned).xxh64(seed),
+                (word as $unsigned).siphash13(key);
+        )*}
+    };
 }
 as_unsigned!(i8: u8, i16: u16, i32: u32, i64: u64, i128: u128);
 
