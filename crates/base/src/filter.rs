@@ -265,6 +265,14 @@ fn contains_many<F: Filter>(probes: &[(&F, KeyHash)], found: &mut Bitmap) {
     });
 }
 
+/// Calls a method of the filter that a pointer points to.
+macro_rules! pointee {
+    ($pointer:ident, $filter:ident => $call:expr) => {{
+        let $filter = &**$pointer;
+        $call
+    }};
+}
+
 /// A pointer to a filter is a filter, even if it points to a `dyn Filter`.
 macro_rules! filter_behind {
     ($($pointer:ty),*) => {$(
@@ -273,41 +281,7 @@ macro_rules! filter_behind {
                 (**self).contains_hash(hash)
             }
 
-            fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
-                (**self).contains_batch(hashes, found);
-            }
-
-            fn prefetch_hash(&self, hash: KeyHash) {
-                (**self).prefetch_hash(hash);
-            }
-
-            fn hasher(&self) -> Hasher {
-                (**self).hasher()
-            }
-
-            fn len(&self) -> usize {
-                (**self).len()
-            }
-
-            fn is_empty(&self) -> bool {
-                (**self).is_empty()
-            }
-
-            fn memory_bytes(&self) -> usize {
-                (**self).memory_bytes()
-            }
-
-            fn bits_per_key(&self) -> f64 {
-                (**self).bits_per_key()
-            }
-
-            fn is_ordered_by_hash(&self) -> bool {
-                (**self).is_ordered_by_hash()
-            }
-
-            fn expected_fpr(&self) -> f64 {
-                (**self).expected_fpr()
-            }
+            $crate::delegate_filter!(pointee!);
         }
     )*};
 }

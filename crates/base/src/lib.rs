@@ -33,6 +33,7 @@ pub mod hash;
 mod kernel;
 pub mod key;
 pub mod kind;
+mod methods;
 pub mod partition;
 pub mod range;
 pub mod sizing;

@@ -8,10 +8,10 @@ use crate::layout::{Layout, Standard};
 use crate::overflow::{ENTRY_BYTES, Overflow};
 use alloc::vec::Vec;
 use trommel_base::builder::CountingOptions;
-use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
+use trommel_base::container::{FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{
-    Backing, Bitmap, Builder, Count, Filter, FilterKind, FormatError, FromSpec, Full, Hasher,
-    Insert, KeyHash, Remove, Spec, SpecError, Storage,
+    Backing, Bitmap, Count, Filter, FilterKind, FormatError, FromSpec, Full, Hasher, Insert,
+    KeyHash, Remove, Spec, SpecError, Storage,
 };
 use trommel_simd::Isa;
 
@@ -29,9 +29,10 @@ use trommel_simd::Isa;
 ///   a count above 15 causes no false negative. The probability that any of `m` counters sticks is below `m · (e ln 2 /
 ///   15)^15`, which is 3.1e-14 `m`. This bound holds for filters with a planned false-positive rate of at most 30 %, if
 ///   as many distinct keys are inserted as planned, and no key is inserted often.
-/// - Counters of two bits ([`Builder::compact`]) keep counts above 2 in an overflow table, and are exact. Inserts
-///   allocate the nodes of this table, of less than 300 bytes each. In a filter that was read from bytes, the first
-///   change of the table allocates all its nodes. If the system refuses the memory for a node, the program ends.
+/// - Counters of two bits ([`Builder::compact`](trommel_base::Builder::compact)) keep counts above 2 in an overflow
+///   table, and are exact. Inserts allocate the nodes of this table, of less than 300 bytes each. In a filter that was
+///   read from bytes, the first change of the table allocates all its nodes. If the system refuses the memory for a
+///   node, the program ends.
 ///
 /// Remove only keys that were inserted. The removal of a key that was not inserted is refused if a lookup does not find
 /// the key. If the lookup finds the key, by a false positive, the removal decrements counters of other keys, and
@@ -62,34 +63,32 @@ pub struct CountingBloomFilter<S = Storage> {
 }
 
 impl CountingBloomFilter {
-    /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
-    ///
-    /// ```
-    /// use trommel::{CountingBloomFilter, Filter};
-    /// let filter = CountingBloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
-    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 5.0 * 9.59).abs() < 0.05);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
-    /// if the memory is refused, or if the instruction set that the environment variable `TROMMEL_ISA` names cannot be
-    /// used.
-    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).fpr(fpr).build()
-    }
+    trommel_base::filter_methods! {
+        /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
+        ///
+        /// ```
+        /// use trommel::{CountingBloomFilter, Filter};
+        /// let filter = CountingBloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
+        /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 5.0 * 9.59).abs() < 0.05);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too
+        /// large, if the memory is refused, or if the instruction set that the environment variable `TROMMEL_ISA` names
+        /// cannot be used.
+        with_capacity_and_fpr;
 
-    /// A builder with further options: seed, hasher, compact counters, instruction set, huge pages.
-    ///
-    /// ```
-    /// use trommel::{CountingBloomFilter, Isa, bloom::CounterWidth};
-    /// let builder = CountingBloomFilter::builder().keys(1000).compact(true);
-    /// assert_eq!(builder.build()?.counter_width(), CounterWidth::Two);
-    /// assert_eq!(builder.isa(Isa::Portable).build()?.isa(), Isa::Portable);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    pub fn builder() -> Builder<Self> {
-        Builder::default()
+        /// A builder with further options: seed, hasher, compact counters, instruction set, huge pages.
+        ///
+        /// ```
+        /// use trommel::{CountingBloomFilter, Isa, bloom::CounterWidth};
+        /// let builder = CountingBloomFilter::builder().keys(1000).compact(true);
+        /// assert_eq!(builder.build()?.counter_width(), CounterWidth::Two);
+        /// assert_eq!(builder.isa(Isa::Portable).build()?.isa(), Isa::Portable);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        builder;
     }
 
     /// How the bit table's memory was allocated: whether huge pages were advised.
@@ -321,46 +320,45 @@ impl<S: AsRef<[u8]>> CountingBloomFilter<S> {
 }
 
 impl<'a> CountingBloomFilter<&'a [u8]> {
-    /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the checksum,
-    /// and one pass that compares bits and counters. With four-bit counters and a false-positive rate of 1 %, the two
-    /// passes together take 0.8 ms per million keys on a Zen 4 core.
-    ///
-    /// ```
-    /// use trommel::{Count, CountingBloomFilter};
-    /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// filter.add("anvil");
-    /// let bytes = filter.to_bytes();
-    /// let view = CountingBloomFilter::parse(&bytes)?;
-    /// assert_eq!(view.count("anvil"), 1);
-    /// assert_eq!(view.to_owned_filter()?, filter);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with a
-    /// secret key: [`container::parse_with_hasher`] reads such bytes.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse(bytes)?)
-    }
+    trommel_base::filter_methods! {
+        /// A view of a frozen filter, at any alignment. Nothing is copied. Cost: one pass over the bytes for the
+        /// checksum, and one pass that compares bits and counters. With four-bit counters and a false-positive rate of
+        /// 1 %, the two passes together take 0.8 ms per million keys on a Zen 4 core.
+        ///
+        /// ```
+        /// use trommel::{Count, CountingBloomFilter};
+        /// let mut filter = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?;
+        /// filter.add("anvil");
+        /// let bytes = filter.to_bytes();
+        /// let view = CountingBloomFilter::parse(&bytes)?;
+        /// assert_eq!(view.count("anvil"), 1);
+        /// assert_eq!(view.to_owned_filter()?, filter);
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with
+        /// a secret key: [`parse_with_hasher`](trommel_base::container::parse_with_hasher) reads such bytes.
+        parse;
 
-    /// Like [`CountingBloomFilter::parse`], for bytes that were verified before. Does not compute the checksum of the
-    /// payload, and does not compare the counters with the bits, since lookups read only bits. Still checks that the
-    /// entries of an overflow table are sorted and in range. See [`container::parse_trusted`].
-    ///
-    /// ```
-    /// use trommel::{CountingBloomFilter, Filter};
-    /// let mut bytes = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
-    /// *bytes.last_mut().unwrap() = 1; // a counter whose bit is not set
-    /// let view = CountingBloomFilter::parse_trusted(&bytes)?;
-    /// assert!(!view.contains("anvil") && view.check_structure().is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the header, the length or the overflow table is not valid for a frozen filter of this kind,
-    /// or if its keys were hashed with a secret key.
-    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse_trusted(bytes)?)
+        /// Like [`CountingBloomFilter::parse`], for bytes that were verified before. Does not compute the checksum of
+        /// the payload, and does not compare the counters with the bits, since lookups read only bits. Still checks
+        /// that the entries of an overflow table are sorted and in range. See
+        /// [`container::parse_trusted`](trommel_base::container::parse_trusted).
+        ///
+        /// ```
+        /// use trommel::{CountingBloomFilter, Filter};
+        /// let mut bytes = CountingBloomFilter::with_capacity_and_fpr(100, 0.01)?.to_bytes();
+        /// *bytes.last_mut().unwrap() = 1; // a counter whose bit is not set
+        /// let view = CountingBloomFilter::parse_trusted(&bytes)?;
+        /// assert!(!view.contains("anvil") && view.check_structure().is_err());
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if the header, the length or the overflow table is not valid for a frozen filter of this
+        /// kind, or if its keys were hashed with a secret key.
+        parse_trusted;
     }
 }
 

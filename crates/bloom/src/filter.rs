@@ -3,12 +3,10 @@
 use crate::geometry::Geometry;
 use crate::kernel::Kernels;
 use crate::layout::{self, Layout};
-use core::fmt;
 use trommel_base::builder::FoldOptions;
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
-    Backing, Bitmap, Builder, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Spec, SpecError,
-    Storage,
+    Bitmap, Filter, FromSpec, Full, Hasher, Insert, KeyHash, Spec, SpecError, Storage,
 };
 use trommel_simd::Isa;
 
@@ -38,56 +36,51 @@ pub struct Bloom<L: Layout, S = Storage> {
 }
 
 impl<L: Layout> Bloom<L> {
-    /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, Filter};
-    /// let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
-    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 9.59).abs() < 0.01);
-    /// assert!(BloomFilter::with_capacity_and_fpr(10, f64::NAN).is_err());
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
-    /// if the memory is refused, or if the instruction set that the environment variable `TROMMEL_ISA` names cannot be
-    /// used.
-    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).fpr(fpr).build()
-    }
+    trommel_base::filter_methods! {
+        /// The smallest filter whose expected false-positive rate with `keys` keys is at most `fpr`.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Filter};
+        /// let filter = BloomFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
+        /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 9.59).abs() < 0.01);
+        /// assert!(BloomFilter::with_capacity_and_fpr(10, f64::NAN).is_err());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too
+        /// large, if the memory is refused, or if the instruction set that the environment variable `TROMMEL_ISA` names
+        /// cannot be used.
+        with_capacity_and_fpr;
 
-    /// A builder with further options: bytes, bits per key, seed, hasher, instruction set, huge pages.
-    ///
-    /// ```
-    /// use trommel::{CacheLineBloom, Filter, SplitBlockBloom};
-    /// let filter = SplitBlockBloom::builder().keys(1000).fpr(0.005).seed(42).build()?;
-    /// // The lowest false-positive rate that 50,000 keys can have in 100,000 bytes.
-    /// let filter = CacheLineBloom::builder().keys(50_000).memory_bytes(100_000).build()?;
-    /// assert_eq!(filter.memory_bytes(), 99_968); // whole cache lines of 64 bytes
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// Calling an option that this kind of filter lacks does not compile:
-    ///
-    /// ```compile_fail
-    /// use trommel::SplitBlockBloom;
-    /// let filter = SplitBlockBloom::builder().keys(1000).remainder_bits(3).build();
-    /// ```
-    pub fn builder() -> Builder<Self> {
-        Builder::default()
-    }
+        /// A builder with further options: bytes, bits per key, seed, hasher, instruction set, huge pages.
+        ///
+        /// ```
+        /// use trommel::{CacheLineBloom, Filter, SplitBlockBloom};
+        /// let filter = SplitBlockBloom::builder().keys(1000).fpr(0.005).seed(42).build()?;
+        /// // The lowest false-positive rate that 50,000 keys can have in 100,000 bytes.
+        /// let filter = CacheLineBloom::builder().keys(50_000).memory_bytes(100_000).build()?;
+        /// assert_eq!(filter.memory_bytes(), 99_968); // whole cache lines of 64 bytes
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        ///
+        /// Calling an option that this kind of filter lacks does not compile:
+        ///
+        /// ```compile_fail
+        /// use trommel::SplitBlockBloom;
+        /// let filter = SplitBlockBloom::builder().keys(1000).remainder_bits(3).build();
+        /// ```
+        builder;
 
-    /// How the table's memory was allocated: whether huge pages were advised.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, container::Backing};
-    /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn backing(&self) -> Backing {
-        self.table.backing()
+        /// How the table's memory was allocated: whether huge pages were advised.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, container::Backing};
+        /// let filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        backing;
     }
 
     /// Removes all keys and keeps the memory.
@@ -151,34 +144,6 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         Self { geometry, hasher, len, kernels, table }
     }
 
-    /// The shape of the table.
-    ///
-    /// ```
-    /// use trommel::{Filter, SplitBlockBloom};
-    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
-    /// let geometry = filter.geometry();
-    /// assert_eq!(geometry.units as usize * 32, filter.memory_bytes()); // blocks of 32 bytes
-    /// assert_eq!(geometry.hashes, filter.hash_count());
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    /// The number of bits that each key sets. In the standard and register layouts, some of these bits can coincide.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, SplitBlockBloom};
-    /// assert_eq!(BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 7);
-    /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // at any rate and size
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn hash_count(&self) -> u32 {
-        self.geometry.hashes
-    }
-
     /// The instruction set in use.
     ///
     /// ```
@@ -190,21 +155,6 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.kernels.isa()
-    }
-
-    /// The bytes of the table: 64-bit words, little-endian.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, Filter};
-    /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// assert_eq!(filter.table().len(), filter.memory_bytes());
-    /// filter.add("anvil");
-    /// assert!(filter.table().iter().any(|byte| *byte != 0));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn table(&self) -> &[u8] {
-        self.table.as_ref()
     }
 
     /// The number of set bits in the table. Cost: one pass over the table.
@@ -239,6 +189,43 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
     pub fn estimate_len(&self) -> f64 {
         L::estimate_len(self.geometry, self.count_ones())
     }
+
+    trommel_base::filter_methods! {
+        /// The shape of the table.
+        ///
+        /// ```
+        /// use trommel::{Filter, SplitBlockBloom};
+        /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+        /// let geometry = filter.geometry();
+        /// assert_eq!(geometry.units as usize * 32, filter.memory_bytes()); // blocks of 32 bytes
+        /// assert_eq!(geometry.hashes, filter.hash_count());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        geometry;
+
+        /// The number of bits that each key sets. In the standard and register layouts, some of these bits can
+        /// coincide.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, SplitBlockBloom};
+        /// assert_eq!(BloomFilter::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 7);
+        /// assert_eq!(SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?.hash_count(), 8); // at any rate and size
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        hash_count;
+
+        /// The bytes of the table: 64-bit words, little-endian.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Filter};
+        /// let mut filter = BloomFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// assert_eq!(filter.table().len(), filter.memory_bytes());
+        /// filter.add("anvil");
+        /// assert!(filter.table().iter().any(|byte| *byte != 0));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        table;
+    }
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
@@ -258,17 +245,6 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         });
     }
 
-    fn hasher(&self) -> Hasher {
-        self.hasher
-    }
-
-    /// The number of inserts so far; a repeated key counts each time. After
-    /// [`Merge::merge`](trommel_base::Merge::merge) the number is the sum of the numbers of both filters.
-    /// [`Bloom::estimate_len`] estimates the number of distinct keys.
-    fn len(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
-    }
-
     /// True if [`Filter::len`] is 0 and no bit is set. Bits can be set although `len` is 0:
     ///
     /// - in the bit table of a counting filter that has stuck counters, or from which false positives were removed;
@@ -281,10 +257,6 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
         self.len == 0 && self.table().iter().all(|byte| *byte == 0)
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.table.as_ref().len()
-    }
-
     /// True for all layouts but the standard one.
     fn is_ordered_by_hash(&self) -> bool {
         L::unit(self.geometry, 0).is_some()
@@ -295,6 +267,17 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Bloom<L, S> {
     /// independent of each other. Cost: one pass over the table.
     fn expected_fpr(&self) -> f64 {
         L::fpr_of_table(self.geometry, layout::words_of(self.table()))
+    }
+
+    trommel_base::filter_methods! {
+        hasher;
+
+        /// The number of inserts so far; a repeated key counts each time. After
+        /// [`Merge::merge`](trommel_base::Merge::merge) the number is the sum of the numbers of both filters.
+        /// [`Bloom::estimate_len`] estimates the number of distinct keys.
+        len;
+
+        memory_bytes;
     }
 }
 
@@ -348,31 +331,8 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
     }
 }
 
-/// Two filters are equal if their frozen bytes are equal, that is, if they have the same layout, shape, hasher, number
-/// of inserts and table. The instruction set does not matter.
-impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Bloom<L, T>> for Bloom<L, S> {
-    fn eq(&self, other: &Bloom<L, T>) -> bool {
-        (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)
-            && self.table() == other.table()
-    }
-}
-
-impl<L: Layout, S: AsRef<[u8]>> Eq for Bloom<L, S> {}
-
-impl<L: Layout, S: Clone> Clone for Bloom<L, S> {
-    fn clone(&self) -> Self {
-        Self { table: self.table.clone(), ..*self }
-    }
-}
-
-impl<L: Layout, S> fmt::Debug for Bloom<L, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bloom")
-            .field("kind", &L::KIND)
-            .field("geometry", &self.geometry)
-            .field("hasher", &self.hasher)
-            .field("len", &self.len)
-            .field("isa", &self.kernels.isa())
-            .finish_non_exhaustive()
-    }
+trommel_base::filter_traits! {
+    /// Two filters are equal if their frozen bytes are equal, that is, if they have the same layout, shape, hasher, number
+    /// of inserts and table. The instruction set does not matter.
+    Bloom, filter => filter.kernels.isa()
 }

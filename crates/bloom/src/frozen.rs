@@ -3,8 +3,7 @@
 use crate::filter::Bloom;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, SplitBlock};
-use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed};
+use trommel_base::container::{FrozenBytes, Header, Parsed};
 use trommel_base::{FormatError, Hasher, Storage};
 use trommel_simd::Isa;
 
@@ -34,98 +33,89 @@ impl<L: Layout, S: AsRef<[u8]>> Bloom<L, S> {
         Ok(())
     }
 
-    /// The frozen filter: header and table.
-    ///
-    /// Ends the program if the system refuses the memory for these bytes; [`write_to`](Self::write_to) needs no such
-    /// memory.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, Filter, Insert};
-    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01).unwrap();
-    /// filter.insert("key").unwrap();
-    /// let bytes = filter.to_bytes();
-    ///
-    /// let owned = BloomFilter::from_bytes(&bytes).unwrap();
-    /// let view = BloomFilter::parse(&bytes).unwrap(); // no copy
-    /// assert!(owned.contains("key") && view.contains("key"));
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        self.header().to_bytes(&[self.table.as_ref()])
-    }
+    trommel_base::filter_methods! {
+        /// The frozen filter: header and table.
+        ///
+        /// Ends the program if the system refuses the memory for these bytes; [`write_to`](Self::write_to) needs no
+        /// such memory.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Filter, Insert};
+        /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01).unwrap();
+        /// filter.insert("key").unwrap();
+        /// let bytes = filter.to_bytes();
+        ///
+        /// let owned = BloomFilter::from_bytes(&bytes).unwrap();
+        /// let view = BloomFilter::parse(&bytes).unwrap(); // no copy
+        /// assert!(owned.contains("key") && view.contains("key"));
+        /// ```
+        to_bytes;
 
-    /// The number of bytes that [`Bloom::to_bytes`] returns. Allocates nothing.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, Filter};
-    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        HEADER_BYTES + self.table.as_ref().len()
-    }
+        /// The number of bytes that [`Bloom::to_bytes`] returns. Allocates nothing.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Filter};
+        /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+        /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        encoded_len;
 
-    /// Writes the frozen filter to `to`, without copying the table in memory.
-    ///
-    /// ```
-    /// use trommel::BloomFilter;
-    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// let mut file = Vec::new();
-    /// filter.write_to(&mut file)?;
-    /// assert_eq!(file, filter.to_bytes());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The writer's errors.
-    #[cfg(feature = "std")]
-    pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
-        self.header().write_to(&[self.table.as_ref()], to)
+        /// Writes the frozen filter to `to`, without copying the table in memory.
+        ///
+        /// ```
+        /// use trommel::BloomFilter;
+        /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+        /// let mut file = Vec::new();
+        /// filter.write_to(&mut file)?;
+        /// assert_eq!(file, filter.to_bytes());
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// The writer's errors.
+        write_to;
     }
 }
 
 impl<'a, L: Layout> Bloom<L, &'a [u8]> {
-    /// A zero-copy view of a frozen filter, at any alignment. Cost: one pass over the bytes, for the
-    /// checksum; nothing is allocated.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, CacheLineBloom, Filter, FormatError};
-    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// filter.add("anvil");
-    /// let bytes = filter.to_bytes();
-    /// assert!(BloomFilter::parse(&bytes)?.contains("anvil"));
-    /// assert!(matches!(CacheLineBloom::parse(&bytes), Err(FormatError::WrongKind { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with a
-    /// secret key: [`container::parse_with_hasher`] reads such bytes.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse(bytes)?)
-    }
+    trommel_base::filter_methods! {
+        /// A zero-copy view of a frozen filter, at any alignment. Cost: one pass over the bytes, for the
+        /// checksum; nothing is allocated.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, CacheLineBloom, Filter, FormatError};
+        /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+        /// filter.add("anvil");
+        /// let bytes = filter.to_bytes();
+        /// assert!(BloomFilter::parse(&bytes)?.contains("anvil"));
+        /// assert!(matches!(CacheLineBloom::parse(&bytes), Err(FormatError::WrongKind { .. })));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind, or if its keys were hashed with
+        /// a secret key: [`parse_with_hasher`](trommel_base::container::parse_with_hasher) reads such bytes.
+        parse;
 
-    /// Like [`Bloom::parse`], for bytes that were verified before: does not compute the checksum of the table. Still
-    /// checks the table's length, which suffices, since any bits of the right length are a valid table. See
-    /// [`container::parse_trusted`].
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, Filter};
-    /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// filter.add("anvil");
-    /// let block = filter.to_bytes();
-    /// assert!(BloomFilter::parse(&block).is_ok()); // once, when the block is read
-    /// assert!(BloomFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the header or the length is not valid for a frozen filter of this kind, or if its keys were
-    /// hashed with a secret key.
-    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse_trusted(bytes)?)
+        /// Like [`Bloom::parse`], for bytes that were verified before: does not compute the checksum of the table.
+        /// Still checks the table's length, which suffices, since any bits of the right length are a valid table. See
+        /// [`container::parse_trusted`](trommel_base::container::parse_trusted).
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Filter};
+        /// let mut filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+        /// filter.add("anvil");
+        /// let block = filter.to_bytes();
+        /// assert!(BloomFilter::parse(&block).is_ok()); // once, when the block is read
+        /// assert!(BloomFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if the header or the length is not valid for a frozen filter of this kind, or if its keys
+        /// were hashed with a secret key.
+        parse_trusted;
     }
 }
 

@@ -125,42 +125,36 @@ impl<L: Layout> SharedBloom<L> {
         Bloom::assemble(self.geometry, self.hasher, len, self.isa, self.table.into_storage())
     }
 
-    /// The shape of the table.
-    ///
-    /// ```
-    /// use trommel::BloomFilter;
-    /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
-    /// assert_eq!(filter.clone().into_shared().geometry(), filter.geometry());
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn geometry(&self) -> Geometry {
-        self.geometry
-    }
+    trommel_base::filter_methods! {
+        /// The shape of the table.
+        ///
+        /// ```
+        /// use trommel::BloomFilter;
+        /// let filter = BloomFilter::with_capacity_and_fpr(100, 0.01)?;
+        /// assert_eq!(filter.clone().into_shared().geometry(), filter.geometry());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        geometry;
 
-    /// The number of bits that each key sets. In the standard and register layouts, some of these bits can coincide.
-    ///
-    /// ```
-    /// use trommel::BloomFilter;
-    /// assert_eq!(BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared().hash_count(), 7);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn hash_count(&self) -> u32 {
-        self.geometry.hashes
-    }
+        /// The number of bits that each key sets. In the standard and register layouts, some of these bits can
+        /// coincide.
+        ///
+        /// ```
+        /// use trommel::BloomFilter;
+        /// assert_eq!(BloomFilter::with_capacity_and_fpr(100, 0.01)?.into_shared().hash_count(), 7);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        hash_count;
 
-    /// The instruction set in use.
-    ///
-    /// ```
-    /// use trommel::{BloomFilter, Isa};
-    /// let filter = BloomFilter::builder().keys(100).isa(Isa::Portable).build()?;
-    /// assert_eq!(filter.into_shared().isa(), Isa::Portable);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn isa(&self) -> Isa {
-        self.isa
+        /// The instruction set in use.
+        ///
+        /// ```
+        /// use trommel::{BloomFilter, Isa};
+        /// let filter = BloomFilter::builder().keys(100).isa(Isa::Portable).build()?;
+        /// assert_eq!(filter.into_shared().isa(), Isa::Portable);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        isa;
     }
 
     /// An estimate of the number of distinct keys inserted; see [`Bloom::estimate_len`].

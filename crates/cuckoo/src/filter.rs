@@ -13,8 +13,8 @@ use core::fmt;
 use trommel_base::builder::{FingerprintOptions, SlotOptions};
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
-    Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
-    KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
+    Bitmap, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk, KeyHash, Remove, Spec,
+    SpecError, Storage, WhyFull,
 };
 use trommel_simd::{Hint, Isa, prefetch};
 
@@ -27,12 +27,12 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// second bucket only for keys that can be there. See [`Geometry`] for how a hash is split, and docs/FORMAT.md for the
 /// bytes.
 ///
-/// The filter is a set, unless it is built with [`multiset`](Builder::multiset). A set does not insert a key
-/// that it already finds. So two keys that it cannot tell apart can have one fingerprint in common, and removing either
-/// then removes both: **from a set, remove only keys that cannot be mistaken for others, or use a multiset**. Copies of
-/// a key share its two buckets, so a multiset has room for eight copies of it, and for more as long as the overflow
-/// area has room: up to 64 fingerprints for all keys together. If two keys with many copies share a bucket, there is
-/// room for fewer copies of each.
+/// The filter is a set, unless it is built with [`multiset`](trommel_base::Builder::multiset). A set does not insert a
+/// key that it already finds. So two keys that it cannot tell apart can have one fingerprint in common, and removing
+/// either then removes both: **from a set, remove only keys that cannot be mistaken for others, or use a multiset**.
+/// Copies of a key share its two buckets, so a multiset has room for eight copies of it, and for more as long as the
+/// overflow area has room: up to 64 fingerprints for all keys together. If two keys with many copies share a bucket,
+/// there is room for fewer copies of each.
 ///
 /// ```
 /// use trommel::{CuckooFilter, Filter, Insert, Remove};
@@ -49,79 +49,56 @@ pub struct CuckooFilter<S = Storage> {
     pub(crate) len: u64,
     pub(crate) multiset: bool,
     pub(crate) empty: EmptyPair,
-    /// An insert that would exceed this load factor doubles the filter first. `None` if inserts never double it.
-    pub(crate) grow_at: Option<f64>,
     pub(crate) kernels: Kernels,
     pub(crate) isa: Isa,
     /// Whether the table was checked, or needs no check. False in a trusted view.
     pub(crate) is_checked: bool,
     pub(crate) table: S,
     pub(crate) overflow: Overflow,
+    /// An insert that would exceed this load factor doubles the filter first. `None` if inserts never double it.
+    pub(crate) grow_at: Option<f64>,
     /// Scratch memory of bulk builds and of inserts into a highly loaded table; no part of the frozen filter.
     pub(crate) scratch: Option<BoxedScratch>,
 }
 
 impl CuckooFilter {
-    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys, the filter is about 95 %
-    /// full, or less full if it has at most 1026 buckets. Its fingerprints have 8, 12, 16 or 32 bits: the fewest that
-    /// reach `fpr` at this load.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Filter};
-    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000_000, 0.03)?;
-    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 8.0 / 0.95).abs() < 0.01);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
-    /// if the environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the system refuses
-    /// the memory.
-    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).fpr(fpr).build()
-    }
+    trommel_base::filter_methods! {
+        /// A filter whose false-positive rate with `keys` keys is at most `fpr`. With `keys` keys, the filter is about
+        /// 95 % full, or less full if it has at most 1026 buckets. Its fingerprints have 8, 12, 16 or 32 bits: the
+        /// fewest that reach `fpr` at this load.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Filter};
+        /// let filter = CuckooFilter::with_capacity_and_fpr(1_000_000, 0.03)?;
+        /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - 8.0 / 0.95).abs() < 0.01);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too
+        /// large, if the environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the
+        /// system refuses the memory.
+        with_capacity_and_fpr;
 
-    /// A builder, for all options: load, fingerprint bits, multiset, growth, seed and others.
-    ///
-    /// ```
-    /// use trommel::CuckooFilter;
-    /// let filter = CuckooFilter::builder().keys(1000).fingerprint_bits(16).multiset(true).build()?;
-    /// assert!(filter.is_multiset() && filter.geometry().fingerprint_bits == 16);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    pub fn builder() -> Builder<Self> {
-        Builder::default()
-    }
+        /// A builder, for all options: load, fingerprint bits, multiset, growth, seed and others.
+        ///
+        /// ```
+        /// use trommel::CuckooFilter;
+        /// let filter = CuckooFilter::builder().keys(1000).fingerprint_bits(16).multiset(true).build()?;
+        /// assert!(filter.is_multiset() && filter.geometry().fingerprint_bits == 16);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        builder;
 
-    /// How the table's memory was allocated, and whether huge pages were advised.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, container::Backing};
-    /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
-    /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn backing(&self) -> Backing {
-        self.table.backing()
-    }
-
-    /// Removes all keys, and keeps the table's memory.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Filter, Insert};
-    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
-    /// filter.insert("anvil").unwrap();
-    /// filter.clear();
-    /// assert!(filter.is_empty() && !filter.contains("anvil"));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    pub fn clear(&mut self) {
-        self.table.fill(0);
-        self.overflow.clear();
-        self.empty = EmptyPair::Clear;
-        self.scratch = None;
-        self.len = 0;
+        /// How the table's memory was allocated, and whether huge pages were advised.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, container::Backing};
+        /// let filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+        /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        backing;
     }
 
     /// Bytes of the scratch memory that the filter keeps after a bulk build, or after inserts into a highly loaded
@@ -237,22 +214,6 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         }
     }
 
-    /// The geometry of the table: buckets, fingerprint bits and doublings.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Filter};
-    /// let filter = CuckooFilter::with_capacity_and_fpr(100_000, 0.03)?;
-    /// let geometry = filter.geometry();
-    /// assert_eq!((geometry.fingerprint_bits, geometry.doublings), (8, 0));
-    /// assert_eq!(geometry.slots(), 4 * geometry.buckets);
-    /// assert_eq!(geometry.table_bytes(), filter.memory_bytes() as u64);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
     /// The number of fingerprints, divided by the number of slots.
     ///
     /// ```
@@ -298,34 +259,6 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
         self.overflow.len()
     }
 
-    /// The instruction set in use.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Isa};
-    /// let filter = CuckooFilter::builder().keys(1_000).isa(Isa::Portable).build()?;
-    /// assert_eq!(filter.isa(), Isa::Portable);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn isa(&self) -> Isa {
-        self.isa
-    }
-
-    /// The bytes of the table.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Filter, Insert};
-    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
-    /// assert_eq!(filter.table().len(), filter.memory_bytes());
-    /// filter.insert("anvil").unwrap();
-    /// assert!(filter.table().iter().any(|byte| *byte != 0));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn table(&self) -> &[u8] {
-        self.table.as_ref()
-    }
-
     /// The false-positive rate of a filter of this geometry with `keys` distinct keys, if every lookup searches two
     /// buckets. If no key was removed, this rate is an upper bound on the filter's own false-positive rate. Filters are
     /// sized by this bound. Buckets have *overflow flags*, which spare some lookups the second bucket. So the filter's
@@ -349,6 +282,43 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
     #[must_use]
     pub fn fpr_with(&self, keys: usize) -> f64 {
         sizing::fpr(&self.geometry, keys as f64)
+    }
+
+    trommel_base::filter_methods! {
+        /// The geometry of the table: buckets, fingerprint bits and doublings.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Filter};
+        /// let filter = CuckooFilter::with_capacity_and_fpr(100_000, 0.03)?;
+        /// let geometry = filter.geometry();
+        /// assert_eq!((geometry.fingerprint_bits, geometry.doublings), (8, 0));
+        /// assert_eq!(geometry.slots(), 4 * geometry.buckets);
+        /// assert_eq!(geometry.table_bytes(), filter.memory_bytes() as u64);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        geometry;
+
+        /// The instruction set in use.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Isa};
+        /// let filter = CuckooFilter::builder().keys(1_000).isa(Isa::Portable).build()?;
+        /// assert_eq!(filter.isa(), Isa::Portable);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        isa;
+
+        /// The bytes of the table.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Filter, Insert};
+        /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+        /// assert_eq!(filter.table().len(), filter.memory_bytes());
+        /// filter.insert("anvil").unwrap();
+        /// assert!(filter.table().iter().any(|byte| *byte != 0));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        table;
     }
 
     pub(crate) fn table_of<W: Width>(&self) -> Table<W, &[u8]> {
@@ -407,19 +377,6 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
         });
     }
 
-    fn hasher(&self) -> Hasher {
-        self.hasher
-    }
-
-    /// The number of fingerprints in the filter; every copy counts.
-    fn len(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.table.as_ref().len()
-    }
-
     fn is_ordered_by_hash(&self) -> bool {
         true
     }
@@ -432,6 +389,15 @@ impl<S: AsRef<[u8]>> Filter for CuckooFilter<S> {
     /// Cost: one pass over the buckets that are counted, and a read of the other bucket of each fingerprint.
     fn expected_fpr(&self) -> f64 {
         with_width!(self.geometry, W => rate::found::<W>(&self.table_of()))
+    }
+
+    trommel_base::filter_methods! {
+        hasher;
+
+        /// The number of fingerprints in the filter; every copy counts.
+        len;
+
+        memory_bytes;
     }
 }
 
@@ -487,6 +453,24 @@ impl Insert for CuckooFilter {
 }
 
 impl CuckooFilter {
+    /// Removes all keys, and keeps the table's memory.
+    ///
+    /// ```
+    /// use trommel::{CuckooFilter, Filter, Insert};
+    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.table.fill(0);
+        self.overflow.clear();
+        self.empty = EmptyPair::Clear;
+        self.scratch = None;
+        self.len = 0;
+    }
+
     /// Removes a key's fingerprint from a bucket that holds it.
     #[inline(never)]
     fn remove_and_arrange(&mut self, bucket: u32, hash: KeyHash) {

@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::overflow::{ENTRY_BYTES, Overflow};
 use crate::width::{Width, with_width};
 use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
+use trommel_base::container::{FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
 use trommel_base::{FilterKind, FormatError, Storage};
 use trommel_simd::Isa;
 
@@ -123,48 +123,46 @@ impl<S: AsRef<[u8]>> CuckooFilter<S> {
 }
 
 impl<'a> CuckooFilter<&'a [u8]> {
-    /// A zero-copy view of a frozen filter. The bytes may have any alignment. Only the overflow area, of at most 64
-    /// fingerprints, is copied.
-    ///
-    /// Cost: one pass over the bytes for the checksum, and one pass that counts fingerprints.
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Filter, FormatError, Insert, QuotientFilter};
-    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
-    /// filter.insert("anvil").unwrap();
-    /// let bytes = filter.to_bytes();
-    /// assert!(CuckooFilter::parse(&bytes)?.contains("anvil"));
-    /// assert!(matches!(QuotientFilter::parse(&bytes), Err(FormatError::WrongKind { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter, or if the system refuses the memory for
-    /// the copy of the overflow area.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse(bytes)?)
-    }
+    trommel_base::filter_methods! {
+        /// A zero-copy view of a frozen filter. The bytes may have any alignment. Only the overflow area, of at most 64
+        /// fingerprints, is copied.
+        ///
+        /// Cost: one pass over the bytes for the checksum, and one pass that counts fingerprints.
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Filter, FormatError, Insert, QuotientFilter};
+        /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+        /// filter.insert("anvil").unwrap();
+        /// let bytes = filter.to_bytes();
+        /// assert!(CuckooFilter::parse(&bytes)?.contains("anvil"));
+        /// assert!(matches!(QuotientFilter::parse(&bytes), Err(FormatError::WrongKind { .. })));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if the bytes are not exactly one frozen cuckoo filter, or if the system refuses the memory
+        /// for the copy of the overflow area.
+        parse;
 
-    /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the table
-    /// nor checks the fingerprints of the table. The hash of the key and the header determine the two buckets that a
-    /// lookup can read. So a lookup stays within the table, whose length is checked, whatever the table contains. See
-    /// [`container::parse_trusted`].
-    ///
-    /// ```
-    /// use trommel::{CuckooFilter, Filter, Insert};
-    /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
-    /// filter.insert("anvil").unwrap();
-    /// let block = filter.to_bytes();
-    /// assert!(CuckooFilter::parse(&block).is_ok()); // once, when the block is read
-    /// assert!(CuckooFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if header, length or overflow area are not those of a frozen cuckoo filter, or if the system
-    /// refuses the memory for the copy of the overflow area.
-    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse_trusted(bytes)?)
+        /// Like [`parse`](Self::parse), for bytes that were verified before. It neither computes the checksum of the
+        /// table nor checks the fingerprints of the table. The hash of the key and the header determine the two buckets
+        /// that a lookup can read. So a lookup stays within the table, whose length is checked, whatever the table
+        /// contains. See [`container::parse_trusted`](trommel_base::container::parse_trusted).
+        ///
+        /// ```
+        /// use trommel::{CuckooFilter, Filter, Insert};
+        /// let mut filter = CuckooFilter::with_capacity_and_fpr(1_000, 0.03)?;
+        /// filter.insert("anvil").unwrap();
+        /// let block = filter.to_bytes();
+        /// assert!(CuckooFilter::parse(&block).is_ok()); // once, when the block is read
+        /// assert!(CuckooFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if header, length or overflow area are not those of a frozen cuckoo filter, or if the system
+        /// refuses the memory for the copy of the overflow area.
+        parse_trusted;
     }
 }
 

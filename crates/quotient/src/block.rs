@@ -48,7 +48,7 @@ impl<L: Layout> BlockTable for Quotient<L> {
         assert!(spec.isa.is_available());
         // The policy has hashed the keys already; the filter gets hashes only, so any hasher will do.
         let zeroed = Storage::zeroed(table.len(), true)?;
-        let mut filter = Self::assemble(geometry, Hasher::default(), 0, spec.isa, zeroed);
+        let mut filter = Self::assemble(geometry, Hasher::default(), spec.isa, zeroed);
         filter.insert_batch(hashes)?;
         table.copy_from_slice(filter.table());
         Ok(())

@@ -10,13 +10,12 @@ use crate::layout::{Layout, LineBlock, WideBlock};
 use crate::sizing;
 use crate::table::Table;
 use crate::words::Plain;
-use core::fmt;
 use core::marker::PhantomData;
 use trommel_base::builder::{FingerprintOptions, RemainderOptions, SlotOptions};
 use trommel_base::container::HEADER_BYTES;
 use trommel_base::{
-    Backing, Bitmap, Builder, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk,
-    KeyHash, Remove, Spec, SpecError, Storage, WhyFull,
+    Bitmap, Bulk, Count, Filter, FromSpec, Full, Hasher, Insert, InsertBulk, KeyHash, Remove, Spec,
+    SpecError, Storage, WhyFull,
 };
 use trommel_simd::{Hint, Isa, prefetch};
 
@@ -27,10 +26,11 @@ use trommel_simd::{Hint, Isa, prefetch};
 /// that slot or soon after it. So the filter can list the fingerprints in order, and merges, grows and shrinks without
 /// the keys.
 ///
-/// The filter is a set, unless built with [`multiset`](Builder::multiset): a fingerprint that a set holds is not
-/// inserted again. Two keys with the same fingerprint are then stored as one, and removing either removes both. **So
-/// remove keys from a set only if no other key can share their fingerprint, or use a multiset**, which keeps a copy for
-/// each key. (The probability that a given key shares its fingerprint with some other key is the false-positive rate.)
+/// The filter is a set, unless built with [`multiset`](trommel_base::Builder::multiset): a fingerprint that a set holds
+/// is not inserted again. Two keys with the same fingerprint are then stored as one, and removing either removes both.
+/// **So remove keys from a set only if no other key can share their fingerprint, or use a multiset**, which keeps a
+/// copy for each key. (The probability that a given key shares its fingerprint with some other key is the
+/// false-positive rate.)
 ///
 /// ```
 /// use trommel::{Filter, Insert, QuotientFilter, Remove};
@@ -66,63 +66,43 @@ pub type QuotientFilter<S = Storage> = Quotient<WideBlock, S>;
 pub type CacheLineQuotient<S = Storage> = Quotient<LineBlock, S>;
 
 impl<L: Layout> Quotient<L> {
-    /// A filter whose false-positive rate with `keys` keys is at most `fpr`. These keys fill a [`QuotientFilter`] to
-    /// 95 %, and its remainders have the fewest bits that suffice. A new [`CacheLineQuotient`] always has remainders
-    /// of 8 bits, so for an `fpr` below 0.37 %, it has more slots and is filled less.
-    ///
-    /// ```
-    /// use trommel::{Filter, QuotientFilter};
-    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
-    /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - (7.0 + 2.125) / 0.95).abs() < 0.01);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too large,
-    /// if the environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the system refuses
-    /// the memory.
-    pub fn with_capacity_and_fpr(keys: usize, fpr: f64) -> Result<Self, SpecError> {
-        Self::builder().keys(keys).fpr(fpr).build()
-    }
+    trommel_base::filter_methods! {
+        /// A filter whose false-positive rate with `keys` keys is at most `fpr`. These keys fill a [`QuotientFilter`]
+        /// to 95 %, and its remainders have the fewest bits that suffice. A new [`CacheLineQuotient`] always has
+        /// remainders of 8 bits, so for an `fpr` below 0.37 %, it has more slots and is filled less.
+        ///
+        /// ```
+        /// use trommel::{Filter, QuotientFilter};
+        /// let filter = QuotientFilter::with_capacity_and_fpr(1_000_000, 0.01)?;
+        /// assert!((filter.memory_bytes() as f64 * 8.0 / 1e6 - (7.0 + 2.125) / 0.95).abs() < 0.01);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`SpecError`] if `fpr` is not strictly between 0 and 1 or cannot be reached, if the filter would be too
+        /// large, if the environment variable `TROMMEL_ISA` names an instruction set that cannot be used, or if the
+        /// system refuses the memory.
+        with_capacity_and_fpr;
 
-    /// A builder, which has more options, among them load, remainder bits, multiset, growth and seed.
-    ///
-    /// ```
-    /// use trommel::QuotientFilter;
-    /// let filter = QuotientFilter::builder().keys(1000).remainder_bits(12).multiset(true).build()?;
-    /// assert!(filter.is_multiset() && filter.geometry().remainder_bits == 12);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    pub fn builder() -> Builder<Self> {
-        Builder::default()
-    }
+        /// A builder, which has more options, among them load, remainder bits, multiset, growth and seed.
+        ///
+        /// ```
+        /// use trommel::QuotientFilter;
+        /// let filter = QuotientFilter::builder().keys(1000).remainder_bits(12).multiset(true).build()?;
+        /// assert!(filter.is_multiset() && filter.geometry().remainder_bits == 12);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        builder;
 
-    /// How the table's memory was allocated, including whether huge pages were advised.
-    ///
-    /// ```
-    /// use trommel::{QuotientFilter, container::Backing};
-    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn backing(&self) -> Backing {
-        self.table.backing()
-    }
-
-    /// Removes all keys and keeps the memory.
-    ///
-    /// ```
-    /// use trommel::{Filter, Insert, QuotientFilter};
-    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// filter.insert("anvil").unwrap();
-    /// filter.clear();
-    /// assert!(filter.is_empty() && !filter.contains("anvil"));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    pub fn clear(&mut self) {
-        self.table.fill(0);
-        self.len = 0;
+        /// How the table's memory was allocated, including whether huge pages were advised.
+        ///
+        /// ```
+        /// use trommel::{QuotientFilter, container::Backing};
+        /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// assert_eq!(filter.backing(), Backing::Heap); // far below 4 MiB
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        backing;
     }
 }
 
@@ -137,7 +117,7 @@ impl<L: Layout> FromSpec for Quotient<L> {
         // `sizing::geometry` refuses tables of more bytes than the machine can address.
         let bytes = geometry.table_bytes::<L>() as usize;
         let table = Storage::zeroed(bytes, spec.huge_pages)?;
-        let filter = Self::assemble(geometry, spec.hasher, 0, isa, table);
+        let filter = Self::assemble(geometry, spec.hasher, isa, table);
         Ok(Self { grow_at: spec.grow_at, ..filter })
     }
 
@@ -148,17 +128,11 @@ impl<L: Layout> FromSpec for Quotient<L> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
-    /// Makes a filter of its parts. The caller must ensure that the machine has the instruction set.
+    /// Makes a filter of its parts, with 0 as its number of keys. The caller must ensure that the machine has the instruction set.
     ///
     /// # Panics
     /// If the table does not have the geometry's length.
-    pub(crate) fn assemble(
-        geometry: Geometry,
-        hasher: Hasher,
-        len: u64,
-        isa: Isa,
-        table: S,
-    ) -> Self {
+    pub(crate) fn assemble(geometry: Geometry, hasher: Hasher, isa: Isa, table: S) -> Self {
         // The kernels' safety rests on this length.
         assert_eq!(table.as_ref().len() as u64, geometry.table_bytes::<L>());
         let rounding = Rounding::of::<L>(&geometry);
@@ -170,7 +144,7 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
             geometry,
             rounding,
             hasher,
-            len,
+            len: 0,
             grow_at: None,
             kernels,
             isa,
@@ -178,20 +152,6 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
             table,
             layout,
         }
-    }
-
-    /// The size of the table and of its fingerprints.
-    ///
-    /// ```
-    /// use trommel::QuotientFilter;
-    /// let filter = QuotientFilter::builder().keys(950).remainder_bits(7).build()?;
-    /// let geometry = filter.geometry();
-    /// assert_eq!((geometry.slots, geometry.fingerprints), (1_000, 1_000 << 7));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn geometry(&self) -> Geometry {
-        self.geometry
     }
 
     /// The number of fingerprints held, divided by [`Geometry::slots`]. It can exceed 1, since further slots
@@ -222,34 +182,6 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     #[must_use]
     pub fn is_multiset(&self) -> bool {
         self.geometry.copies > 1
-    }
-
-    /// The instruction set in use.
-    ///
-    /// ```
-    /// use trommel::{Isa, QuotientFilter};
-    /// let filter = QuotientFilter::builder().keys(1_000).isa(Isa::Portable).build()?;
-    /// assert_eq!(filter.isa(), Isa::Portable);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn isa(&self) -> Isa {
-        self.isa
-    }
-
-    /// The bytes of the table; [`WideBlock`] and [`LineBlock`] document their layout.
-    ///
-    /// ```
-    /// use trommel::{Filter, Insert, QuotientFilter};
-    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// assert_eq!(filter.table().len(), filter.memory_bytes());
-    /// filter.insert("anvil").unwrap();
-    /// assert!(filter.table().iter().any(|byte| *byte != 0));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn table(&self) -> &[u8] {
-        self.table.as_ref()
     }
 
     /// The false-positive rate that a filter of this geometry has with `keys` distinct keys:
@@ -283,6 +215,41 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
     #[must_use]
     pub fn fingerprints(&self) -> Fingerprints<'_, L> {
         Fingerprints::new(self.geometry, self.rounding, self.table(), self.len)
+    }
+
+    trommel_base::filter_methods! {
+        /// The size of the table and of its fingerprints.
+        ///
+        /// ```
+        /// use trommel::QuotientFilter;
+        /// let filter = QuotientFilter::builder().keys(950).remainder_bits(7).build()?;
+        /// let geometry = filter.geometry();
+        /// assert_eq!((geometry.slots, geometry.fingerprints), (1_000, 1_000 << 7));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        geometry;
+
+        /// The instruction set in use.
+        ///
+        /// ```
+        /// use trommel::{Isa, QuotientFilter};
+        /// let filter = QuotientFilter::builder().keys(1_000).isa(Isa::Portable).build()?;
+        /// assert_eq!(filter.isa(), Isa::Portable);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        isa;
+
+        /// The bytes of the table; [`WideBlock`] and [`LineBlock`] document their layout.
+        ///
+        /// ```
+        /// use trommel::{Filter, Insert, QuotientFilter};
+        /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// assert_eq!(filter.table().len(), filter.memory_bytes());
+        /// filter.insert("anvil").unwrap();
+        /// assert!(filter.table().iter().any(|byte| *byte != 0));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        table;
     }
 
     #[inline(always)]
@@ -324,19 +291,6 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
         });
     }
 
-    fn hasher(&self) -> Hasher {
-        self.hasher
-    }
-
-    /// The number of fingerprints held, copies included.
-    fn len(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.table.as_ref().len()
-    }
-
     fn is_ordered_by_hash(&self) -> bool {
         true
     }
@@ -347,6 +301,15 @@ impl<L: Layout, S: AsRef<[u8]>> Filter for Quotient<L, S> {
     fn expected_fpr(&self) -> f64 {
         let held = self.len as f64 * sizing::reserved_factor::<L>();
         (held / self.geometry.fingerprints as f64).min(1.0)
+    }
+
+    trommel_base::filter_methods! {
+        hasher;
+
+        /// The number of fingerprints held, copies included.
+        len;
+
+        memory_bytes;
     }
 }
 
@@ -424,6 +387,21 @@ impl<L: Layout, S: AsRef<[u8]>> Count for Quotient<L, S> {
 }
 
 impl<L: Layout> Quotient<L> {
+    /// Removes all keys and keeps the memory.
+    ///
+    /// ```
+    /// use trommel::{Filter, Insert, QuotientFilter};
+    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+    /// filter.insert("anvil").unwrap();
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("anvil"));
+    /// # Ok::<(), trommel::SpecError>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.table.fill(0);
+        self.len = 0;
+    }
+
     /// The error of a batch that failed after `inserted` keys, with the filter's length and capacity.
     pub(crate) fn full(&self, inserted: usize, why: WhyFull) -> Full {
         let slots = self.geometry.blocks * u64::from(L::SLOTS);
@@ -431,31 +409,8 @@ impl<L: Layout> Quotient<L> {
     }
 }
 
-/// Two filters are equal if their frozen bytes are equal. The bytes do not contain the load at which a filter grows,
-/// nor the filter's instruction set.
-impl<L: Layout, S: AsRef<[u8]>, T: AsRef<[u8]>> PartialEq<Quotient<L, T>> for Quotient<L, S> {
-    fn eq(&self, other: &Quotient<L, T>) -> bool {
-        (self.geometry, self.hasher, self.len) == (other.geometry, other.hasher, other.len)
-            && self.table() == other.table()
-    }
-}
-
-impl<L: Layout, S: AsRef<[u8]>> Eq for Quotient<L, S> {}
-
-impl<L: Layout, S: Clone> Clone for Quotient<L, S> {
-    fn clone(&self) -> Self {
-        Self { table: self.table.clone(), ..*self }
-    }
-}
-
-impl<L: Layout, S> fmt::Debug for Quotient<L, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Quotient")
-            .field("kind", &L::KIND)
-            .field("geometry", &self.geometry)
-            .field("hasher", &self.hasher)
-            .field("len", &self.len)
-            .field("isa", &self.isa)
-            .finish_non_exhaustive()
-    }
+trommel_base::filter_traits! {
+    /// Two filters are equal if their frozen bytes are equal. The bytes do not contain the load at which a filter grows,
+    /// nor the filter's instruction set.
+    Quotient, filter => filter.isa
 }

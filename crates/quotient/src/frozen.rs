@@ -7,8 +7,7 @@ use crate::geometry::{Geometry, MAX_COPIES, MAX_FINGERPRINT_BITS, MAX_SLOTS};
 use crate::kernel::Kernels;
 use crate::layout::Layout;
 use crate::sizing::fits;
-use alloc::vec::Vec;
-use trommel_base::container::{self, FrozenBytes, HEADER_BYTES, Header, Parsed, Trust};
+use trommel_base::container::{FrozenBytes, Header, Parsed, Trust};
 use trommel_base::{FormatError, Storage};
 use trommel_simd::Isa;
 
@@ -44,101 +43,93 @@ impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
         }
     }
 
-    /// The frozen filter: header and table. The load at which the filter grows by itself is a setting of the owned
-    /// filter; the bytes do not contain it.
-    ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
-    ///
-    /// ```
-    /// use trommel::{Insert, QuotientFilter};
-    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// filter.insert("anvil").unwrap();
-    /// assert_eq!(QuotientFilter::from_bytes(&filter.to_bytes())?, filter);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        self.header().to_bytes(&[self.table.as_ref()])
-    }
+    trommel_base::filter_methods! {
+        /// The frozen filter: header and table. The load at which the filter grows by itself is a setting of the owned
+        /// filter; the bytes do not contain it.
+        ///
+        /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
+        ///
+        /// ```
+        /// use trommel::{Insert, QuotientFilter};
+        /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// filter.insert("anvil").unwrap();
+        /// assert_eq!(QuotientFilter::from_bytes(&filter.to_bytes())?, filter);
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        to_bytes;
 
-    /// The number of bytes that [`Quotient::to_bytes`] returns. Allocates nothing.
-    ///
-    /// ```
-    /// use trommel::{Filter, QuotientFilter};
-    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
-    /// assert_eq!(filter.encoded_len(), filter.to_bytes().len());
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        HEADER_BYTES + self.table.as_ref().len()
-    }
+        /// The number of bytes that [`Quotient::to_bytes`] returns. Allocates nothing.
+        ///
+        /// ```
+        /// use trommel::{Filter, QuotientFilter};
+        /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+        /// assert_eq!(filter.encoded_len(), filter.to_bytes().len());
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        encoded_len;
 
-    /// Writes the frozen filter to `to`, without a copy of the table.
-    ///
-    /// ```
-    /// use trommel::QuotientFilter;
-    /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// let mut file = Vec::new();
-    /// filter.write_to(&mut file)?;
-    /// assert_eq!(file, filter.to_bytes());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The writer's errors.
-    #[cfg(feature = "std")]
-    pub fn write_to(&self, to: impl std::io::Write) -> std::io::Result<()> {
-        self.header().write_to(&[self.table.as_ref()], to)
+        /// Writes the frozen filter to `to`, without a copy of the table.
+        ///
+        /// ```
+        /// use trommel::QuotientFilter;
+        /// let filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// let mut file = Vec::new();
+        /// filter.write_to(&mut file)?;
+        /// assert_eq!(file, filter.to_bytes());
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// The writer's errors.
+        write_to;
     }
 }
 
 impl<'a, L: Layout> Quotient<L, &'a [u8]> {
-    /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
-    ///
-    /// Cost: one pass over the bytes for the checksum, and another pass to check that inserts of the table's
-    /// fingerprints make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4 core
-    /// with AVX2. In most filters that were resized or built with `fingerprint_bits`, each fingerprint is also checked
-    /// separately, which takes some 10 ns more per key.
-    ///
-    /// ```
-    /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
-    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// filter.insert("anvil").unwrap();
-    /// let bytes = filter.to_bytes();
-    /// assert!(QuotientFilter::parse(&bytes)?.contains("anvil"));
-    /// assert!(matches!(CacheLineQuotient::parse(&bytes), Err(FormatError::WrongKind { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse(bytes)?)
-    }
+    trommel_base::filter_methods! {
+        /// A zero-copy view of a frozen filter, at any alignment. Nothing is allocated.
+        ///
+        /// Cost: one pass over the bytes for the checksum, and another pass to check that inserts of the table's
+        /// fingerprints make this table. The second pass takes a quarter of a millisecond per million slots on a Zen 4
+        /// core with AVX2. In most filters that were resized or built with `fingerprint_bits`, each fingerprint is also
+        /// checked separately, which takes some 10 ns more per key.
+        ///
+        /// ```
+        /// use trommel::{CacheLineQuotient, Filter, FormatError, Insert, QuotientFilter};
+        /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// filter.insert("anvil").unwrap();
+        /// let bytes = filter.to_bytes();
+        /// assert!(QuotientFilter::parse(&bytes)?.contains("anvil"));
+        /// assert!(matches!(CacheLineQuotient::parse(&bytes), Err(FormatError::WrongKind { .. })));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if the bytes are not exactly one frozen filter of this kind.
+        parse;
 
-    /// A zero-copy view of bytes that were verified before. The table's checksum is not computed, and the remainders
-    /// are not checked. The table's metadata (occupieds, runends and offsets, see [`Layout`]) and its padding are
-    /// checked in full. So even on damaged bytes, a lookup stays within the table and ends. A third to a fifth of the
-    /// table is checked in a [`QuotientFilter`](crate::QuotientFilter) with remainders of 4 to 8 bits, and a fifth in a
-    /// [`CacheLineQuotient`](crate::CacheLineQuotient). See [`container::parse_trusted`].
-    ///
-    /// ```
-    /// use trommel::{Filter, Insert, QuotientFilter};
-    /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
-    /// filter.insert("anvil").unwrap();
-    /// let block = filter.to_bytes();
-    /// assert!(QuotientFilter::parse(&block).is_ok()); // once, when the block is read
-    /// assert!(QuotientFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`FormatError`] if header, length, occupieds, runends, offsets or padding are not those of a frozen filter of
-    /// this kind.
-    pub fn parse_trusted(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        Self::from_container(container::parse_trusted(bytes)?)
+        /// A zero-copy view of bytes that were verified before. The table's checksum is not computed, and the
+        /// remainders are not checked. The table's metadata (occupieds, runends and offsets, see [`Layout`]) and its
+        /// padding are checked in full. So even on damaged bytes, a lookup stays within the table and ends. A third to
+        /// a fifth of the table is checked in a [`QuotientFilter`](crate::QuotientFilter) with remainders of 4 to 8
+        /// bits, and a fifth in a [`CacheLineQuotient`](crate::CacheLineQuotient). See
+        /// [`container::parse_trusted`](trommel_base::container::parse_trusted).
+        ///
+        /// ```
+        /// use trommel::{Filter, Insert, QuotientFilter};
+        /// let mut filter = QuotientFilter::with_capacity_and_fpr(1_000, 0.01)?;
+        /// filter.insert("anvil").unwrap();
+        /// let block = filter.to_bytes();
+        /// assert!(QuotientFilter::parse(&block).is_ok()); // once, when the block is read
+        /// assert!(QuotientFilter::parse_trusted(&block)?.contains("anvil")); // each time it is used
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`FormatError`] if header, length, occupieds, runends, offsets or padding are not those of a frozen filter
+        /// of this kind.
+        parse_trusted;
     }
 }
 
@@ -156,7 +147,8 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     ///
     /// # Errors
     /// [`FormatError`] if the container has another kind of filter, or bytes that this library would not have written.
-    /// The remainders are not checked if [`container::parse_trusted`] parsed the container.
+    /// The remainders are not checked if [`container::parse_trusted`](trommel_base::container::parse_trusted) parsed
+    /// the container.
     pub fn from_container(parsed: Parsed<B>) -> Result<Self, FormatError> {
         let (header, trust, table) = (parsed.header(), parsed.trust(), parsed.payload());
         if header.kind != L::KIND {
@@ -175,8 +167,8 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
         if taken != header.len {
             return Err(FormatError::Field { name: "keys", value: header.len });
         }
-        let mut filter = Self::assemble(geometry, header.hasher, header.len, isa, table);
-        filter.checked = checked;
+        let mut filter = Self::assemble(geometry, header.hasher, isa, table);
+        (filter.len, filter.checked) = (header.len, checked);
         Ok(filter)
     }
 
@@ -197,7 +189,9 @@ impl<L: Layout, B: FrozenBytes> Quotient<L, B> {
     pub fn to_owned_filter(&self) -> Result<Quotient<L>, FormatError> {
         self.check_structure()?;
         let table = Storage::copy_of(self.table.as_ref(), true)?;
-        Ok(Quotient::assemble(self.geometry, self.hasher, self.len, self.isa(), table))
+        let mut filter = Quotient::assemble(self.geometry, self.hasher, self.isa(), table);
+        filter.len = self.len;
+        Ok(filter)
     }
 }
 

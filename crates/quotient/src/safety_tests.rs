@@ -113,7 +113,7 @@ fn a_filter_refuses_another_length<L: Layout>() {
     for isa in Isa::available() {
         for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
             let table = &memory[..len];
-            let made = || Quotient::<L, _>::assemble(geometry, Hasher::default(), 0, isa, table);
+            let made = || Quotient::<L, _>::assemble(geometry, Hasher::default(), isa, table);
             assert_eq!(
                 panics(made),
                 len != memory.len() - 1,

@@ -1,13 +1,21 @@
 //! A filter of any kind.
 
 use crate::kinds::types::*;
-use alloc::vec::Vec;
-use core::fmt;
 use trommel_base::{
-    Bitmap, Bulk, Count, Filter, FilterKind, FoldError, Full, Hasher, Insert, InsertBulk, KeyHash,
-    Merge, MergeError, Remove, Storage, Unsupported,
+    Bulk, Count, Filter, FilterKind, FoldError, Full, Insert, InsertBulk, KeyHash, Merge,
+    MergeError, Remove, Storage, Unsupported,
 };
-use trommel_simd::Isa;
+
+/// The filter inside, if it is of the kind given, and otherwise [`WrongKind`].
+macro_rules! of_kind_or_wrong {
+    ($any:ident::$kind:ident in $value:expr) => {
+        match $value {
+            $any::$kind(filter) => Ok(filter),
+            other => Err(WrongKind { expected: FilterKind::$kind, found: other.kind() }),
+        }
+    };
+}
+pub(crate) use of_kind_or_wrong;
 
 macro_rules! declare_any_filter {
     ([] $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
@@ -39,23 +47,6 @@ macro_rules! declare_any_filter {
             $($(#[$doc])* $kind($type),)*
         }
 
-        impl AnyFilter {
-            /// The kind of the filter.
-            ///
-            /// ```
-            /// use trommel::{FilterKind, FilterSpec};
-            /// let filter = FilterSpec::new(FilterKind::Cuckoo).build()?;
-            /// assert_eq!(filter.kind(), FilterKind::Cuckoo);
-            /// # Ok::<(), trommel::SpecError>(())
-            /// ```
-            #[must_use]
-            pub fn kind(&self) -> FilterKind {
-                match self {
-                    $(Self::$kind(_) => FilterKind::$kind,)*
-                }
-            }
-        }
-
         $(
             impl From<$type> for AnyFilter {
                 fn from(filter: $type) -> Self {
@@ -79,10 +70,7 @@ macro_rules! declare_any_filter {
                 type Error = WrongKind;
 
                 fn try_from(filter: &'f AnyFilter) -> Result<Self, WrongKind> {
-                    match filter {
-                        AnyFilter::$kind(filter) => Ok(filter),
-                        other => Err(WrongKind { expected: FilterKind::$kind, found: other.kind() }),
-                    }
+                    of_kind_or_wrong!(AnyFilter::$kind in filter)
                 }
             }
         )*
@@ -109,13 +97,9 @@ pub struct WrongKind {
     pub found: FilterKind,
 }
 
-impl fmt::Display for WrongKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected a {} filter, found a {} filter", self.expected, self.found)
-    }
-}
-
-impl core::error::Error for WrongKind {}
+trommel_base::error_messages! { WrongKind {
+    Self { expected, found } => "expected a {expected} filter, found a {found} filter";
+}}
 
 impl From<WrongKind> for MergeError {
     fn from(WrongKind { expected, found }: WrongKind) -> Self {
@@ -142,60 +126,111 @@ macro_rules! filter_by_kind {
                     else self.contains_in_slots(hash))
             }
 
-            fn prefetch_hash(&self, hash: KeyHash) {
-                each_kind!(Self in self, filter => filter.prefetch_hash(hash));
-            }
-
-            fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
-                each_kind!(Self in self, filter => filter.contains_batch(hashes, found));
-            }
-
-            fn hasher(&self) -> Hasher {
-                each_kind!(Self in self, filter => filter.hasher())
-            }
-
-            fn len(&self) -> usize {
-                each_kind!(Self in self, filter => filter.len())
-            }
-
-            fn is_empty(&self) -> bool {
-                each_kind!(Self in self, filter => filter.is_empty())
-            }
-
-            fn bits_per_key(&self) -> f64 {
-                each_kind!(Self in self, filter => filter.bits_per_key())
-            }
-
-            fn memory_bytes(&self) -> usize {
-                each_kind!(Self in self, filter => filter.memory_bytes())
-            }
-
-            fn is_ordered_by_hash(&self) -> bool {
-                each_kind!(Self in self, filter => filter.is_ordered_by_hash())
-            }
-
-            fn expected_fpr(&self) -> f64 {
-                each_kind!(Self in self, filter => filter.expected_fpr())
-            }
+            trommel_base::delegate_filter!(filter_inside!);
         }
     };
 }
 pub(crate) use filter_by_kind;
 
+/// Writes methods of `AnyFilter` or a view. Each name stands for the method of this name, which gets the documentation
+/// above the name.
+macro_rules! methods_by_kind {
+    ($($(#[$doc:meta])* $method:ident;)*) => {
+        $(method_by_kind! { $method $(#[$doc])* })*
+    };
+}
+pub(crate) use methods_by_kind;
+
+/// The rows of `methods_by_kind`: one method each.
+macro_rules! method_by_kind {
+    (kind $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn kind(&self) -> FilterKind {
+            kinds!(kind_arms [Self, self])
+        }
+    };
+    (isa $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn isa(&self) -> trommel_simd::Isa {
+            each_kind!(Self in self, filter => filter.isa())
+        }
+    };
+    (hash_count $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn hash_count(&self) -> Option<u32> {
+            each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
+        }
+    };
+    (load_factor $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn load_factor(&self) -> Option<f64> {
+            each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
+        }
+    };
+    (estimate_len $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn estimate_len(&self) -> f64 {
+            each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
+        }
+    };
+    (count_hash $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
+            let refused = Unsupported { kind: self.kind(), operation: "count" };
+            each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
+        }
+    };
+    (to_bytes $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn to_bytes(&self) -> alloc::vec::Vec<u8> {
+            each_kind!(Self in self, filter => filter.to_bytes())
+        }
+    };
+    (encoded_len $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn encoded_len(&self) -> usize {
+            each_kind!(Self in self, filter => filter.encoded_len())
+        }
+    };
+    (to_owned_filter $(#[$doc:meta])*) => {
+        $(#[$doc])*
+        pub fn to_owned_filter(&self) -> Result<AnyFilter, FormatError> {
+            each_kind!(Self in self, filter => Ok(filter.to_owned_filter()?.into()))
+        }
+    };
+}
+pub(crate) use method_by_kind;
+
 filter_by_kind!(AnyFilter);
 
 impl AnyFilter {
-    /// The instruction set in use.
-    ///
-    /// ```
-    /// use trommel::{FilterKind, FilterSpec, Isa};
-    /// let filter = FilterSpec::new(FilterKind::Cuckoo).isa(Isa::Portable).build()?;
-    /// assert_eq!(filter.isa(), Isa::Portable);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn isa(&self) -> Isa {
-        each_kind!(Self in self, filter => filter.isa())
+    methods_by_kind! {
+        /// The kind of the filter.
+        ///
+        /// ```
+        /// use trommel::{FilterKind, FilterSpec};
+        /// let filter = FilterSpec::new(FilterKind::Cuckoo).build()?;
+        /// assert_eq!(filter.kind(), FilterKind::Cuckoo);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        kind;
+
+        /// The instruction set in use.
+        ///
+        /// ```
+        /// use trommel::{FilterKind, FilterSpec, Isa};
+        /// let filter = FilterSpec::new(FilterKind::Cuckoo).isa(Isa::Portable).build()?;
+        /// assert_eq!(filter.isa(), Isa::Portable);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        isa;
     }
 
     /// Removes every key. The filter keeps its size and the memory of its table.
@@ -212,49 +247,42 @@ impl AnyFilter {
         each_kind!(Self in self, filter => filter.clear());
     }
 
-    /// The number of bits that a key sets; `None` for a filter with slots.
-    ///
-    /// ```
-    /// use trommel::{FilterKind, FilterSpec};
-    /// assert_eq!(FilterSpec::new(FilterKind::SplitBlockBloom).build()?.hash_count(), Some(8));
-    /// assert_eq!(FilterSpec::new(FilterKind::Cuckoo).build()?.hash_count(), None);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn hash_count(&self) -> Option<u32> {
-        each_kind_that!(bits: Self in self, filter => Some(filter.hash_count()), else None)
-    }
+    methods_by_kind! {
+        /// The number of bits that a key sets; `None` for a filter with slots.
+        ///
+        /// ```
+        /// use trommel::{FilterKind, FilterSpec};
+        /// assert_eq!(FilterSpec::new(FilterKind::SplitBlockBloom).build()?.hash_count(), Some(8));
+        /// assert_eq!(FilterSpec::new(FilterKind::Cuckoo).build()?.hash_count(), None);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        hash_count;
 
-    /// The number of fingerprints, copies included, divided by the number of slots; `None` for a Bloom filter.
-    ///
-    /// ```
-    /// use trommel::{FilterKind, FilterSpec, Insert};
-    /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(950).build()?; // in 1,000 slots
-    /// filter.insert("anvil").unwrap();
-    /// assert_eq!(filter.load_factor(), Some(0.001));
-    /// assert_eq!(FilterSpec::new(FilterKind::Bloom).build()?.load_factor(), None);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn load_factor(&self) -> Option<f64> {
-        each_kind_that!(slots: Self in self, filter => Some(filter.load_factor()), else None)
-    }
+        /// The number of fingerprints, copies included, divided by the number of slots; `None` for a Bloom filter.
+        ///
+        /// ```
+        /// use trommel::{FilterKind, FilterSpec, Insert};
+        /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(950).build()?; // in 1,000 slots
+        /// filter.insert("anvil").unwrap();
+        /// assert_eq!(filter.load_factor(), Some(0.001));
+        /// assert_eq!(FilterSpec::new(FilterKind::Bloom).build()?.load_factor(), None);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        load_factor;
 
-    /// An estimate of the number of distinct keys. For a Bloom filter, the call takes one pass over the bits. A filter
-    /// with slots knows its number of fingerprints, copies included, and returns that number.
-    ///
-    /// ```
-    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
-    /// let mut filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
-    /// for key in ["anvil", "anvil", "forge"] {
-    ///     filter.insert(key).unwrap();
-    /// }
-    /// assert!((filter.estimate_len() - 2.0).abs() < 0.1 && filter.len() == 3);
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn estimate_len(&self) -> f64 {
-        each_kind_that!(bits: Self in self, filter => filter.estimate_len(), else self.len() as f64)
+        /// An estimate of the number of distinct keys. For a Bloom filter, the call takes one pass over the bits. A
+        /// filter with slots knows its number of fingerprints, copies included, and returns that number.
+        ///
+        /// ```
+        /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+        /// let mut filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
+        /// for key in ["anvil", "anvil", "forge"] {
+        ///     filter.insert(key).unwrap();
+        /// }
+        /// assert!((filter.estimate_len() - 2.0).abs() < 0.1 && filter.len() == 3);
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        estimate_len;
     }
 
     /// Removes one copy of a key; returns false if the key is not in the filter. See [`Remove::remove_hash`].
@@ -276,24 +304,23 @@ impl AnyFilter {
         each_kind_that!(removes: Self in self, filter => Ok(filter.remove_hash(hash)), else Err(refused))
     }
 
-    /// The number of copies of a key in the filter, or a larger number if other keys share its counters or its
-    /// fingerprint. A counting filter with four-bit counters returns at most 15, even for more copies. See
-    /// [`Count::count_hash`].
-    ///
-    /// ```
-    /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
-    /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(1_000).multiset(true).build()?;
-    /// let hash = filter.hash("anvil");
-    /// filter.insert_batch(&[hash; 3]).unwrap();
-    /// assert_eq!(filter.count_hash(hash), Ok(3));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Unsupported`] if the kind cannot count.
-    pub fn count_hash(&self, hash: KeyHash) -> Result<u64, Unsupported> {
-        let refused = Unsupported { kind: self.kind(), operation: "count" };
-        each_kind_that!(removes: Self in self, filter => Ok(filter.count_hash(hash)), else Err(refused))
+    methods_by_kind! {
+        /// The number of copies of a key in the filter, or a larger number if other keys share its counters or its
+        /// fingerprint. A counting filter with four-bit counters returns at most 15, even for more copies. See
+        /// [`Count::count_hash`].
+        ///
+        /// ```
+        /// use trommel::{Filter, FilterKind, FilterSpec, Insert};
+        /// let mut filter = FilterSpec::new(FilterKind::Quotient).keys(1_000).multiset(true).build()?;
+        /// let hash = filter.hash("anvil");
+        /// filter.insert_batch(&[hash; 3]).unwrap();
+        /// assert_eq!(filter.count_hash(hash), Ok(3));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        ///
+        /// # Errors
+        /// [`Unsupported`] if the kind cannot count.
+        count_hash;
     }
 
     /// Inserts all keys of another filter. See [`Merge::merge`].
@@ -395,33 +422,29 @@ impl AnyFilter {
         )
     }
 
-    /// Returns the frozen bytes of the filter, in the format of docs/FORMAT.md.
-    ///
-    /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
-    ///
-    /// ```
-    /// use trommel::{AnyFilter, FilterKind, FilterSpec, Insert};
-    /// let mut filter = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;
-    /// filter.insert("anvil").unwrap();
-    /// assert_eq!(AnyFilter::from_bytes(&filter.to_bytes()), Ok(filter));
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        each_kind!(Self in self, filter => filter.to_bytes())
-    }
+    methods_by_kind! {
+        /// Returns the frozen bytes of the filter, in the format of docs/FORMAT.md.
+        ///
+        /// Ends the program if the system refuses the memory; [`write_to`](Self::write_to) does not need this memory.
+        ///
+        /// ```
+        /// use trommel::{AnyFilter, FilterKind, FilterSpec, Insert};
+        /// let mut filter = FilterSpec::new(FilterKind::Cuckoo).keys(1_000).build()?;
+        /// filter.insert("anvil").unwrap();
+        /// assert_eq!(AnyFilter::from_bytes(&filter.to_bytes()), Ok(filter));
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        to_bytes;
 
-    /// The number of bytes that [`AnyFilter::to_bytes`] returns. Allocates nothing.
-    ///
-    /// ```
-    /// use trommel::{Filter, FilterKind, FilterSpec};
-    /// let filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
-    /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
-    /// # Ok::<(), trommel::SpecError>(())
-    /// ```
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        each_kind!(Self in self, filter => filter.encoded_len())
+        /// The number of bytes that [`AnyFilter::to_bytes`] returns. Allocates nothing.
+        ///
+        /// ```
+        /// use trommel::{Filter, FilterKind, FilterSpec};
+        /// let filter = FilterSpec::new(FilterKind::Bloom).keys(1_000).build()?;
+        /// assert_eq!(filter.encoded_len(), 128 + filter.memory_bytes()); // a header, and the table
+        /// # Ok::<(), trommel::SpecError>(())
+        /// ```
+        encoded_len;
     }
 
     /// Writes the frozen bytes, without a copy of the table.

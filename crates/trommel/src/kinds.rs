@@ -65,6 +65,35 @@ macro_rules! each_kind_arms {
     };
 }
 
+/// Calls a method of the filter inside `self`, for [`delegate_filter`](trommel_base::delegate_filter).
+macro_rules! filter_inside {
+    ($any:ident, $filter:ident => $call:expr) => {
+        each_kind!(Self in $any, $filter => $call)
+    };
+}
+
+/// The kind of an [`AnyFilter`](crate::AnyFilter), a [`FilterView`](crate::FilterView) or an `OwnedView`.
+macro_rules! kind_arms {
+    ([$any:ident, $value:expr]
+        $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        match $value {
+            $($any::$kind(_) => FilterKind::$kind,)*
+        }
+    };
+}
+
+/// A [`FilterView`](crate::FilterView) or an `OwnedView` of a parsed container.
+macro_rules! view_arms {
+    ([$view:ident, $parsed:expr]
+        $($(#[$doc:meta])* $kind:ident: $type:ident { $($column:ident: $can:ident),* })*) => {
+        match $parsed.header().kind {
+            $(FilterKind::$kind => Ok($view::$kind($type::from_container($parsed)?)),)*
+            // Not reached, since the table of kinds has a row for every kind.
+            other => Err(FormatError::UnknownKind { code: other as u16 }),
+        }
+    };
+}
+
 /// Like `each_kind`, but only for the kinds that have `yes` in a column. For the other kinds, evaluates `$refusal`.
 macro_rules! each_kind_that {
     ($column:ident: $any:ident in $value:expr, $filter:ident => $body:expr, else $refusal:expr) => {
@@ -72,28 +101,11 @@ macro_rules! each_kind_that {
     };
 }
 
-/// Selects the column that `each_kind_that` names. Each pattern has all columns, so a row that lacks a column does not
-/// compile.
+/// Tells `if_can`, for each row, whether it has `yes` in the column that `each_kind_that` names.
 macro_rules! each_kind_that_arms {
-    ([bits $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $can:ident, slots: $_s:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident
-    })*) => {
-        if_can!([$($arguments)*] $($kind $can)*)
-    };
-    ([slots $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $_b:ident, slots: $can:ident, removes: $_r:ident, folds: $_f:ident, blocks: $_t:ident
-    })*) => {
-        if_can!([$($arguments)*] $($kind $can)*)
-    };
-    ([removes $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $_b:ident, slots: $_s:ident, removes: $can:ident, folds: $_f:ident, blocks: $_t:ident
-    })*) => {
-        if_can!([$($arguments)*] $($kind $can)*)
-    };
-    ([folds $($arguments:tt)*] $($(#[$doc:meta])* $kind:ident: $type:ident {
-        bits: $_b:ident, slots: $_s:ident, removes: $_r:ident, folds: $can:ident, blocks: $_t:ident
-    })*) => {
-        if_can!([$($arguments)*] $($kind $can)*)
+    ([$column:ident $($arguments:tt)*]
+        $($(#[$doc:meta])* $kind:ident: $type:ident { $($columns:tt)* })*) => {
+        if_can!([$($arguments)*] $($kind [$column $($columns)*])*)
     };
 }
 
@@ -128,11 +140,27 @@ macro_rules! block_or_not {
 }
 
 macro_rules! if_can {
-    ([$any:ident, $value:expr, $filter:ident, $body:expr, $refusal:expr] $($kind:ident $can:ident)*) => {
+    ([$any:ident, $value:expr, $filter:ident, $body:expr, $refusal:expr] $($kind:ident $row:tt)*) => {
         match $value {
-            $($any::$kind($filter) => yes_or_no!($can, $filter, $body, $refusal),)*
+            $($any::$kind($filter) => in_column!($row, $filter, $body, $refusal),)*
         }
     };
+}
+
+/// Selects the column that a row begins with. Each pattern names the columns up to that one, so a row that lacks a
+/// column does not compile.
+macro_rules! in_column {
+    ([bits bits: $can:ident, $($_more:tt)*], $($then:tt)*) => { yes_or_no!($can, $($then)*) };
+    ([slots bits: $_b:ident, slots: $can:ident, $($_more:tt)*], $($then:tt)*) => {
+        yes_or_no!($can, $($then)*)
+    };
+    ([removes bits: $_b:ident, slots: $_s:ident, removes: $can:ident, $($_more:tt)*], $($then:tt)*) => {
+        yes_or_no!($can, $($then)*)
+    };
+    (
+        [folds bits: $_b:ident, slots: $_s:ident, removes: $_r:ident, folds: $can:ident, blocks: $_t:ident],
+        $($then:tt)*
+    ) => { yes_or_no!($can, $($then)*) };
 }
 
 macro_rules! yes_or_no {

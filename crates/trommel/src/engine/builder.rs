@@ -4,7 +4,6 @@ use super::Engine;
 use super::cost::{CostModel, Strategy};
 use super::pool::Pool;
 use alloc::sync::Arc;
-use core::fmt;
 use core::num::NonZero;
 
 /// The largest number of threads of an engine.
@@ -50,86 +49,73 @@ pub enum EngineError {
 }
 
 impl EngineBuilder {
-    /// Sets the number of threads, from 1 to 1024. The caller's thread is one of them, unless threads are pinned. The
-    /// other threads start with the engine, and sleep while there is no work. The default is the number of cores that
-    /// the process may use, given its affinity and the quotas of its container, but at most 1024.
-    ///
-    /// ```
-    /// use trommel::Engine;
-    /// assert_eq!(Engine::builder().threads(2).build()?.threads(), 2);
-    /// # Ok::<(), trommel::engine::EngineError>(())
-    /// ```
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
+    trommel_base::setters! {
+        /// Sets the number of threads, from 1 to 1024. The caller's thread is one of them, unless threads are pinned.
+        /// The other threads start with the engine, and sleep while there is no work. The default is the number of
+        /// cores that the process may use, given its affinity and the quotas of its container, but at most 1024.
+        ///
+        /// ```
+        /// use trommel::Engine;
+        /// assert_eq!(Engine::builder().threads(2).build()?.threads(), 2);
+        /// # Ok::<(), trommel::engine::EngineError>(())
+        /// ```
+        threads(threads: usize) sets threads = Some(threads);
 
-    /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if the engine has at least two
-    /// threads, the process may use at least one core per thread, and the system allows pinning;
-    /// [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is not pinned, and waits
-    /// while the pinned threads work.
-    ///
-    /// ```
-    /// use trommel::Engine;
-    /// let engine = Engine::builder().threads(1).pin(true).build()?;
-    /// assert!(engine.pinned_threads() <= 1); // the only thread is the caller's, which is not pinned
-    /// # Ok::<(), trommel::engine::EngineError>(())
-    /// ```
-    pub fn pin(mut self, pin: bool) -> Self {
-        self.pin = pin;
-        self
-    }
+        /// Sets whether each thread is pinned to a core of its own. Threads are pinned only if the engine has at least
+        /// two threads, the process may use at least one core per thread, and the system allows pinning;
+        /// [`Engine::pinned_threads`] returns the number of pinned threads. The caller's thread is not pinned, and
+        /// waits while the pinned threads work.
+        ///
+        /// ```
+        /// use trommel::Engine;
+        /// let engine = Engine::builder().threads(1).pin(true).build()?;
+        /// assert!(engine.pinned_threads() <= 1); // the only thread is the caller's, which is not pinned
+        /// # Ok::<(), trommel::engine::EngineError>(())
+        /// ```
+        pin(pin: bool) sets pin = pin;
 
-    /// Sets an upper bound on the bytes of scratch memory that a call takes from the system. An allocation of 4 MiB or
-    /// more counts with its size rounded up to whole huge pages of 2 MiB. Memory that the engine keeps between calls
-    /// counts too, since a call uses or frees this memory. Each of several concurrent calls can take the full budget.
-    /// With a budget of 0, no batch is partitioned.
-    ///
-    /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Lists of tasks do not count
-    /// either, nor do the answers for the keys that each thread is looking up, which take a bit per key. Memory that a
-    /// call has freed can stay resident, since the allocator can keep it.
-    ///
-    /// ```
-    /// use trommel::Engine;
-    /// let engine = Engine::builder().threads(1).memory_budget(64 << 20).build()?;
-    /// assert_eq!(engine.memory_budget(), 64 << 20);
-    /// # Ok::<(), trommel::engine::EngineError>(())
-    /// ```
-    pub fn memory_budget(mut self, bytes: usize) -> Self {
-        self.memory_budget = Some(bytes);
-        self
-    }
+        /// Sets an upper bound on the bytes of scratch memory that a call takes from the system. An allocation of 4 MiB
+        /// or more counts with its size rounded up to whole huge pages of 2 MiB. Memory that the engine keeps between
+        /// calls counts too, since a call uses or frees this memory. Each of several concurrent calls can take the full
+        /// budget. With a budget of 0, no batch is partitioned.
+        ///
+        /// The filter itself, and the memory that a filter keeps for its inserts, do not count. Lists of tasks do not
+        /// count either, nor do the answers for the keys that each thread is looking up, which take a bit per key.
+        /// Memory that a call has freed can stay resident, since the allocator can keep it.
+        ///
+        /// ```
+        /// use trommel::Engine;
+        /// let engine = Engine::builder().threads(1).memory_budget(64 << 20).build()?;
+        /// assert_eq!(engine.memory_budget(), 64 << 20);
+        /// # Ok::<(), trommel::engine::EngineError>(())
+        /// ```
+        memory_budget(bytes: usize) sets memory_budget = Some(bytes);
 
-    /// Sets one strategy for all batches, instead of letting the cost model choose. The strategy is used as far as the
-    /// filter and the memory budget permit it. This option is meant for measurements.
-    ///
-    /// ```
-    /// use trommel::{Engine, KeyHash, SplitBlockBloom};
-    /// use trommel::engine::Strategy;
-    /// let engine = Engine::builder().threads(1).strategy(Strategy::Partitioned).build()?;
-    /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
-    /// let hashes = [KeyHash::from_raw(7)];
-    /// assert_eq!(engine.lookup_strategy(&filter, &hashes), Strategy::Partitioned);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.strategy = Some(strategy);
-        self
-    }
+        /// Sets one strategy for all batches, instead of letting the cost model choose. The strategy is used as far as
+        /// the filter and the memory budget permit it. This option is meant for measurements.
+        ///
+        /// ```
+        /// use trommel::{Engine, KeyHash, SplitBlockBloom};
+        /// use trommel::engine::Strategy;
+        /// let engine = Engine::builder().threads(1).strategy(Strategy::Partitioned).build()?;
+        /// let filter = SplitBlockBloom::with_capacity_and_fpr(1_000, 0.01)?;
+        /// let hashes = [KeyHash::from_raw(7)];
+        /// assert_eq!(engine.lookup_strategy(&filter, &hashes), Strategy::Partitioned);
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        strategy(strategy: Strategy) sets strategy = Some(strategy);
 
-    /// Sets the cost model by which strategies are chosen, for example one that was measured on your machine.
-    ///
-    /// ```
-    /// use trommel::Engine;
-    /// use trommel::engine::CostModel;
-    /// let cost = CostModel { start_ns: 10_000.0, ..CostModel::default() };
-    /// let engine = Engine::builder().threads(1).cost_model(cost).build()?;
-    /// assert_eq!(engine.cost_model(), &cost);
-    /// # Ok::<(), trommel::engine::EngineError>(())
-    /// ```
-    pub fn cost_model(mut self, cost: CostModel) -> Self {
-        self.cost = cost;
-        self
+        /// Sets the cost model by which strategies are chosen, for example one that was measured on your machine.
+        ///
+        /// ```
+        /// use trommel::Engine;
+        /// use trommel::engine::CostModel;
+        /// let cost = CostModel { start_ns: 10_000.0, ..CostModel::default() };
+        /// let engine = Engine::builder().threads(1).cost_model(cost).build()?;
+        /// assert_eq!(engine.cost_model(), &cost);
+        /// # Ok::<(), trommel::engine::EngineError>(())
+        /// ```
+        cost_model(cost: CostModel) sets cost = cost;
     }
 
     /// Builds the engine and starts its threads. Ends the program if the system refuses the memory that each thread
@@ -160,21 +146,9 @@ impl EngineBuilder {
     }
 }
 
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Threads { threads, max } => {
-                write!(f, "{threads} threads were requested; the number must be from 1 to {max}")
-            }
-            Self::Start { threads, why } => {
-                let threads = match threads {
-                    1 => "a thread",
-                    more => &alloc::format!("{more} threads"),
-                };
-                write!(f, "the system refused to start {threads}: {why}")
-            }
-        }
-    }
-}
-
-impl core::error::Error for EngineError {}
+trommel_base::error_messages! { EngineError {
+    Self::Threads { threads, max } =>
+        "{threads} threads were requested; the number must be from 1 to {max}";
+    Self::Start { threads: 1, why } => "the system refused to start a thread: {why}";
+    Self::Start { threads, why } => "the system refused to start {threads} threads: {why}";
+}}
