@@ -165,24 +165,40 @@ pub(crate) struct Out<'a, T> {
 }
 
 impl<T> Out<'_, T> {
-    /// Makes an `Out` from the address of a result. NULL is refused.
+    /// Makes an `Out` from the address of a result, and writes `first` there: the result of a call that fails. NULL is
+    /// refused.
     ///
     /// # Safety
     /// The caller must ensure that, if `at` passes the checks of [`addresses`], it points to memory for a value, and
     /// nobody else uses that memory while this `Out` lives. The exception: references to it may be used before a
     /// [`Out::put`], if they are not used after it.
-    pub(crate) unsafe fn required(name: &'static str, at: *mut T) -> Result<Self, Failure> {
+    pub(crate) unsafe fn required(
+        name: &'static str,
+        at: *mut T,
+        first: T,
+    ) -> Result<Self, Failure> {
         addresses(name, at, 1)?;
-        Ok(Self { at, lifetime: PhantomData })
+        Ok(Self::holding(at, first))
     }
 
-    /// Makes an `Out` from the address of a result. If the address is NULL, the result is dropped.
+    /// Makes an `Out` from the address of a result, and writes `first` there: the result of a call that fails. If the
+    /// address is NULL, the result is dropped.
     ///
     /// # Safety
     /// The caller has the same duty as a caller of [`Out::required`].
-    pub(crate) unsafe fn optional(name: &'static str, at: *mut T) -> Result<Self, Failure> {
+    pub(crate) unsafe fn optional(
+        name: &'static str,
+        at: *mut T,
+        first: T,
+    ) -> Result<Self, Failure> {
         addresses(name, at, usize::from(!at.is_null()))?;
-        Ok(Self { at, lifetime: PhantomData })
+        Ok(Self::holding(at, first))
+    }
+
+    fn holding(at: *mut T, first: T) -> Self {
+        let out = Self { at, lifetime: PhantomData };
+        out.put(first);
+        out
     }
 
     /// Writes a value without dropping the old one.
@@ -192,6 +208,13 @@ impl<T> Out<'_, T> {
             // the memory.
             unsafe { self.at.write(value) };
         }
+    }
+}
+
+impl<T> Out<'_, *mut T> {
+    /// Writes the pointer to a new handle, which [`free`] frees.
+    pub(crate) fn put_handle(&self, handle: T) {
+        self.put(Box::into_raw(Box::new(handle)));
     }
 }
 

@@ -35,12 +35,11 @@ pub unsafe extern "C" fn trommel_new(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a pointer.
-        let made = unsafe { Out::required("filter", filter) }?;
-        made.put(std::ptr::null_mut());
+        let made = unsafe { Out::required("filter", filter, std::ptr::null_mut()) }?;
         // SAFETY: `trommel.h` requires a text that ends in a NUL.
         let kind = unsafe { border::kind("kind", kind) }?;
         let filter = FilterSpec::new(kind).keys(key_count(keys)?).fpr(fpr).seed(seed).build()?;
-        made.put(Box::into_raw(Box::new(Owned { filter })));
+        made.put_handle(Owned { filter });
         Ok(())
     })
 }
@@ -74,11 +73,10 @@ pub unsafe extern "C" fn trommel_thaw(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a pointer.
-        let made = unsafe { Out::required("filter", filter) }?;
-        made.put(std::ptr::null_mut());
+        let made = unsafe { Out::required("filter", filter, std::ptr::null_mut()) }?;
         // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
         let filter = AnyFilter::from_bytes(unsafe { border::bytes("frozen", frozen, len) }?)?;
-        made.put(Box::into_raw(Box::new(Owned { filter })));
+        made.put_handle(Owned { filter });
         Ok(())
     })
 }
@@ -138,8 +136,7 @@ pub unsafe extern "C" fn trommel_insert_hashes(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a size, or NULL.
-        let inserted = unsafe { Out::optional("inserted", inserted) }?;
-        inserted.put(0);
+        let inserted = unsafe { Out::optional("inserted", inserted, 0) }?;
         // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
         // SAFETY: `trommel.h` requires `n` hashes that nobody changes during the call.
@@ -250,8 +247,7 @@ pub unsafe extern "C" fn trommel_contains_bytes(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a bool.
-        let found = unsafe { Out::required("found", found) }?;
-        found.put(true);
+        let found = unsafe { Out::required("found", found, true) }?;
         // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
         // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
@@ -281,8 +277,7 @@ pub unsafe extern "C" fn trommel_remove_bytes(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a bool, or NULL.
-        let removed = unsafe { Out::optional("removed", removed) }?;
-        removed.put(false);
+        let removed = unsafe { Out::optional("removed", removed, false) }?;
         // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody else uses during the call.
         let filter = &mut unsafe { border::handle_mut("filter", filter) }?.filter;
         // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
@@ -361,8 +356,7 @@ pub unsafe extern "C" fn trommel_freeze(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a size, or NULL.
-        let written = unsafe { Out::optional("written", written) }?;
-        written.put(0);
+        let written = unsafe { Out::optional("written", written, 0) }?;
         // SAFETY: `trommel.h` requires a filter that is not freed yet and that nobody changes during the call.
         let filter = &unsafe { border::handle("filter", filter) }?.filter;
         let need = filter.encoded_len();

@@ -46,14 +46,13 @@ pub unsafe extern "C" fn trommel_policy_new(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a pointer.
-        let made = unsafe { Out::required("policy", policy) }?;
-        made.put(std::ptr::null_mut());
+        let made = unsafe { Out::required("policy", policy, std::ptr::null_mut()) }?;
         // SAFETY: `trommel.h` requires a text that ends in a NUL.
         let kind = unsafe { border::kind("kind", kind) }?;
         let policy = FilterPolicy::builder(kind).bits_per_key(bits_per_key).seed(seed).build()?;
         // The name has no NUL, so the conversion cannot fail.
         let name = CString::new(policy.name()).unwrap_or_default();
-        made.put(Box::into_raw(Box::new(Policy { policy, name })));
+        made.put_handle(Policy { policy, name });
         Ok(())
     })
 }
@@ -127,8 +126,7 @@ pub unsafe extern "C" fn trommel_policy_build(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a size, or NULL.
-        let written = unsafe { Out::optional("written", written) }?;
-        written.put(0);
+        let written = unsafe { Out::optional("written", written, 0) }?;
         // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
         // SAFETY: `trommel.h` requires `n` keys that nobody changes during the call.
@@ -162,8 +160,7 @@ pub unsafe extern "C" fn trommel_policy_build_hashes(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a size, or NULL.
-        let written = unsafe { Out::optional("written", written) }?;
-        written.put(0);
+        let written = unsafe { Out::optional("written", written, 0) }?;
         // SAFETY: `trommel.h` requires a policy that is not freed yet.
         let policy = &unsafe { border::handle("policy", policy) }?.policy;
         // SAFETY: `trommel.h` requires `n` hashes that nobody changes during the call.

@@ -34,12 +34,11 @@ pub unsafe extern "C" fn trommel_view_open(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a pointer.
-        let made = unsafe { Out::required("view", view) }?;
-        made.put(std::ptr::null_mut());
+        let made = unsafe { Out::required("view", view, std::ptr::null_mut()) }?;
         // SAFETY: `trommel.h` requires `len` bytes that nobody changes or frees before the view is freed.
         let frozen: &'static [u8] = unsafe { border::bytes("frozen", frozen, len) }?;
         let filter = FilterView::parse(frozen)?;
-        made.put(Box::into_raw(Box::new(View { filter })));
+        made.put_handle(View { filter });
         Ok(())
     })
 }
@@ -71,8 +70,7 @@ pub unsafe extern "C" fn trommel_view_contains_bytes(
 ) -> Status {
     guard::status(|| {
         // SAFETY: `trommel.h` requires the address of a bool.
-        let found = unsafe { Out::required("found", found) }?;
-        found.put(true);
+        let found = unsafe { Out::required("found", found, true) }?;
         // SAFETY: `trommel.h` requires a view that is not freed yet.
         let filter = &unsafe { border::handle("view", view) }?.filter;
         // SAFETY: `trommel.h` requires `len` bytes that nobody changes during the call.
