@@ -24,6 +24,7 @@
 
 extern crate alloc;
 
+mod batch;
 pub mod cuckoo;
 pub mod cuckoo_hashing;
 pub mod quotient;

@@ -3,6 +3,7 @@
 use super::buckets::Buckets;
 use super::kick::Kicks;
 use super::shape::{Shape, rate};
+use crate::batch::{contains_each, insert_each};
 use trommel_base::{
     Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove, SpecError, WhyFull,
 };
@@ -128,12 +129,7 @@ impl Filter for TextbookCuckooFilter {
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
-        found.reset(hashes.len());
-        for (i, hash) in hashes.iter().enumerate() {
-            if self.contains_hash(*hash) {
-                found.set(i);
-            }
-        }
+        contains_each(self, hashes, found);
     }
 
     fn hasher(&self) -> Hasher {
@@ -179,11 +175,7 @@ impl Insert for TextbookCuckooFilter {
     }
 
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
-        for (inserted, hash) in hashes.iter().enumerate() {
-            self.insert_hash(*hash)
-                .map_err(|full| Full::new(inserted, full.len, full.capacity).because(full.why))?;
-        }
-        Ok(())
+        insert_each(self, hashes)
     }
 }
 

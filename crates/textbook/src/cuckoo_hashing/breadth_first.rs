@@ -31,18 +31,18 @@ struct Node {
     from: Option<usize>,
 }
 
-/// The places on a shortest path from one of `starts` to a free place. `None` if there is no such path, or if the
+/// The places on a shortest path from a place of `key` to a free place. `None` if there is no such path, or if the
 /// search gives up after `max_visited` places or a few more. (The search checks the limit only after it has visited all
-/// places of a key.) `onward(key)` lists all places of a key, including the one where the key stands.
+/// places of a key.) `places_of(key)` lists all places of a key, including the one where the key stands.
 pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     table: &Places,
-    starts: impl Iterator<Item = u64>,
+    key: u64,
     max_visited: usize,
-    onward: impl Fn(u64) -> I,
+    places_of: impl Fn(u64) -> I,
 ) -> Option<Vec<u64>> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut seen = BTreeSet::new();
-    for place in starts.filter(|place| seen.insert(*place)) {
+    for place in places_of(key).filter(|place| seen.insert(*place)) {
         nodes.push(Node { place, from: None });
         if table.is_free(place) {
             return Some(path_to(&nodes));
@@ -52,7 +52,7 @@ pub(super) fn shortest_path<I: Iterator<Item = u64>>(
     while at < nodes.len() && nodes.len() < max_visited {
         let from = nodes[at].place;
         let key = table.get(from)?;
-        for place in onward(key).filter(|place| seen.insert(*place)) {
+        for place in places_of(key).filter(|place| seen.insert(*place)) {
             nodes.push(Node { place, from: Some(at) });
             if table.is_free(place) {
                 return Some(path_to(&nodes));

@@ -2,8 +2,9 @@
 
 use super::breadth_first::{DEFAULT_MAX_VISITED, checked_limit, shortest_path};
 use super::hashes::Hashes;
+use super::one_table::{OneTableSet, Variant};
 use super::places::Places;
-use super::set::{CuckooSet, InsertError, Statistics};
+use alloc::vec::Vec;
 use core::ops::Range;
 use trommel_base::SpecError;
 
@@ -23,14 +24,15 @@ pub const MAX_BUCKET_KEYS: u64 = 64;
 /// Source: Dietzfelbinger and Weidling, "Balanced allocation and dictionaries with tightly packed constant size bins",
 /// TCS 380 (2007). The load limits are from two papers at SODA 2007, by Fernholz and Ramachandran and by Cain,
 /// Sanders and Wormald.
+pub type BucketCuckooSet = OneTableSet<TwoBuckets>;
+
+/// The rule that a key stands in one of two buckets.
 #[derive(Clone, Debug)]
-pub struct BucketCuckooSet {
-    table: Places,
+pub struct TwoBuckets {
     hashes: Hashes,
     buckets: u64,
     bucket_keys: u64,
     max_visited: usize,
-    statistics: Statistics,
 }
 
 impl BucketCuckooSet {
@@ -45,14 +47,9 @@ impl BucketCuckooSet {
             let (value, max) = (bucket_keys, MAX_BUCKET_KEYS);
             return Err(SpecError::Parameter { name: "bucket_keys", value, min: 1, max });
         }
-        Ok(Self {
-            table: Places::new("places", buckets.saturating_mul(bucket_keys))?,
-            hashes: Hashes::new(seed),
-            buckets,
-            bucket_keys,
-            max_visited: DEFAULT_MAX_VISITED,
-            statistics: Statistics::default(),
-        })
+        let table = Places::new("places", buckets.saturating_mul(bucket_keys))?;
+        let (hashes, max_visited) = (Hashes::new(seed), DEFAULT_MAX_VISITED);
+        Ok(Self::empty(table, TwoBuckets { hashes, buckets, bucket_keys, max_visited }))
     }
 
     /// Returns the same set with another limit on the places that an insert visits before it gives up. The
@@ -60,10 +57,13 @@ impl BucketCuckooSet {
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.
-    pub fn with_max_visited(self, max_visited: usize) -> Result<Self, SpecError> {
-        Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
+    pub fn with_max_visited(mut self, max_visited: usize) -> Result<Self, SpecError> {
+        self.variant.max_visited = checked_limit(max_visited)?;
+        Ok(self)
     }
+}
 
+impl TwoBuckets {
     fn buckets_of(&self, key: u64) -> [u64; 2] {
         [0, 1].map(|which| self.hashes.place(which, key, self.buckets))
     }
@@ -71,55 +71,15 @@ impl BucketCuckooSet {
     fn places_in(&self, bucket: u64) -> Range<u64> {
         bucket * self.bucket_keys..(bucket + 1) * self.bucket_keys
     }
+}
 
+impl Variant for TwoBuckets {
     /// The places of both buckets of a key.
-    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> + '_ {
+    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> {
         self.buckets_of(key).into_iter().flat_map(|bucket| self.places_in(bucket))
     }
 
-    fn find(&self, key: u64) -> Option<u64> {
-        self.places_of(key).find(|place| self.table.get(*place) == Some(key))
-    }
-}
-
-impl CuckooSet for BucketCuckooSet {
-    /// # Errors
-    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit before it finds one.
-    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
-        if self.contains(key) {
-            return Ok(false);
-        }
-        let onward = |key| self.places_of(key);
-        let found = shortest_path(&self.table, self.places_of(key), self.max_visited, onward);
-        let Some(path) = found else {
-            self.statistics.cycles += 1;
-            return Err(InsertError::Full { len: self.len(), places: self.places() });
-        };
-        self.statistics.displacements += self.table.displace_along(&path, key, |_, _, _| ());
-        Ok(true)
-    }
-
-    fn contains(&self, key: u64) -> bool {
-        self.find(key).is_some()
-    }
-
-    fn remove(&mut self, key: u64) -> bool {
-        self.find(key).is_some_and(|place| self.table.take(place).is_some())
-    }
-
-    fn len(&self) -> usize {
-        self.table.held() as usize
-    }
-
-    fn places(&self) -> usize {
-        self.table.len() as usize
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.statistics
+    fn path(&self, table: &Places, key: u64) -> Option<Vec<u64>> {
+        shortest_path(table, key, self.max_visited, |key| self.places_of(key))
     }
 }

@@ -2,8 +2,9 @@
 
 use super::breadth_first::{DEFAULT_MAX_VISITED, checked_limit, shortest_path};
 use super::hashes::{Hashes, MAX_HASHES};
+use super::one_table::{OneTableSet, Variant};
 use super::places::Places;
-use super::set::{CuckooSet, InsertError, Statistics};
+use alloc::vec::Vec;
 use trommel_base::SpecError;
 
 /// The most places that a key may have.
@@ -20,13 +21,15 @@ pub const MAX_CHOICES: u32 = MAX_HASHES as u32;
 /// Source: Fotakis, Pagh, Sanders and Spirakis, "Space efficient hash tables with worst case constant access time",
 /// Theory Comput. Syst. 38 (2005). The load limits are those of Dietzfelbinger et al., "Tight thresholds for cuckoo
 /// hashing via XORSAT", ICALP 2010.
+pub type DAryCuckooSet = OneTableSet<DPlaces>;
+
+/// The rule that a key stands at one of `d` places.
 #[derive(Clone, Debug)]
-pub struct DAryCuckooSet {
-    table: Places,
+pub struct DPlaces {
     hashes: Hashes,
+    places: u64,
     choices: usize,
     max_visited: usize,
-    statistics: Statistics,
 }
 
 impl DAryCuckooSet {
@@ -40,13 +43,12 @@ impl DAryCuckooSet {
             let (value, max) = (choices.into(), MAX_CHOICES.into());
             return Err(SpecError::Parameter { name: "choices", value, min: 2, max });
         }
-        Ok(Self {
-            table: Places::new("places", places)?,
-            hashes: Hashes::new(seed),
-            choices: choices as usize,
-            max_visited: DEFAULT_MAX_VISITED,
-            statistics: Statistics::default(),
-        })
+        let table = Places::new("places", places)?;
+        let (hashes, choices) = (Hashes::new(seed), choices as usize);
+        Ok(Self::empty(
+            table,
+            DPlaces { hashes, places, choices, max_visited: DEFAULT_MAX_VISITED },
+        ))
     }
 
     /// Returns the same set with another limit: after an insert has visited this number of places, or a few more, it
@@ -54,57 +56,18 @@ impl DAryCuckooSet {
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.
-    pub fn with_max_visited(self, max_visited: usize) -> Result<Self, SpecError> {
-        Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
-    }
-
-    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> + '_ {
-        (0..self.choices).map(move |which| self.hashes.place(which, key, self.table.len()))
-    }
-
-    fn find(&self, key: u64) -> Option<u64> {
-        self.places_of(key).find(|place| self.table.get(*place) == Some(key))
+    pub fn with_max_visited(mut self, max_visited: usize) -> Result<Self, SpecError> {
+        self.variant.max_visited = checked_limit(max_visited)?;
+        Ok(self)
     }
 }
 
-impl CuckooSet for DAryCuckooSet {
-    /// # Errors
-    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit before it finds one.
-    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
-        if self.contains(key) {
-            return Ok(false);
-        }
-        let onward = |key| self.places_of(key);
-        let found = shortest_path(&self.table, self.places_of(key), self.max_visited, onward);
-        let Some(path) = found else {
-            self.statistics.cycles += 1;
-            return Err(InsertError::Full { len: self.len(), places: self.places() });
-        };
-        self.statistics.displacements += self.table.displace_along(&path, key, |_, _, _| ());
-        Ok(true)
+impl Variant for DPlaces {
+    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> {
+        (0..self.choices).map(move |which| self.hashes.place(which, key, self.places))
     }
 
-    fn contains(&self, key: u64) -> bool {
-        self.find(key).is_some()
-    }
-
-    fn remove(&mut self, key: u64) -> bool {
-        self.find(key).is_some_and(|place| self.table.take(place).is_some())
-    }
-
-    fn len(&self) -> usize {
-        self.table.held() as usize
-    }
-
-    fn places(&self) -> usize {
-        self.table.len() as usize
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.statistics
+    fn path(&self, table: &Places, key: u64) -> Option<Vec<u64>> {
+        shortest_path(table, key, self.max_visited, |key| self.places_of(key))
     }
 }

@@ -2,8 +2,8 @@
 
 use super::breadth_first::{checked_limit, shortest_path};
 use super::hashes::Hashes;
+use super::one_table::{OneTableSet, Variant};
 use super::places::Places;
-use super::set::{CuckooSet, InsertError, Statistics};
 use alloc::vec::Vec;
 use core::ops::Range;
 use trommel_base::SpecError;
@@ -35,13 +35,14 @@ const HINT: usize = 2;
 /// Source: Le Scouarnec, "Cuckoo++ hash tables: high-performance hash tables for networking applications", ANCS 2018,
 /// section 4. The paper derives the second bucket from the first and a tag (a short hash of the key), and compares tags
 /// to find a key in a bucket. Here both buckets are functions of the key, and whole keys are compared.
+pub type HintedCuckooSet = OneTableSet<HintedBuckets>;
+
+/// The rule that a key stands in one of two buckets, with the hints of all buckets.
 #[derive(Clone, Debug)]
-pub struct HintedCuckooSet {
-    table: Places,
+pub struct HintedBuckets {
     hints: Vec<Hint>,
     hashes: Hashes,
     max_visited: usize,
-    statistics: Statistics,
 }
 
 /// A bucket's record of the keys whose first bucket is this bucket, but which stand in their second bucket.
@@ -81,8 +82,8 @@ impl HintedCuckooSet {
         let len = usize::try_from(buckets).map_err(|_| refused)?;
         hints.try_reserve_exact(len).map_err(|_| refused)?;
         hints.resize(len, Hint::default());
-        let (hashes, statistics) = (Hashes::new(seed), Statistics::default());
-        Ok(Self { table, hints, hashes, max_visited: MAX_VISITED, statistics })
+        let hashes = Hashes::new(seed);
+        Ok(Self::empty(table, HintedBuckets { hints, hashes, max_visited: MAX_VISITED }))
     }
 
     /// Returns the same set with another limit on the places that an insert visits before it gives up. The
@@ -90,22 +91,29 @@ impl HintedCuckooSet {
     ///
     /// # Errors
     /// [`SpecError::Parameter`] unless `max_visited` is 1 to 2^28.
-    pub fn with_max_visited(self, max_visited: usize) -> Result<Self, SpecError> {
-        Ok(Self { max_visited: checked_limit(max_visited)?, ..self })
+    pub fn with_max_visited(mut self, max_visited: usize) -> Result<Self, SpecError> {
+        self.variant.max_visited = checked_limit(max_visited)?;
+        Ok(self)
     }
 
     /// Whether a lookup that does not find the key in its first bucket reads the second. The result is true for
     /// every key that stands in its second bucket, unless both its buckets are the same.
     #[must_use]
     pub fn needs_second_bucket(&self, key: u64) -> bool {
-        let bits = self.hint_bits(key);
-        self.hints[self.bucket(FIRST, key) as usize].filter & bits == bits
+        self.variant.needs_second_bucket(key)
     }
 
     /// The number of keys that do not stand in their first bucket.
     #[must_use]
     pub fn keys_away(&self) -> usize {
-        self.hints.iter().map(|hint| hint.keys_away as usize).sum()
+        self.variant.hints.iter().map(|hint| hint.keys_away as usize).sum()
+    }
+}
+
+impl HintedBuckets {
+    fn needs_second_bucket(&self, key: u64) -> bool {
+        let bits = self.hint_bits(key);
+        self.hints[self.bucket(FIRST, key) as usize].filter & bits == bits
     }
 
     fn bucket(&self, which: usize, key: u64) -> u64 {
@@ -121,23 +129,28 @@ impl HintedCuckooSet {
     fn places_in(&self, bucket: u64) -> Range<u64> {
         bucket * BUCKET_KEYS..(bucket + 1) * BUCKET_KEYS
     }
+}
 
+impl Variant for HintedBuckets {
     /// The places of both buckets of a key, starting with the first bucket.
-    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> + '_ {
+    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> {
         [FIRST, SECOND].into_iter().flat_map(move |which| self.places_in(self.bucket(which, key)))
     }
 
-    fn find(&self, key: u64) -> Option<u64> {
-        let is_here = |place: &u64| self.table.get(*place) == Some(key);
+    fn path(&self, table: &Places, key: u64) -> Option<Vec<u64>> {
+        shortest_path(table, key, self.max_visited, |key| self.places_of(key))
+    }
+
+    fn find(&self, table: &Places, key: u64) -> Option<u64> {
+        let is_here = |place: &u64| table.get(*place) == Some(key);
         self.places_in(self.bucket(FIRST, key)).find(is_here).or_else(|| {
             let mut second = self.places_in(self.bucket(SECOND, key));
             self.needs_second_bucket(key).then(|| second.find(is_here)).flatten()
         })
     }
 
-    /// Updates the hint of a key's first bucket after the key has moved between two places. `from` is
-    /// `None` if the key is new; `to` is `None` if the key was removed.
-    fn update_hint(&mut self, key: u64, from: Option<u64>, to: Option<u64>) {
+    /// Updates the hint of a key's first bucket.
+    fn moved(&mut self, key: u64, from: Option<u64>, to: Option<u64>) {
         let first = self.bucket(FIRST, key);
         let bits = self.hint_bits(key);
         let is_away = |place: u64| place / BUCKET_KEYS != first;
@@ -148,55 +161,8 @@ impl HintedCuckooSet {
             (true, true) | (false, false) => {}
         }
     }
-}
-
-impl CuckooSet for HintedCuckooSet {
-    /// # Errors
-    /// [`InsertError::Full`] if the search finds no free place, or reaches its limit before it finds one.
-    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
-        if self.contains(key) {
-            return Ok(false);
-        }
-        let onward = |key| self.places_of(key);
-        let found = shortest_path(&self.table, self.places_of(key), self.max_visited, onward);
-        let Some(path) = found else {
-            self.statistics.cycles += 1;
-            return Err(InsertError::Full { len: self.len(), places: self.places() });
-        };
-        let mut moves = Vec::with_capacity(path.len());
-        let record = |displaced, from, to| moves.push((displaced, from, to));
-        self.statistics.displacements += self.table.displace_along(&path, key, record);
-        for (displaced, from, to) in moves {
-            self.update_hint(displaced, Some(from), Some(to));
-        }
-        self.update_hint(key, None, Some(path[0]));
-        Ok(true)
-    }
-
-    fn contains(&self, key: u64) -> bool {
-        self.find(key).is_some()
-    }
-
-    fn remove(&mut self, key: u64) -> bool {
-        let Some(place) = self.find(key) else { return false };
-        self.table.take(place);
-        self.update_hint(key, Some(place), None);
-        true
-    }
-
-    fn len(&self) -> usize {
-        self.table.held() as usize
-    }
-
-    fn places(&self) -> usize {
-        self.table.len() as usize
-    }
 
     fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes() + self.hints.len() * size_of::<Hint>()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.statistics
+        self.hints.len() * size_of::<Hint>()
     }
 }

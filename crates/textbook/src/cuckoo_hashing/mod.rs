@@ -30,6 +30,7 @@
 //! | `set.rs` | the trait that all sets implement, and its statistics |
 //! | `places.rs` | an array of places |
 //! | `hashes.rs` | seeded hash functions, which a rehash replaces by new ones |
+//! | `one_table.rs` | the set in one array: insert, lookup and removal, for any rule that gives a key its places |
 //! | `two_tables.rs` | two arrays; a key has one place in each |
 //! | `walk.rs` | the only path of displacements from a place, if keys have two places |
 //! | `breadth_first.rs` | a shortest path of displacements, if keys can have more than two places |
@@ -42,6 +43,7 @@ mod d_ary;
 mod density;
 mod hashes;
 mod hinted;
+mod one_table;
 mod places;
 mod set;
 mod simplified;

@@ -12,7 +12,7 @@ const KEY_BYTES: u64 = u64::BITS as u64 / 8;
 /// Shape: keys of eight little-endian bytes, and for each place a bit that is set if the place is taken. So no 64-bit
 /// value is reserved for free places.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub struct Places {
     keys: Storage,
     taken: Storage,
     len: u64,

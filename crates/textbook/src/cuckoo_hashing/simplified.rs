@@ -1,9 +1,10 @@
 //! Cuckoo hashing with both hash functions into one table.
 
 use super::hashes::Hashes;
+use super::one_table::{OneTableSet, Variant};
 use super::places::Places;
-use super::set::{CuckooSet, InsertError, Statistics};
 use super::walk::walk;
+use alloc::vec::Vec;
 use trommel_base::SpecError;
 
 /// The simplified cuckoo hash table: one table, two hash functions into it.
@@ -18,11 +19,13 @@ use trommel_base::SpecError;
 /// Source: Drmota and Kutzelnigg, "A precise analysis of cuckoo hashing", ACM Trans. Algorithms 8
 /// (2012). The insert of the paper displaces keys until it reaches a limit; this implementation knows the whole path
 /// before it moves a key.
+pub type SimplifiedCuckooSet = OneTableSet<TwoPlaces>;
+
+/// The rule that a key stands at one of two places.
 #[derive(Clone, Debug)]
-pub struct SimplifiedCuckooSet {
-    table: Places,
+pub struct TwoPlaces {
     hashes: Hashes,
-    statistics: Statistics,
+    places: u64,
 }
 
 impl SimplifiedCuckooSet {
@@ -33,61 +36,28 @@ impl SimplifiedCuckooSet {
     /// [`SpecError::OutOfMemory`] if the system refuses the table.
     pub fn new(places: u64, seed: u64) -> Result<Self, SpecError> {
         let table = Places::new("places", places)?;
-        Ok(Self { table, hashes: Hashes::new(seed), statistics: Statistics::default() })
-    }
-
-    fn places_of(&self, key: u64) -> [u64; 2] {
-        [0, 1].map(|which| self.hashes.place(which, key, self.table.len()))
-    }
-
-    fn other(&self, place: u64, key: u64) -> u64 {
-        let [first, second] = self.places_of(key);
-        first + second - place
-    }
-
-    fn find(&self, key: u64) -> Option<u64> {
-        self.places_of(key).into_iter().find(|place| self.table.get(*place) == Some(key))
+        Ok(Self::empty(table, TwoPlaces { hashes: Hashes::new(seed), places }))
     }
 }
 
-impl CuckooSet for SimplifiedCuckooSet {
-    /// # Errors
-    /// [`InsertError::Full`] if no displacements can make room for the key.
-    fn insert(&mut self, key: u64) -> Result<bool, InsertError> {
-        if self.contains(key) {
-            return Ok(false);
-        }
-        let next = |place| self.table.get(place).map(|key| self.other(place, key));
-        let mut paths = self.places_of(key).into_iter();
-        let Some(path) = paths.find_map(|start| walk(start, self.table.len(), next)) else {
-            self.statistics.cycles += 1;
-            return Err(InsertError::Full { len: self.len(), places: self.places() });
-        };
-        self.statistics.displacements += self.table.displace_along(&path, key, |_, _, _| ());
-        Ok(true)
+impl TwoPlaces {
+    fn both(&self, key: u64) -> [u64; 2] {
+        [0, 1].map(|which| self.hashes.place(which, key, self.places))
     }
 
-    fn contains(&self, key: u64) -> bool {
-        self.find(key).is_some()
+    fn other(&self, place: u64, key: u64) -> u64 {
+        let [first, second] = self.both(key);
+        first + second - place
+    }
+}
+
+impl Variant for TwoPlaces {
+    fn places_of(&self, key: u64) -> impl Iterator<Item = u64> {
+        self.both(key).into_iter()
     }
 
-    fn remove(&mut self, key: u64) -> bool {
-        self.find(key).is_some_and(|place| self.table.take(place).is_some())
-    }
-
-    fn len(&self) -> usize {
-        self.table.held() as usize
-    }
-
-    fn places(&self) -> usize {
-        self.table.len() as usize
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes()
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.statistics
+    fn path(&self, table: &Places, key: u64) -> Option<Vec<u64>> {
+        let next = |place| table.get(place).map(|key| self.other(place, key));
+        self.places_of(key).find_map(|start| walk(start, table.len(), next))
     }
 }

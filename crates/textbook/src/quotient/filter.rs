@@ -3,6 +3,7 @@
 use super::shape::{Shape, rate};
 use super::slot::Slot;
 use super::table::Table;
+use crate::batch::{contains_each, insert_each};
 use trommel_base::{Bitmap, Count, Filter, Full, Hasher, Insert, KeyHash, Remove, SpecError};
 
 /// The quotient filter as the paper describes it; see the [module](super) for how it works.
@@ -137,12 +138,7 @@ impl Filter for TextbookQuotientFilter {
     }
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
-        found.reset(hashes.len());
-        for (i, hash) in hashes.iter().enumerate() {
-            if self.contains_hash(*hash) {
-                found.set(i);
-            }
-        }
+        contains_each(self, hashes, found);
     }
 
     fn hasher(&self) -> Hasher {
@@ -176,10 +172,7 @@ impl Insert for TextbookQuotientFilter {
     }
 
     fn insert_batch(&mut self, hashes: &[KeyHash]) -> Result<(), Full> {
-        for (inserted, hash) in hashes.iter().enumerate() {
-            self.insert_hash(*hash).map_err(|full| Full::new(inserted, full.len, full.capacity))?;
-        }
-        Ok(())
+        insert_each(self, hashes)
     }
 }
 

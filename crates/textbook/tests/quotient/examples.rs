@@ -23,6 +23,19 @@ fn assert_slots(filter: &TextbookQuotientFilter, rows: &[Row]) {
     assert_eq!(filter.slots().collect::<Vec<_>>(), slots(filter.capacity(), rows));
 }
 
+/// A filter of distinct fingerprints, inserted in this order.
+fn filter_of(
+    quotient_bits: u32,
+    remainder_bits: u32,
+    fingerprints: &[u64],
+) -> TextbookQuotientFilter {
+    let mut filter = TextbookQuotientFilter::new(quotient_bits, remainder_bits).unwrap();
+    for fingerprint in fingerprints {
+        assert_eq!(filter.insert_fingerprint(*fingerprint), Ok(true));
+    }
+    filter
+}
+
 const V: u64 = 0b10001_001010;
 const W: u64 = 0b10011_100111;
 const X: u64 = 0b10011_111111;
@@ -32,10 +45,7 @@ const A: u64 = 0b10100_000000;
 
 #[test]
 fn six_fingerprints_make_the_table_of_the_lecture_notes() {
-    let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
-    for fingerprint in [V, W, X, Y, Z, A] {
-        assert_eq!(filter.insert_fingerprint(fingerprint), Ok(true));
-    }
+    let filter = filter_of(5, 6, &[V, W, X, Y, Z, A]);
     let rows = [
         (17, 0b001010, [1, 0, 0]),
         (19, 0b100111, [1, 0, 0]),
@@ -71,10 +81,7 @@ fn every_step_of_the_example_matches_the_definition() {
 /// Removing W, the first of its run, moves X and then Y into their home slots.
 #[test]
 fn a_removal_moves_the_next_remainder_of_the_run_home() {
-    let mut filter = TextbookQuotientFilter::new(5, 6).unwrap();
-    for fingerprint in [V, W, X, Y] {
-        filter.insert_fingerprint(fingerprint).unwrap();
-    }
+    let mut filter = filter_of(5, 6, &[V, W, X, Y]);
     assert!(filter.remove_fingerprint(W));
     let rows = [(17, 0b001010, [1, 0, 0]), (19, 0b111111, [1, 0, 0]), (20, 0b101101, [1, 0, 0])];
     assert_slots(&filter, &rows);
@@ -84,10 +91,7 @@ fn a_removal_moves_the_next_remainder_of_the_run_home() {
 fn six_cities_make_the_table_of_the_blog_post() {
     let cities =
         [4_248_224_207, 629_555_247, 2_673_248_856, 775_943_400, 1_474_643_542, 567_538_184];
-    let mut filter = TextbookQuotientFilter::new(3, 29).unwrap();
-    for fingerprint in cities {
-        assert_eq!(filter.insert_fingerprint(fingerprint), Ok(true));
-    }
+    let filter = filter_of(3, 29, &cities);
     let rows = [
         (1, 30_667_272, [1, 0, 0]),
         (2, 92_684_335, [1, 1, 1]),
@@ -106,10 +110,7 @@ fn six_cities_make_the_table_of_the_blog_post() {
 /// of quotient 0.
 #[test]
 fn a_run_wraps_around_the_end_and_is_listed_last() {
-    let mut filter = TextbookQuotientFilter::new(2, 4).unwrap();
-    for fingerprint in [0x05, 0x3C, 0x3A, 0x3B] {
-        filter.insert_fingerprint(fingerprint).unwrap();
-    }
+    let mut filter = filter_of(2, 4, &[0x05, 0x3C, 0x3A, 0x3B]);
     let rows = [(0, 0xB, [1, 1, 1]), (1, 0xC, [0, 1, 1]), (2, 0x5, [0, 0, 1]), (3, 0xA, [1, 0, 0])];
     assert_slots(&filter, &rows);
     assert_holds(&filter, &[0x05, 0x3A, 0x3B, 0x3C]);
