@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec;
 use trommel_base::{Hasher, KeyHash, Spec};
 use trommel_simd::Isa;
+use trommel_testkit::for_each_type;
 
 const UNITS: usize = 8;
 
@@ -248,10 +249,7 @@ fn inserts_write_to_the_table_alone<L: Layout>() {
 
 #[test]
 fn inserts_of_every_set_write_to_the_table_alone() {
-    inserts_write_to_the_table_alone::<Standard>();
-    inserts_write_to_the_table_alone::<Register>();
-    inserts_write_to_the_table_alone::<SplitBlock>();
-    inserts_write_to_the_table_alone::<CacheLine>();
+    for_each_type!(inserts_write_to_the_table_alone: Standard, Register, SplitBlock, CacheLine);
 }
 
 /// Kernels keep the index of a word of a blocked table in 32 bits, so tables with more words must be refused.
@@ -281,9 +279,7 @@ fn tables_with_more_words_than_32_bits_can_number_are_refused() {
             L::KIND
         );
     }
-    refused::<Register>();
-    refused::<SplitBlock>();
-    refused::<CacheLine>();
+    for_each_type!(refused: Register, SplitBlock, CacheLine);
 }
 
 /// The portable functions for groups of keys access a block only if it is within the table.
@@ -305,7 +301,5 @@ fn refuses_blocks_beyond_the_table<B: Body>() {
 
 #[test]
 fn groups_of_keys_need_blocks_in_the_table() {
-    refuses_blocks_beyond_the_table::<RegisterBody>();
-    refuses_blocks_beyond_the_table::<SplitBlockBody>();
-    refuses_blocks_beyond_the_table::<CacheLineBody>();
+    for_each_type!(refuses_blocks_beyond_the_table: RegisterBody, SplitBlockBody, CacheLineBody);
 }

@@ -2,7 +2,7 @@
 //! machine.
 
 use trommel_base::sizing::{blocked_fpr, split_fpr, standard_fpr};
-use trommel_base::{FoldError, FormatError, FromSpec, Incompatible, Spec, SpecError};
+use trommel_base::{FoldError, FromSpec, Incompatible, Spec, SpecError};
 use trommel_bloom::{
     BloomFilter, CacheLineBloom, CounterWidth, CountingBloomFilter, RegisterBloom, SplitBlockBloom,
 };
@@ -34,26 +34,12 @@ macro_rules! subject {
                 spec.compact = $compact;
                 $filter::from_spec(&spec)
             }
-            fn isa(filter: &$filter) -> Isa {
-                filter.isa()
-            }
             fn sizing_fpr(filter: &$filter, keys: usize) -> f64 {
                 let $hashes = filter.hash_count();
                 let $load = keys as f64 / filter.geometry().units as f64;
                 $fpr
             }
-            fn to_bytes(filter: &$filter) -> Vec<u8> {
-                filter.to_bytes()
-            }
-            fn write_to(filter: &$filter, to: &mut dyn std::io::Write) -> std::io::Result<()> {
-                filter.write_to(to)
-            }
-            fn from_bytes(bytes: &[u8]) -> Result<$filter, FormatError> {
-                $filter::from_bytes(bytes)
-            }
-            fn view(bytes: &[u8]) -> Result<$filter<&[u8]>, FormatError> {
-                $filter::parse(bytes)
-            }
+            trommel_testkit::inherent_methods!();
         }
 
         impl Estimate for $subject {

@@ -8,7 +8,7 @@ use trommel_base::{
 use trommel_bloom::{
     Bloom, CacheLine, CountingBloomFilter, Layout, Register, SplitBlock, Standard,
 };
-use trommel_testkit::ScopedThreads;
+use trommel_testkit::{ScopedThreads, for_each_type};
 
 fn hashes(keys: std::ops::Range<u64>) -> Vec<KeyHash> {
     keys.map(|key| KeyHash::from_raw(trommel_testkit::streams::mix(key))).collect()
@@ -87,10 +87,7 @@ fn check<L: Layout>() {
 
 #[test]
 fn slices_give_the_filter_of_one_thread() {
-    check::<Standard>();
-    check::<Register>();
-    check::<SplitBlock>();
-    check::<CacheLine>();
+    for_each_type!(check: Standard, Register, SplitBlock, CacheLine);
 }
 
 #[test]

@@ -51,23 +51,30 @@ fn buckets<'a>(geometry: &'a Geometry, table: &'a [u8]) -> Buckets<'a> {
     Buckets { geometry, table, empty: EmptyPair::Clear }
 }
 
-#[test]
-fn lookups_refuse_a_table_of_another_length() {
+/// Calls `check` with each width and instruction set, and three tables: a byte too short, of the right length, and a
+/// byte too long. The last argument is whether the length is wrong.
+fn with_tables_of_three_lengths(check: impl Fn(Geometry, Isa, &[u8], bool)) {
     for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
         let mut memory = zeroed(&geometry);
         memory.push(0);
         for isa in Isa::available() {
-            let kernels = Kernels::of(&geometry, isa);
             for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
-                let (refused, table) =
-                    (len != memory.len() - 1, buckets(&geometry, &memory[..len]));
-                assert_eq!(panics(|| Kernels::contains_in(table, isa, 0)), refused, "{isa}");
-                let mut found = [0; KEYS / 64];
-                let batch = || kernels.contains_batch(table, &[0; KEYS], &mut found);
-                assert_eq!(panics(batch), refused, "{isa}");
+                check(geometry, isa, &memory[..len], len != memory.len() - 1);
             }
         }
     }
+}
+
+#[test]
+fn lookups_refuse_a_table_of_another_length() {
+    with_tables_of_three_lengths(|geometry, isa, table, is_wrong| {
+        let table = buckets(&geometry, table);
+        assert_eq!(panics(|| Kernels::contains_in(table, isa, 0)), is_wrong, "{isa}");
+        let mut found = [0; KEYS / 64];
+        let kernels = Kernels::of(&geometry, isa);
+        let batch = || kernels.contains_batch(table, &[0; KEYS], &mut found);
+        assert_eq!(panics(batch), is_wrong, "{isa}");
+    });
 }
 
 #[test]
@@ -111,17 +118,10 @@ fn a_block_refuses_an_instruction_set_that_the_machine_lacks() {
 
 #[test]
 fn a_filter_refuses_a_table_of_another_length() {
-    for geometry in WIDTHS.map(|bits| shape(1_000, bits)) {
-        let mut memory = zeroed(&geometry);
-        memory.push(0);
-        for isa in Isa::available() {
-            for len in [memory.len() - 2, memory.len() - 1, memory.len()] {
-                let table = &memory[..len];
-                let made = || CuckooFilter::assemble(geometry, Hasher::default(), isa, table);
-                assert_eq!(panics(made), len != memory.len() - 1, "{isa}, {len} bytes");
-            }
-        }
-    }
+    with_tables_of_three_lengths(|geometry, isa, table, is_wrong| {
+        let made = || CuckooFilter::assemble(geometry, Hasher::default(), isa, table);
+        assert_eq!(panics(made), is_wrong, "{isa}, {} bytes", table.len());
+    });
 }
 
 #[test]

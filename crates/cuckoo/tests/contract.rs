@@ -4,9 +4,8 @@
 mod words;
 
 use std::ops::RangeInclusive;
-use trommel_base::{FormatError, FromSpec, Insert, KeyHash, Spec, SpecError};
+use trommel_base::{FromSpec, Insert, KeyHash, Spec, SpecError};
 use trommel_cuckoo::CuckooFilter;
-use trommel_simd::Isa;
 use trommel_testkit::subject::{Room, Subject};
 use trommel_testkit::{claims_per_isa, contract_suite, full_suite, merge_suite};
 
@@ -36,24 +35,10 @@ macro_rules! subject {
             fn len_range(empty: &CuckooFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
                 words::len_range(empty, hashes)
             }
-            fn isa(filter: &CuckooFilter) -> Isa {
-                filter.isa()
-            }
             fn sizing_fpr(filter: &CuckooFilter, keys: usize) -> f64 {
                 filter.fpr_with(keys)
             }
-            fn to_bytes(filter: &CuckooFilter) -> Vec<u8> {
-                filter.to_bytes()
-            }
-            fn write_to(filter: &CuckooFilter, to: &mut dyn std::io::Write) -> std::io::Result<()> {
-                filter.write_to(to)
-            }
-            fn from_bytes(bytes: &[u8]) -> Result<CuckooFilter, FormatError> {
-                CuckooFilter::from_bytes(bytes)
-            }
-            fn view(bytes: &[u8]) -> Result<CuckooFilter<&[u8]>, FormatError> {
-                CuckooFilter::parse(bytes)
-            }
+            trommel_testkit::inherent_methods!();
         }
     };
 }

@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use trommel_base::block::{BlockSpec, BlockTable};
 use trommel_base::{Hasher, KeyHash, WhyFull};
 use trommel_simd::Isa;
+use trommel_testkit::for_each_type;
 
 fn panics<T>(call: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
@@ -103,8 +104,7 @@ fn batches_refuse_too_few_words<L: Layout>() {
 
 #[test]
 fn batches_refuse_answers_that_are_too_short() {
-    batches_refuse_too_few_words::<LineBlock>();
-    batches_refuse_too_few_words::<WideBlock>();
+    for_each_type!(batches_refuse_too_few_words: LineBlock, WideBlock);
 }
 
 fn a_filter_refuses_another_length<L: Layout>() {
@@ -125,8 +125,7 @@ fn a_filter_refuses_another_length<L: Layout>() {
 
 #[test]
 fn a_filter_refuses_a_table_of_another_length() {
-    a_filter_refuses_another_length::<LineBlock>();
-    a_filter_refuses_another_length::<WideBlock>();
+    for_each_type!(a_filter_refuses_another_length: LineBlock, WideBlock);
 }
 
 fn a_block_refuses_missing_sets<L: Layout>() {
@@ -143,8 +142,7 @@ fn a_block_refuses_missing_sets<L: Layout>() {
 
 #[test]
 fn a_block_refuses_a_set_that_the_machine_lacks() {
-    a_block_refuses_missing_sets::<LineBlock>();
-    a_block_refuses_missing_sets::<WideBlock>();
+    for_each_type!(a_block_refuses_missing_sets: LineBlock, WideBlock);
 }
 
 struct Seven;

@@ -1,9 +1,8 @@
 //! Runs the contract suites on the quotient filters, on every instruction set: the suite for all filters, and the
 //! suites for filters that can be full, that merge, that resize, and that store whole fingerprints.
 
-use trommel_base::{FormatError, FromSpec, KeyHash, Spec, SpecError};
+use trommel_base::{FromSpec, KeyHash, Spec, SpecError};
 use trommel_quotient::{CacheLineQuotient, MAX_COPIES, Quotient, QuotientFilter, ResizeError};
-use trommel_simd::Isa;
 use trommel_testkit::subject::{Exact, Resize, Room, Subject};
 use trommel_testkit::{contract_suite, exact_suite, full_suite, merge_suite, resize_suite};
 
@@ -30,27 +29,13 @@ macro_rules! subject {
             fn len_after(empty: &$filter, hashes: &[KeyHash]) -> usize {
                 Self::held(empty, hashes).values().sum::<u64>() as usize
             }
-            fn isa(filter: &$filter) -> Isa {
-                filter.isa()
-            }
             fn sizing_fpr(filter: &$filter, keys: usize) -> f64 {
                 // If remainder 0 is reserved, it is stored as 1. So stored remainder 1 is twice as likely as each of
                 // the 254 others.
                 let factor = if $reserved { 258.0 / 256.0 } else { 1.0 };
                 -libm::expm1(-(keys as f64) * factor / filter.geometry().fingerprints as f64)
             }
-            fn to_bytes(filter: &$filter) -> Vec<u8> {
-                filter.to_bytes()
-            }
-            fn write_to(filter: &$filter, to: &mut dyn std::io::Write) -> std::io::Result<()> {
-                filter.write_to(to)
-            }
-            fn from_bytes(bytes: &[u8]) -> Result<$filter, FormatError> {
-                $filter::from_bytes(bytes)
-            }
-            fn view(bytes: &[u8]) -> Result<$filter<&[u8]>, FormatError> {
-                $filter::parse(bytes)
-            }
+            trommel_testkit::inherent_methods!();
         }
 
         impl Exact for $subject {

@@ -5,6 +5,7 @@ use trommel_base::{Bitmap, Count, Filter, FromSpec, Insert, KeyHash, Remove, Spe
 use trommel_quotient::{Layout, LineBlock, Quotient, WideBlock};
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
+use trommel_testkit::subject::spec_of_remainders as spec;
 
 /// A filter, and a model of it: the fingerprints that it should hold, each with its number of copies.
 struct Pair<L: Layout> {
@@ -173,15 +174,6 @@ fn churn<L: Layout>(mut pair: Pair<L>, mix: Mix) -> u64 {
         assert_eq!(found.get(i), pair.held(*hash) > 0);
     }
     pair.operations
-}
-
-fn spec(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
-    let mut spec = Spec::default();
-    spec.keys = keys;
-    spec.remainder_bits = bits;
-    spec.multiset = multiset;
-    spec.isa = Some(isa);
-    spec
 }
 
 /// Every instruction set with each value of the option `multiset`.

@@ -6,15 +6,7 @@ use trommel_quotient::{Layout, LineBlock, MAX_COPIES, Quotient, WideBlock};
 use trommel_simd::Isa;
 use trommel_testkit::Splitmix;
 use trommel_testkit::streams::distinct;
-
-fn spec(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
-    let mut spec = Spec::default();
-    spec.keys = keys;
-    spec.remainder_bits = bits;
-    spec.multiset = multiset;
-    spec.isa = Some(isa);
-    spec
-}
+use trommel_testkit::subject::spec_of_remainders as spec;
 
 fn built<L: Layout>(spec: &Spec) -> Quotient<L> {
     Quotient::from_spec(spec).unwrap()

@@ -8,6 +8,7 @@
 //! | [`sizes`] | huge sizes, limited to `usize::MAX` on machines with addresses of 32 bits; specs of a size |
 //! | [`stats`] | how far a count may be from its expectation |
 //! | [`subject`] | the information that the contract needs to test a filter |
+//! | [`process`] | a test that runs in a process of its own |
 //! | [`threads`] | threads that work on the pieces of a large batch |
 //! | [`contract`] | the claims, and the macros that make tests of them: [`contract_suite!`] for the claims about every filter, and further macros for the claims about capabilities |
 //!
@@ -17,6 +18,7 @@
 
 pub mod contract;
 pub mod oracle;
+pub mod process;
 pub mod sizes;
 pub mod stats;
 pub mod streams;
@@ -28,6 +30,39 @@ pub use streams::{Splitmix, Stream};
 pub use subject::Subject;
 pub use threads::ScopedThreads;
 
-// The macros' expansions name `Isa` by this path, so that a test crate need not depend on `trommel-simd` itself.
+// The macros' expansions name these types by this path, so that a test crate need not depend on their crates itself.
+#[doc(hidden)]
+pub use trommel_base::{FormatError, Hasher, KeyHash};
 #[doc(hidden)]
 pub use trommel_simd::Isa;
+
+/// Implements the methods of [`Filter`](trommel_base::Filter) for a type that wraps a filter in the given field, all but
+/// `contains_batch`.
+#[macro_export]
+macro_rules! delegate_to {
+    ($field:tt) => {
+        fn contains_hash(&self, hash: $crate::KeyHash) -> bool {
+            self.$field.contains_hash(hash)
+        }
+        fn hasher(&self) -> $crate::Hasher {
+            self.$field.hasher()
+        }
+        fn len(&self) -> usize {
+            self.$field.len()
+        }
+        fn memory_bytes(&self) -> usize {
+            self.$field.memory_bytes()
+        }
+        fn expected_fpr(&self) -> f64 {
+            self.$field.expected_fpr()
+        }
+    };
+}
+
+/// Calls a generic function once for each type of a list: `for_each_type!(check: Standard, Register)`.
+#[macro_export]
+macro_rules! for_each_type {
+    ($check:ident: $($type:ty),+ $(,)?) => {
+        $($check::<$type>();)+
+    };
+}

@@ -112,6 +112,29 @@ pub trait Subject {
     fn view(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 }
 
+/// Implements the methods of a [`Subject`] that call the filter's own method of the same name, and a view with the
+/// filter's or the view's `parse`. [`Subject::Filter`] and [`Subject::View`] must be known types.
+#[macro_export]
+macro_rules! inherent_methods {
+    () => {
+        fn isa(filter: &Self::Filter) -> $crate::Isa {
+            filter.isa()
+        }
+        fn to_bytes(filter: &Self::Filter) -> Vec<u8> {
+            filter.to_bytes()
+        }
+        fn write_to(filter: &Self::Filter, to: &mut dyn std::io::Write) -> std::io::Result<()> {
+            filter.write_to(to)
+        }
+        fn from_bytes(bytes: &[u8]) -> Result<Self::Filter, $crate::FormatError> {
+            Self::Filter::from_bytes(bytes)
+        }
+        fn view(bytes: &[u8]) -> Result<Self::View<'_>, $crate::FormatError> {
+            Self::View::parse(bytes)
+        }
+    };
+}
+
 /// A subject whose filters can be intersected: the left filter then keeps the keys that are in both filters.
 pub trait Intersect: Subject {
     /// Calls the filter's own method.
@@ -215,6 +238,15 @@ pub fn spec_of_bytes(keys: usize, bytes: usize, isa: Isa) -> Spec {
     let mut spec = spec(keys, 0.5, isa);
     spec.fpr = None;
     spec.memory_bytes = Some(bytes);
+    spec
+}
+
+/// A spec of a quotient filter without a false-positive rate. `bits` is the number of remainder bits, if the layout has a
+/// choice.
+#[must_use]
+pub fn spec_of_remainders(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
+    let mut spec = spec(keys, 0.5, isa);
+    (spec.fpr, spec.remainder_bits, spec.multiset) = (None, bits, multiset);
     spec
 }
 

@@ -32,6 +32,14 @@ fn filled(kind: FilterKind, hashes: &[KeyHash]) -> AnyFilter {
     filter
 }
 
+/// Checks a filled filter of each kind, and the view of its bytes.
+fn for_each_view(check: impl Fn(FilterKind, &AnyFilter, &FilterView<'_>)) {
+    for kind in FilterKind::ALL {
+        let filter = filled(*kind, &hashes(1));
+        check(*kind, &filter, &FilterView::parse(&filter.to_bytes()).unwrap());
+    }
+}
+
 #[test]
 fn a_cleared_filter_is_as_new() {
     for kind in FilterKind::ALL {
@@ -47,10 +55,7 @@ fn a_cleared_filter_is_as_new() {
 
 #[test]
 fn every_filter_has_either_a_hash_count_or_a_load_factor() {
-    for kind in FilterKind::ALL {
-        let filter = filled(*kind, &hashes(1));
-        let bytes = filter.to_bytes();
-        let view = FilterView::parse(&bytes).unwrap();
+    for_each_view(|kind, filter, view| {
         assert_eq!(filter.hash_count().is_some(), filter.load_factor().is_none(), "{kind}");
         if let Some(load) = filter.load_factor() {
             assert!(load > 0.2 && load <= 0.55, "{kind}: load {load}");
@@ -64,20 +69,17 @@ fn every_filter_has_either_a_hash_count_or_a_load_factor() {
         assert_eq!(view.load_factor(), filter.load_factor(), "{kind}");
         assert_eq!(view.estimate_len(), filter.estimate_len(), "{kind}");
         assert_eq!((view.kind(), view.isa()), (filter.kind(), filter.isa()));
-        assert!(view.to_bytes() == bytes, "{kind}: the bytes differ");
-    }
+        assert!(view.to_bytes() == filter.to_bytes(), "{kind}: the bytes differ");
+    });
 }
 
 #[test]
 fn views_count_as_their_filters_do() {
-    for kind in FilterKind::ALL {
-        let filter = filled(*kind, &hashes(1));
-        let bytes = filter.to_bytes();
-        let view = FilterView::parse(&bytes).unwrap();
+    for_each_view(|kind, filter, view| {
         for hash in hashes(1).iter().chain(&hashes(2)) {
             assert_eq!(view.count_hash(*hash), filter.count_hash(*hash), "{kind}");
         }
-    }
+    });
 }
 
 /// Tries every pair of kinds. If the kinds differ, the error of a merge names both, and so does that of an intersection

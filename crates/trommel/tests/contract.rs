@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use trommel::{
-    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Insert, Isa, KeyHash,
-    SpecError,
-};
+use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, SpecError};
 use trommel_base::Spec;
 use trommel_base::sizing::{blocked_fpr, cuckoo_fpr, quotient_fpr, split_fpr, standard_fpr};
 use trommel_testkit::subject::{Estimate, Room, Subject};
@@ -138,24 +135,10 @@ macro_rules! kinds {
                 fn len_range(empty: &AnyFilter, hashes: &[KeyHash]) -> RangeInclusive<usize> {
                     len_range(empty, hashes)
                 }
-                fn isa(filter: &AnyFilter) -> Isa {
-                    filter.isa()
-                }
                 fn sizing_fpr(filter: &AnyFilter, keys: usize) -> f64 {
                     sizing_fpr(filter, keys)
                 }
-                fn to_bytes(filter: &AnyFilter) -> Vec<u8> {
-                    filter.to_bytes()
-                }
-                fn write_to(filter: &AnyFilter, to: &mut dyn std::io::Write) -> std::io::Result<()> {
-                    filter.write_to(to)
-                }
-                fn from_bytes(bytes: &[u8]) -> Result<AnyFilter, FormatError> {
-                    AnyFilter::from_bytes(bytes)
-                }
-                fn view(bytes: &[u8]) -> Result<FilterView<'_>, FormatError> {
-                    FilterView::parse(bytes)
-                }
+                trommel_testkit::inherent_methods!();
             }
 
             contract_suite!($module, $kind);

@@ -7,10 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use trommel::engine::{EngineError, InsertBulk, Strategy};
 use trommel::error::BuildError;
 use trommel::{
-    AnyFilter, Bitmap, Engine, Filter, FilterKind, FilterSpec, FilterView, Full, Hasher, Insert,
-    KeyHash, SpecError,
+    AnyFilter, Bitmap, Engine, Filter, FilterKind, FilterSpec, FilterView, Full, Insert, KeyHash,
+    SpecError,
 };
 use trommel_base::Bulk;
+use trommel_testkit::delegate_to;
 use trommel_testkit::streams::distinct;
 
 const KEYS: usize = 150_000;
@@ -237,27 +238,14 @@ fn a_number_of_threads_is_used_or_refused() {
 struct Trap(AnyFilter, KeyHash);
 
 impl Filter for Trap {
-    fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.0.contains_hash(hash)
-    }
+    delegate_to!(0);
+
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         assert!(!hashes.contains(&self.1), "trapped");
         self.0.contains_batch(hashes, found);
     }
-    fn hasher(&self) -> Hasher {
-        self.0.hasher()
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-    fn memory_bytes(&self) -> usize {
-        self.0.memory_bytes()
-    }
     fn is_ordered_by_hash(&self) -> bool {
         true
-    }
-    fn expected_fpr(&self) -> f64 {
-        self.0.expected_fpr()
     }
 }
 

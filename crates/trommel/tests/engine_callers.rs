@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 use trommel::engine::{ShardedFilter, Strategy};
-use trommel::{
-    Bitmap, Engine, Filter, FilterKind, FilterSpec, Hasher, Insert, KeyHash, RegisterBloom,
-};
+use trommel::{Bitmap, Engine, Filter, FilterKind, FilterSpec, Insert, KeyHash, RegisterBloom};
+use trommel_testkit::delegate_to;
 use trommel_testkit::streams::distinct;
 
 /// A test that has not ended after this time counts as hung. Without a defect, each test takes less than a second.
@@ -159,28 +158,10 @@ struct Nested {
 }
 
 impl Filter for Nested {
-    fn hasher(&self) -> Hasher {
-        self.filter.hasher()
-    }
-
-    fn contains_hash(&self, hash: KeyHash) -> bool {
-        self.filter.contains_hash(hash)
-    }
+    delegate_to!(filter);
 
     fn contains_batch(&self, hashes: &[KeyHash], found: &mut Bitmap) {
         self.engine.contains_batch(&self.filter, hashes, found);
-    }
-
-    fn len(&self) -> usize {
-        self.filter.len()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.filter.memory_bytes()
-    }
-
-    fn expected_fpr(&self) -> f64 {
-        self.filter.expected_fpr()
     }
 }
 
@@ -205,23 +186,10 @@ fn a_panic_reaches_a_caller_from_another_pool() {
     struct Panicking(RegisterBloom);
 
     impl Filter for Panicking {
-        fn hasher(&self) -> Hasher {
-            self.0.hasher()
-        }
-        fn contains_hash(&self, hash: KeyHash) -> bool {
-            self.0.contains_hash(hash)
-        }
+        delegate_to!(0);
+
         fn contains_batch(&self, _: &[KeyHash], _: &mut Bitmap) {
             panic!("a bad block")
-        }
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-        fn memory_bytes(&self) -> usize {
-            self.0.memory_bytes()
-        }
-        fn expected_fpr(&self) -> f64 {
-            self.0.expected_fpr()
         }
     }
 

@@ -4,12 +4,12 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-#[cfg(target_os = "linux")]
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use trommel::engine::Strategy;
 use trommel::{AnyFilter, Bitmap, Engine, FilterKind, FilterSpec, Insert, KeyHash};
+#[cfg(target_os = "linux")]
+use trommel_testkit::process::{assert_passed, run_ignored};
 use trommel_testkit::streams::mix;
 
 /// The system's allocator, with a count of the bytes that are taken from it.
@@ -143,15 +143,11 @@ const CASE: &str = "TROMMEL_TEST_CASE";
 fn resident_memory_is_within_the_budget() {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     for (number, case) in CASES.iter().enumerate() {
-        let done = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "resident_memory_of_a_case", "--ignored", "--nocapture"])
-            .env(CASE, number.to_string())
-            // Makes glibc return freed pieces of 128 KiB or more to the system immediately.
-            .env("MALLOC_MMAP_THRESHOLD_", "131072")
-            .output()
-            .unwrap();
-        let output = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{case:?}: {output}");
+        let number = number.to_string();
+        // With the second variable, glibc returns freed pieces of 128 KiB or more to the system immediately.
+        let variables = [(CASE, &number[..]), ("MALLOC_MMAP_THRESHOLD_", "131072")];
+        let done = run_ignored("resident_memory_of_a_case", &variables);
+        assert_passed(&done, &format!("{case:?}"));
     }
 }
 

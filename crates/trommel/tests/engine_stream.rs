@@ -341,14 +341,10 @@ fn keys_before_a_failure_of_the_reader_are_not_lost() {
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn a_refused_thread_is_an_error() {
-    let program = std::env::current_exe().unwrap();
-    let output = std::process::Command::new(program)
-        .args(["--exact", "without_threads", "--ignored", "--test-threads=1"])
-        .env("RUST_MIN_STACK", (1u64 << 62).to_string())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    use trommel_testkit::process::{assert_passed, run_ignored};
+    let stack = (1u64 << 62).to_string();
+    let variables = [("RUST_MIN_STACK", &stack[..]), ("RUST_TEST_THREADS", "1")];
+    assert_passed(&run_ignored("without_threads", &variables), "no further thread");
 }
 
 #[test]

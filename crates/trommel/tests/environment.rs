@@ -2,8 +2,8 @@
 //! filters answer as before.
 #![cfg(feature = "std")]
 
-use std::process::Command;
 use trommel::{AnyFilter, FilterKind, FilterSpec, FilterView, Insert, KeyHash, SpecError};
+use trommel_testkit::process::{assert_passed, run_ignored};
 use trommel_testkit::streams::distinct;
 
 const KEYS: u64 = 1000;
@@ -25,14 +25,10 @@ fn an_unusable_isa_is_never_reported_as_corruption() {
         std::fs::write(directory.join(kind.to_string()), filter.to_bytes()).unwrap();
     }
     for name in ["avx1024", "AVX2", "neon,avx2"] {
-        let done = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "in_a_process_with_an_unusable_isa", "--ignored", "--nocapture"])
-            .env("TROMMEL_ISA", name)
-            .env(DIRECTORY, &directory)
-            .output()
-            .unwrap();
+        let variables = [("TROMMEL_ISA", name), (DIRECTORY, directory.to_str().unwrap())];
+        let done = run_ignored("in_a_process_with_an_unusable_isa", &variables);
+        assert_passed(&done, name);
         let output_text = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{name}: {output_text}");
         // The process prints one warning, with the value.
         assert_eq!(output_text.matches("TROMMEL_ISA").count(), 1, "{output_text}");
         assert!(output_text.contains(name), "{output_text}");

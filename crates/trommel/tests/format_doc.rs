@@ -45,6 +45,19 @@ fn worked_example() -> Vec<u8> {
     dump(0)
 }
 
+/// Inserts three keys into an empty filter. Checks that the library writes the filter as the document's hex dump of this
+/// index, and reads the dump. Returns the bytes of the dump.
+fn written_and_read_example(empty: impl Into<AnyFilter>, index: usize) -> Vec<u8> {
+    let (keys, mut filter) = (["anvil", "forge", "bellows"], empty.into());
+    keys.iter().for_each(|key| assert_eq!(filter.insert(*key), Ok(true)));
+    let bytes = dump(index);
+    assert_eq!(filter.to_bytes(), bytes);
+    let view = FilterView::parse(&bytes).unwrap();
+    assert_eq!((view.kind(), view.len()), (filter.kind(), keys.len()));
+    assert!(keys.iter().all(|key| view.contains(*key)) && !view.contains("tongs"));
+    bytes
+}
+
 /// The cells of a row in one of the document's tables, without the first cell. `name` is the beginning of the row.
 fn example_row(name: &str) -> Vec<&'static str> {
     let row = PAGE.lines().find(|line| line.starts_with(name)).unwrap();

@@ -81,24 +81,21 @@ fn sweep(target: &str, run: fn(&[u8]) -> u64, changes: usize, noise: usize) {
     }
 }
 
-#[test]
-fn operations_of_a_quotient_filter_agree_with_a_sorted_multiset() {
-    sweep("quotient_operations", quotient_operations::run, 60, 1500);
+/// A test for each target that has seeds. The numbers are those of changed copies of each seed, and of random inputs.
+macro_rules! sweeps {
+    ($($test:ident: $target:ident, $changes:literal, $noise:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            sweep(stringify!($target), $target::run, $changes, $noise);
+        }
+    )*};
 }
 
-#[test]
-fn operations_of_a_bloom_filter_agree_with_counts_of_each_bit() {
-    sweep("bloom_operations", bloom_operations::run, 60, 1500);
-}
-
-#[test]
-fn operations_lose_no_key_of_a_cuckoo_filter() {
-    sweep("cuckoo_operations", cuckoo_operations::run, 60, 1500);
-}
-
-#[test]
-fn hostile_bytes_are_refused_or_give_a_filter() {
-    sweep("hostile_bytes", hostile_bytes::run, 300, 3000);
+sweeps! {
+    operations_of_a_quotient_filter_agree_with_a_sorted_multiset: quotient_operations, 60, 1500;
+    operations_of_a_bloom_filter_agree_with_counts_of_each_bit: bloom_operations, 60, 1500;
+    operations_lose_no_key_of_a_cuckoo_filter: cuckoo_operations, 60, 1500;
+    hostile_bytes_are_refused_or_give_a_filter: hostile_bytes, 300, 3000;
 }
 
 /// Runs, on random inputs, a target that has no seeds. Returns the sum of the numbers that the runs return.

@@ -11,6 +11,7 @@ use trommel::{
     CuckooFilter, FilterAccumulator, FilterKind, FilterPolicy, FilterSpec, FilterView, Hasher, Isa,
     KeyHash, QuotientFilter, RegisterBloom, SplitBlockBloom,
 };
+use trommel_testkit::for_each_type;
 
 /// C-SEND-SYNC, C-DEBUG, C-COMMON-TRAITS, for types that hold a table.
 fn table<T: Clone + Debug + PartialEq + Eq + Send + Sync + 'static>() {}
@@ -21,79 +22,55 @@ fn error<T: Error + Clone + Debug + Display + PartialEq + Send + Sync + 'static>
 
 #[test]
 fn filters_have_the_common_traits() {
-    table::<BloomFilter>();
-    table::<CountingBloomFilter>();
-    table::<RegisterBloom>();
-    table::<SplitBlockBloom>();
-    table::<CacheLineBloom>();
-    table::<QuotientFilter>();
-    table::<CacheLineQuotient>();
-    table::<CuckooFilter>();
-    table::<AnyFilter>();
-    table::<BloomFilter<SharedBytes>>();
-    table::<Bitmap>();
+    for_each_type!(
+        table:
+            BloomFilter, CountingBloomFilter, RegisterBloom, SplitBlockBloom, CacheLineBloom,
+            QuotientFilter, CacheLineQuotient, CuckooFilter, AnyFilter, BloomFilter<SharedBytes>,
+            Bitmap
+    );
 
     fn shared<T: Debug + Send + Sync + 'static>() {}
-    shared::<FilterView<'static>>();
-    shared::<OwnedView>();
-    shared::<FilterPolicy>();
-    shared::<FilterAccumulator>();
+    for_each_type!(shared: FilterView<'static>, OwnedView, FilterPolicy, FilterAccumulator);
     #[cfg(target_has_atomic = "64")]
     shared::<trommel::bloom::SharedBloom<trommel::bloom::SplitBlock>>();
     #[cfg(feature = "parallel")]
     {
-        shared::<trommel::Engine>();
-        shared::<trommel::engine::ShardedFilter>();
+        for_each_type!(shared: trommel::Engine, trommel::engine::ShardedFilter);
     }
 }
 
 #[test]
 fn small_values_can_be_copied_and_hashed() {
-    value::<KeyHash>();
-    value::<Hasher>();
-    value::<FilterKind>();
-    value::<Isa>();
+    for_each_type!(value: KeyHash, Hasher, FilterKind, Isa);
     fn text<T: Display + FromStr<Err: Error>>() {}
-    text::<FilterKind>();
-    text::<Isa>();
+    for_each_type!(text: FilterKind, Isa);
     fn ordered<T: Ord>() {}
-    ordered::<KeyHash>();
-    ordered::<FilterKind>();
+    for_each_type!(ordered: KeyHash, FilterKind);
     fn cheap<T: Copy + Debug>() {}
     cheap::<FilterSpec>();
 }
 
 #[test]
 fn errors_can_be_compared_and_passed_on() {
-    error::<AccumulateError>();
-    error::<BuildError>();
-    error::<FoldError>();
-    error::<FormatError>();
-    error::<Full>();
-    error::<Incompatible>();
-    error::<IsaError>();
-    error::<MergeError>();
-    error::<OffsetsError>();
-    error::<OutOfMemory>();
-    error::<PolicyError>();
-    error::<SpecError>();
-    error::<UnknownKind>();
-    error::<Unsupported>();
-    error::<trommel::cuckoo::GrowError>();
-    error::<trommel::quotient::ResizeError>();
-    error::<WrongKind>();
+    for_each_type!(
+        error:
+            AccumulateError, BuildError, FoldError, FormatError, Full, Incompatible, IsaError,
+            MergeError, OffsetsError, OutOfMemory, PolicyError, SpecError, UnknownKind, Unsupported,
+            trommel::cuckoo::GrowError, trommel::quotient::ResizeError, WrongKind
+    );
     #[cfg(feature = "parallel")]
     {
-        error::<trommel::engine::EngineError>();
-        error::<trommel::engine::StreamError<OffsetsError>>();
+        for_each_type!(
+            error:
+                trommel::engine::EngineError, trommel::engine::StreamError<OffsetsError>
+        );
     }
 }
 
 #[test]
 fn bloom_filters_can_be_extended_by_hashes() {
     fn extends<T: Extend<KeyHash>>() {}
-    extends::<BloomFilter>();
-    extends::<SplitBlockBloom>();
+    for_each_type!(extends: BloomFilter, SplitBlockBloom);
     let hashes: Vec<KeyHash> = (0..3).map(KeyHash::from_raw).collect();
     let mut filter = BloomFilter::with_capacity_and_fpr(10, 0.01).unwrap();
     filter.extend(hashes.iter().copied());

@@ -42,17 +42,23 @@ fn inserts_into_one_word_lose_no_bit_and_no_count() {
     });
 }
 
+/// A thread that inserts the first hash and then sets the flag. It returns whether the insert changed the filter.
+fn insert_and_set_flag(
+    shared: &Arc<(SharedRegisterBloom, AtomicBool)>,
+) -> thread::JoinHandle<bool> {
+    let shared = shared.clone();
+    thread::spawn(move || {
+        let changed = shared.0.insert_hash(HASHES[0]).unwrap();
+        shared.1.store(true, Ordering::Release);
+        changed
+    })
+}
+
 #[test]
 fn a_lookup_that_a_flag_orders_after_an_insert_finds_the_key() {
     loom::model(|| {
         let shared = Arc::new((one_word().into_shared(), AtomicBool::new(false)));
-        let other = {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                shared.0.insert_hash(HASHES[0]).unwrap();
-                shared.1.store(true, Ordering::Release);
-            })
-        };
+        let other = insert_and_set_flag(&shared);
         if shared.1.load(Ordering::Acquire) {
             assert!(shared.0.contains_hash(HASHES[0]));
         } else {
@@ -74,14 +80,7 @@ fn an_insert_that_skips_set_bits_is_seen_by_threads_ordered_after_it() {
             let shared = shared.clone();
             thread::spawn(move || shared.0.insert_hash(HASHES[0]).unwrap())
         };
-        let second = {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                let changed = shared.0.insert_hash(HASHES[0]).unwrap();
-                shared.1.store(true, Ordering::Release);
-                changed
-            })
-        };
+        let second = insert_and_set_flag(&shared);
         if shared.1.load(Ordering::Acquire) {
             assert!(shared.0.contains_hash(HASHES[0]));
         }

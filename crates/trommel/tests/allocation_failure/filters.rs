@@ -2,7 +2,9 @@
 
 use crate::check::{Refusal, check};
 use trommel::quotient::{Layout, Quotient};
-use trommel::{AnyFilter, Filter, FilterKind, FilterSpec, FilterView, Full, Insert, KeyHash};
+use trommel::{
+    AnyFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Full, Insert, KeyHash,
+};
 use trommel_base::{Bulk, InsertBulk, Tasks, Workers};
 use trommel_testkit::streams::mix;
 
@@ -414,24 +416,22 @@ pub(crate) fn check_bytes(case: &Case) {
             assert!(read.is_err() || read.as_ref() == Ok(&filter));
         },
     );
-    check(
-        "parse",
-        || (),
-        |()| FilterView::parse(&bytes),
-        |(), view| {
-            assert!(view.as_ref().is_ok_and(|view| view.len() == filter.len()) || view.is_err());
-        },
-    );
-    check(
-        "parse_trusted",
-        || (),
-        |()| FilterView::parse_trusted(&bytes),
-        |(), view| {
-            assert!(view.as_ref().is_ok_and(|view| view.len() == filter.len()) || view.is_err());
-        },
-    );
-    for view in [FilterView::parse(&bytes), FilterView::parse_trusted(&bytes)] {
-        let view = view.unwrap();
+    type Parse = fn(&[u8]) -> Result<FilterView<'_>, FormatError>;
+    let parsers: [(_, Parse); 2] = [
+        ("parse", |bytes| FilterView::parse(bytes)),
+        ("parse_trusted", |bytes| FilterView::parse_trusted(bytes)),
+    ];
+    for (name, parse) in parsers {
+        check(
+            name,
+            || (),
+            |()| parse(&bytes),
+            |(), view| {
+                let is_whole = |view: &FilterView<'_>| view.len() == filter.len();
+                assert!(view.as_ref().is_ok_and(is_whole) || view.is_err());
+            },
+        );
+        let view = parse(&bytes).unwrap();
         check(
             "to_owned_filter",
             || (),

@@ -35,7 +35,7 @@ mod filters;
 mod forged;
 mod others;
 
-use std::process::Command;
+use trommel_testkit::process::{assert_passed, run_ignored};
 
 #[global_allocator]
 static ALLOCATOR: allocator::Refusing = allocator::Refusing;
@@ -44,15 +44,7 @@ const GROUP: &str = "TROMMEL_TEST_GROUP";
 
 /// Runs a group of operations in a process of its own.
 fn in_a_process(group: &str) {
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "operations_of_a_group", "--ignored", "--nocapture"])
-        .env(GROUP, group)
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&done.stderr);
-    let last: Vec<&str> = errors.lines().rev().take(12).collect();
-    let last: Vec<&str> = last.into_iter().rev().collect();
-    assert!(done.status.success(), "{group}: {}\n{}", done.status, last.join("\n"));
+    assert_passed(&run_ignored("operations_of_a_group", &[(GROUP, group)]), group);
 }
 
 macro_rules! groups {

@@ -5,7 +5,7 @@
 //!   other bucket. The bytes do not show which of a fingerprint's two buckets is the primary bucket;
 //! - a filter that is no multiset does not insert a key that it finds. The bytes do not show which keys were inserted.
 
-use super::{Page, bit, dump, example_row, hashes, number, power_of_two};
+use super::{Page, bit, example_row, hashes, number, power_of_two, written_and_read_example};
 use trommel::{
     Count, CuckooFilter, Filter, FilterKind, FilterSpec, FilterView, FormatError, Hasher, Insert,
     KeyHash, Remove, SpecError,
@@ -174,16 +174,7 @@ fn a_reader_written_from_the_format_document_reads_every_table_of_buckets() {
 #[test]
 fn the_library_writes_and_reads_the_example_of_buckets() {
     let builder = CuckooFilter::builder().keys(4).load(0.5).fingerprint_bits(12).seed(7);
-    let mut filter = builder.build().unwrap();
-    for key in ["anvil", "forge", "bellows"] {
-        filter.insert(key).unwrap();
-    }
-    let bytes = dump(2);
-    assert_eq!(filter.to_bytes(), bytes);
-    let view = FilterView::parse(&bytes).unwrap();
-    assert_eq!((view.kind(), view.len()), (FilterKind::Cuckoo, 3));
-    assert!(["anvil", "forge", "bellows"].iter().all(|key| view.contains(*key)));
-    assert!(!view.contains("tongs"));
+    let bytes = written_and_read_example(builder.build().unwrap(), 2);
     let page = Page::read(&bytes);
     let table = Buckets::read(page.p, page.payload, page.len);
     for (i, key) in ["anvil", "forge", "bellows", "tongs"].into_iter().enumerate() {

@@ -49,21 +49,14 @@ impl Made {
         let counts = first.filter_map(|hash| view.count_hash(hash).ok()).collect();
         let absent = keys.absent(header.hasher);
         let answers: Vec<bool> = absent.iter().map(|hash| view.contains_hash(*hash)).collect();
-        let (reported, answers) = summary(&answers);
         let entry = Entry {
             file: format!("{}-{name}.trommel", header.kind),
             form: Form::Frozen,
             kind: Some(header.kind),
-            hasher: header.hasher,
             parameters: header.parameters.to_vec(),
             len: header.len,
-            bytes: bytes.len() as u64,
-            digest: digest(&bytes),
-            keys,
-            reported,
-            answers,
             counts,
-            how: how.to_owned(),
+            ..entry_of_hashes(name, keys, header.hasher, &bytes, &answers, how)
         };
         self.files.push((entry, bytes));
     }
@@ -79,8 +72,7 @@ impl Made {
         let absent = keys.absent(policy.hasher());
         let answers: Vec<bool> =
             absent.iter().map(|hash| policy.may_match(&block, *hash)).collect();
-        let (reported, answers) = summary(&answers);
-        let parameter = match block[..] {
+        let parameters = match block[..] {
             [0] => Vec::new(),
             [.., code] if code < 128 => vec![code.into()],
             [.., parameter, _] => vec![parameter.into()],
@@ -90,16 +82,8 @@ impl Made {
             file: format!("{}-{name}.block", policy.kind()),
             form: Form::Block,
             kind: Some(policy.kind()),
-            hasher: policy.hasher(),
-            parameters: parameter,
-            len: keys.count,
-            bytes: block.len() as u64,
-            digest: digest(&block),
-            keys,
-            reported,
-            answers,
-            counts: Vec::new(),
-            how: how.to_owned(),
+            parameters,
+            ..entry_of_hashes(name, keys, policy.hasher(), &block, &answers, how)
         };
         self.files.push((entry, block));
     }
@@ -111,23 +95,37 @@ impl Made {
         part.insert_batch(&inserts(&keys, hasher)).unwrap();
         let bytes = part.to_bytes();
         // A list of hashes has no false positives.
-        let (reported, answers) = summary(&[false; crate::corpus::ABSENT as usize]);
-        let entry = Entry {
-            file: format!("{name}.hashes"),
-            form: Form::Hashes,
-            kind: None,
-            hasher,
-            parameters: Vec::new(),
-            len: part.len() as u64,
-            bytes: bytes.len() as u64,
-            digest: digest(&bytes),
-            keys,
-            reported,
-            answers,
-            counts: Vec::new(),
-            how: how.to_owned(),
-        };
+        let answers = [false; crate::corpus::ABSENT as usize];
+        let len = part.len() as u64;
+        let entry = Entry { len, ..entry_of_hashes(name, keys, hasher, &bytes, &answers, how) };
         self.files.push((entry, bytes));
+    }
+}
+
+/// The entry of a list of hashes, one for each key, with a reader's answers for the absent keys.
+fn entry_of_hashes(
+    name: &str,
+    keys: Keys,
+    hasher: Hasher,
+    bytes: &[u8],
+    answers: &[bool],
+    how: &str,
+) -> Entry {
+    let (reported, answers) = summary(answers);
+    Entry {
+        file: format!("{name}.hashes"),
+        form: Form::Hashes,
+        kind: None,
+        hasher,
+        parameters: Vec::new(),
+        len: keys.count,
+        bytes: bytes.len() as u64,
+        digest: digest(bytes),
+        keys,
+        reported,
+        answers,
+        counts: Vec::new(),
+        how: how.to_owned(),
     }
 }
 

@@ -10,12 +10,12 @@
 mod allocator;
 
 use allocator::{Guarded, SHORTEST_LIST, UNIT_BYTES};
-use std::process::Command;
 use trommel::container::Storage;
 use trommel::{
     AnyFilter, Bitmap, Filter, FilterKind, FilterPolicy, FilterSpec, FilterView, Insert as _, Isa,
     KeyHash,
 };
+use trommel_testkit::process::{assert_passed, run_ignored};
 use trommel_testkit::streams::distinct;
 
 #[global_allocator]
@@ -174,15 +174,9 @@ fn kernels_access_nothing_after_a_table() {
 #[test]
 fn views_access_nothing_after_frozen_bytes_with_any_isa() {
     for isa in Isa::available() {
-        let done = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "in_a_process_with_an_isa", "--ignored", "--nocapture"])
-            .env("TROMMEL_ISA", isa.to_string())
-            .output()
-            .unwrap();
-        let [output, errors] =
-            [&done.stdout, &done.stderr].map(|text| String::from_utf8_lossy(text));
-        assert!(done.status.success(), "{isa}: {}\n{errors}", done.status);
-        assert!(output.contains("1 passed"), "{isa}: {output}");
+        let name = isa.to_string();
+        let done = run_ignored("in_a_process_with_an_isa", &[("TROMMEL_ISA", &name)]);
+        assert_passed(&done, &name);
     }
 }
 
