@@ -1,6 +1,6 @@
 //! Vectors of sixteen lanes with AVX2: two registers of eight lanes each.
 
-use super::vector::Vector;
+use super::vector::{Vector, store_each};
 use crate::evict::lane_group::{LANES, Lanes};
 use core::arch::x86_64::*;
 
@@ -17,6 +17,20 @@ macro_rules! both {
         fn $name(self, other: Self) -> Self {
             // SAFETY: registers only.
             unsafe { Self($instruction(self.0, other.0), $instruction(self.1, other.1)) }
+        }
+    )*};
+}
+
+/// Defines shifts of both halves. The count is a constant once the method is inlined.
+macro_rules! shifts {
+    ($($name:ident = $instruction:ident;)*) => {$(
+        #[inline(always)]
+        fn $name<const BITS: u32>(self) -> Self {
+            // SAFETY: registers only.
+            unsafe {
+                let count = _mm_cvtsi32_si128(BITS as i32);
+                Self($instruction(self.0, count), $instruction(self.1, count))
+            }
         }
     )*};
 }
@@ -69,32 +83,10 @@ unsafe impl Vector for Avx2 {
         unsafe { Self(_mm256_andnot_si256(other.0, self.0), _mm256_andnot_si256(other.1, self.1)) }
     }
 
-    #[inline(always)]
-    fn left<const BITS: u32>(self) -> Self {
-        // The count is a constant once the method is inlined.
-        // SAFETY: registers only.
-        unsafe {
-            let count = _mm_cvtsi32_si128(BITS as i32);
-            Self(_mm256_sll_epi32(self.0, count), _mm256_sll_epi32(self.1, count))
-        }
-    }
-
-    #[inline(always)]
-    fn right<const BITS: u32>(self) -> Self {
-        // SAFETY: registers only.
-        unsafe {
-            let count = _mm_cvtsi32_si128(BITS as i32);
-            Self(_mm256_srl_epi32(self.0, count), _mm256_srl_epi32(self.1, count))
-        }
-    }
-
-    #[inline(always)]
-    fn right_16<const BITS: u32>(self) -> Self {
-        // SAFETY: registers only.
-        unsafe {
-            let count = _mm_cvtsi32_si128(BITS as i32);
-            Self(_mm256_srl_epi16(self.0, count), _mm256_srl_epi16(self.1, count))
-        }
+    shifts! {
+        left = _mm256_sll_epi32;
+        right = _mm256_srl_epi32;
+        right_16 = _mm256_srl_epi16;
     }
 
     #[inline(always)]
@@ -152,21 +144,14 @@ unsafe impl Vector for Avx2 {
         }
     }
 
-    /// Stores lanes one by one, without a branch: lanes that are not to be written are stored to a local variable.
     #[inline(always)]
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32) {
-        let mut aside = 0u32;
-        let aside: *mut u8 = (&raw mut aside).cast();
         let (mut values, mut indices) = ([0; LANES], [0; LANES]);
         self.store(&mut values);
         index.store(&mut indices);
         let (values, indices) = core::hint::black_box((&values, &indices));
-        for lane in 0..LANES {
-            let to = base.wrapping_add(indices[lane] as usize * SCALE as usize);
-            let to = if lanes >> lane & 1 == 1 { to } else { aside };
-            // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written; `aside` has four bytes.
-            unsafe { to.cast::<u32>().write_unaligned(values[lane]) };
-        }
+        // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written.
+        unsafe { store_each::<SCALE>(base, indices, values, lanes) };
     }
 }
 

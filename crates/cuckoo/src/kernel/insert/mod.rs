@@ -47,6 +47,25 @@ pub(super) fn vector_kernels(geometry: &Geometry, isa: Isa) -> Option<(InsertBat
     }
 }
 
+/// Defines the kernels of a vector type, compiled for an instruction set.
+macro_rules! kernels_of {
+    (#[$attribute:meta] $batch:ident, $within:ident: $vector:ty) => {
+        #[$attribute]
+        fn $batch<W: Fields>(
+            parts: &mut Parts<'_>,
+            hashes: &[u64],
+            new: &mut [u64],
+        ) -> Result<(), NoRoom> {
+            parts.insert_batch::<W, SimdLanes<$vector>>(hashes, new)
+        }
+
+        #[$attribute]
+        fn $within<W: Fields>(window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
+            window.insert_within::<W, WindowedSimdLanes<$vector>>(keys, left);
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::avx2::Avx2;
@@ -64,44 +83,25 @@ mod x86 {
     pub(super) fn vector_kernels<W: Fields>(isa: Isa) -> Option<(InsertBatch, InsertWithin)> {
         match isa {
             Isa::Avx2 => Some((avx2_batch::<W>, avx2_insert_within::<W>)),
-            Isa::Avx512Core | Isa::Avx512 => {
-                Some((avx512_batch::<W, false>, avx512_insert_within::<W, false>))
-            }
-            Isa::Avx512Gather => Some((avx512_batch::<W, true>, avx512_insert_within::<W, true>)),
+            Isa::Avx512Core | Isa::Avx512 => Some((avx512_batch::<W>, avx512_insert_within::<W>)),
+            Isa::Avx512Gather => Some((gather_batch::<W>, gather_insert_within::<W>)),
             _ => None,
         }
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    fn avx2_batch<W: Fields>(
-        parts: &mut Parts<'_>,
-        hashes: &[u64],
-        new: &mut [u64],
-    ) -> Result<(), NoRoom> {
-        parts.insert_batch::<W, SimdLanes<Avx2>>(hashes, new)
+    kernels_of! {
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+        avx2_batch, avx2_insert_within: Avx2
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn avx512_batch<W: Fields, const GATHERS: bool>(
-        parts: &mut Parts<'_>,
-        hashes: &[u64],
-        new: &mut [u64],
-    ) -> Result<(), NoRoom> {
-        parts.insert_batch::<W, SimdLanes<Avx512<GATHERS>>>(hashes, new)
+    kernels_of! {
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+        avx512_batch, avx512_insert_within: Avx512<false>
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-    fn avx2_insert_within<W: Fields>(window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
-        window.insert_within::<W, WindowedSimdLanes<Avx2>>(keys, left);
-    }
-
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn avx512_insert_within<W: Fields, const GATHERS: bool>(
-        window: &mut Window<'_>,
-        keys: &[u64],
-        left: &mut Vec<u64>,
-    ) {
-        window.insert_within::<W, WindowedSimdLanes<Avx512<GATHERS>>>(keys, left);
+    kernels_of! {
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+        gather_batch, gather_insert_within: Avx512<true>
     }
 }
 
@@ -122,17 +122,8 @@ mod aarch64 {
         (isa == Isa::Neon).then_some((insert_batch::<W>, insert_within::<W>))
     }
 
-    #[target_feature(enable = "neon")]
-    fn insert_batch<W: Fields>(
-        parts: &mut Parts<'_>,
-        hashes: &[u64],
-        new: &mut [u64],
-    ) -> Result<(), NoRoom> {
-        parts.insert_batch::<W, SimdLanes<Neon>>(hashes, new)
-    }
-
-    #[target_feature(enable = "neon")]
-    fn insert_within<W: Fields>(window: &mut Window<'_>, keys: &[u64], left: &mut Vec<u64>) {
-        window.insert_within::<W, WindowedSimdLanes<Neon>>(keys, left);
+    kernels_of! {
+        #[target_feature(enable = "neon")]
+        insert_batch, insert_within: Neon
     }
 }

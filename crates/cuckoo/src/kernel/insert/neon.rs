@@ -4,7 +4,7 @@
 //! "Registers only" in this file means two things: the instructions access no memory, and the code that uses the type
 //! promises that the machine has the instructions.
 
-use super::vector::Vector;
+use super::vector::{Vector, store_each};
 use crate::evict::lane_group::{LANES, Lanes};
 use core::arch::aarch64::*;
 
@@ -212,20 +212,13 @@ unsafe impl Vector for Neon {
         unsafe { Self::gather::<SCALE>(base, index.and(wanted)) }
     }
 
-    /// Stores lanes one by one, without a branch: lanes that are not to be written are stored to a local variable.
     #[inline(always)]
     unsafe fn scatter<const SCALE: i32>(self, base: *mut u8, index: Self, lanes: u32) {
-        let mut aside = 0u32;
-        let aside: *mut u8 = (&raw mut aside).cast();
         let (mut values, mut indices) = ([0; LANES], [0; LANES]);
         self.store(&mut values);
         index.store(&mut indices);
-        for lane in 0..LANES {
-            let to = base.wrapping_add(indices[lane] as usize * SCALE as usize);
-            let to = if lanes >> lane & 1 == 1 { to } else { aside };
-            // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written; `aside` has four bytes.
-            unsafe { to.cast::<u32>().write_unaligned(values[lane]) };
-        }
+        // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written.
+        unsafe { store_each::<SCALE>(base, &indices, &values, lanes) };
     }
 }
 

@@ -107,6 +107,36 @@ const fn both(field: u32) -> u32 {
     field | field << 16
 }
 
+/// The slot of a bucket whose fingerprint leaves, as two signs: one for the pair, and one for the slot in the pair.
+pub(super) struct Chosen<V> {
+    /// The lanes in which no fingerprint has room in its other bucket, as signs.
+    pub(super) all_full: V,
+    pub(super) is_second: V,
+    pub(super) is_odd: V,
+    /// The fingerprint that leaves.
+    pub(super) leaving: V,
+    /// The other bucket of this fingerprint.
+    pub(super) to: V,
+}
+
+impl<V: Vector> Chosen<V> {
+    /// Chooses the first slot whose fingerprint has room in its other bucket, else a slot that `any` decides. `to` has
+    /// the other buckets of the fingerprints in the slots 0 to 3, and the signs of `full` tell which of them are full.
+    #[inline(always)]
+    pub(super) fn of((even, odd): Slots<V>, to: [V; 4], full: [V; 4], any: V) -> Self {
+        let [a, b, c, d] = full;
+        let first_full = a.and(b);
+        let all_full = first_full.and(c.and(d));
+        let is_second = V::choose(all_full, any.left::<30>(), first_full);
+        let is_odd = V::choose(all_full, any.left::<31>(), V::choose(first_full, c, a));
+        let leaving = V::choose(is_odd, odd, even);
+        let leaving = V::choose(is_second, leaving.right::<16>(), leaving.and(V::splat(FIRST)));
+        let to =
+            V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
+        Self { all_full, is_second, is_odd, leaving, to }
+    }
+}
+
 /// All ones in the field of each fingerprint's class.
 #[inline(always)]
 pub(super) fn class<V: Vector>(fingerprints: V) -> V {
@@ -312,7 +342,7 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
             self.alternate(origin, from_odd.right::<16>()),
         ];
         // SAFETY: alternates are in the table too, and the assertion above checked that every bucket has a bit.
-        let [a, b, c, d] = unsafe {
+        let are_full = unsafe {
             [
                 full_signs(full, to[0]),
                 full_signs(full, to[1]),
@@ -320,17 +350,8 @@ impl<W: Fields, V: Vector> EvictionKernel<W> for SimdLanes<V> {
                 full_signs(full, to[3]),
             ]
         };
-        // The slot whose fingerprint leaves, as two bits: one for the pair, and one for the slot in the pair. It is the
-        // first slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
-        let first_full = a.and(b);
-        let all_full = first_full.and(c.and(d));
-        let any = fingerprints.xor(steps);
-        let is_second = V::choose(all_full, any.left::<30>(), first_full);
-        let is_odd = V::choose(all_full, any.left::<31>(), V::choose(first_full, c, a));
-        let leaving = V::choose(is_odd, odd, even);
-        let leaving = V::choose(is_second, leaving.right::<16>(), leaving.and(field));
-        let to =
-            V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
+        let chosen = Chosen::of((even, odd), to, are_full, fingerprints.xor(steps));
+        let Chosen { all_full, is_second, is_odd, leaving, to } = chosen;
 
         // The new bucket: the fingerprint in hand replaces the one that leaves.
         let taken = V::choose(is_second, V::splat(SECOND), field);

@@ -1,6 +1,6 @@
 //! SIMD vectors of sixteen lanes of 32 bits, with the operations that inserts need.
 
-use crate::evict::lane_group::Lanes;
+use crate::evict::lane_group::{LANES, Lanes};
 use core::fmt::Debug;
 use trommel_simd::{Hint, prefetch};
 
@@ -79,6 +79,28 @@ pub(super) unsafe trait Vector: Copy + Debug {
     fn of_signs(bits: u32) -> Self {
         const SHIFTS: Lanes = [31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16];
         Self::splat(bits).left_by(Self::load(&SHIFTS))
+    }
+}
+
+/// [`Vector::scatter`] lane by lane, without a branch: lanes that are not to be written are stored to a local variable.
+///
+/// # Safety
+/// The caller must ensure that 32 bits may be written at `base + index · SCALE`, for the index of each lane in `lanes`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(super) unsafe fn store_each<const SCALE: i32>(
+    base: *mut u8,
+    indices: &Lanes,
+    values: &Lanes,
+    lanes: u32,
+) {
+    let mut aside = 0u32;
+    let aside: *mut u8 = (&raw mut aside).cast();
+    for lane in 0..LANES {
+        let to = base.wrapping_add(indices[lane] as usize * SCALE as usize);
+        let to = if lanes >> lane & 1 == 1 { to } else { aside };
+        // SAFETY: the caller promises that the bits of the lanes in `lanes` may be written; `aside` has four bytes.
+        unsafe { to.cast::<u32>().write_unaligned(values[lane]) };
     }
 }
 

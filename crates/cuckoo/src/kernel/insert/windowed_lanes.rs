@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::simd_lanes::{
-    FIRST, MAX_VECTOR_BUCKETS, SECOND, SimdLanes, class, free, lanes_of, with_flags,
+    Chosen, FIRST, MAX_VECTOR_BUCKETS, SECOND, SimdLanes, class, free, lanes_of, with_flags,
 };
 use super::vector::Vector;
 use crate::bucket::EmptyPair;
@@ -79,26 +79,17 @@ impl<W: Fields, V: Vector> WindowedEviction<W> for WindowedSimdLanes<V> {
             alternate(from_odd.right::<16>()),
         ];
         // SAFETY: the assertion above checked that there is a bit for every bucket.
-        let [a, b, c, d, own_full] = unsafe {
-            [
+        let (are_full, own_full) = unsafe {
+            let are_full = [
                 self.no_room(window.full, to[0]),
                 self.no_room(window.full, to[1]),
                 self.no_room(window.full, to[2]),
                 self.no_room(window.full, to[3]),
-                self.no_room(window.full, own),
-            ]
+            ];
+            (are_full, self.no_room(window.full, own))
         };
-        // The slot whose fingerprint would leave, as two bits: one for the pair, and one for the slot in the pair. It
-        // is the first slot whose fingerprint has room in its other bucket, else a slot that varies from step to step.
-        let first_full = a.and(b);
-        let slots_full = first_full.and(c.and(d));
-        let any = fingerprints.xor(steps);
-        let is_second = V::choose(slots_full, any.left::<30>(), first_full);
-        let is_odd = V::choose(slots_full, any.left::<31>(), V::choose(first_full, c, a));
-        let leaving = V::choose(is_odd, odd, even);
-        let leaving = V::choose(is_second, leaving.right::<16>(), leaving.and(field));
-        let to =
-            V::choose(is_second, V::choose(is_odd, to[3], to[2]), V::choose(is_odd, to[1], to[0]));
+        let chosen = Chosen::of((even, odd), to, are_full, fingerprints.xor(steps));
+        let Chosen { all_full: slots_full, is_second, is_odd, leaving, to } = chosen;
         // If the fingerprint in hand has room in its other bucket, it moves there itself.
         let leaving = V::choose(own_full, leaving, fingerprints);
         let to = V::choose(own_full, to, own);
