@@ -2,7 +2,6 @@
 //! table, and each position is then used twice, for its bit and for its counter.
 
 use super::positions::Pieces;
-use super::{Table, in_chunks};
 use crate::CountingBloomFilter;
 use crate::counters::Counters;
 use trommel_base::storage::room_for;
@@ -37,35 +36,24 @@ impl InsertBulk for CountingBloomFilter {
 fn insert(filter: &mut CountingBloomFilter, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
     let geometry = filter.geometry();
     let pieces = Pieces::of(geometry, PIECE_POSITIONS);
-    if !pieces.fit_records() {
-        return 0;
-    }
-    let each = geometry.hashes as usize;
-    let table = Table { bytes: filter.bits.table.len(), pieces: pieces.count, each };
-    in_chunks(
-        bulk,
-        hashes,
-        &table,
-        |hash| pieces.split(hash),
-        |grouped| {
-            // `overflows` and the list of pieces are allocated before the counters change. `for_each` allocates a list
-            // of tasks. If the memory for this list is refused, no counter has changed, and the overflow tables are
-            // joined unchanged.
-            let mut overflows = room_for(pieces.count)?;
-            let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
-            let mut counters = filter.counters.pieces(pieces.positions_log2)?;
-            let tables = bits.zip(&mut counters).enumerate();
-            let counted =
-                bulk.workers.for_each(pieces.count, tables, |(piece, (bits, counters))| {
-                    for position in grouped.iter().flat_map(|share| share.part(piece)) {
-                        counters.increment(u64::from(*position));
-                        bits[*position as usize / 8] |= 1 << (position % 8);
-                    }
-                });
-            let take = |counters: &mut Counters<_>| core::mem::take(counters.overflow.map_mut());
-            overflows.extend(counters.iter_mut().map(take));
-            filter.counters.join_overflows(overflows, pieces.positions_log2);
-            counted
-        },
-    )
+    let bytes = filter.bits.table.len();
+    pieces.in_chunks(bulk, hashes, bytes, |grouped| {
+        // `overflows` and the list of pieces are allocated before the counters change. `for_each` allocates a list
+        // of tasks. If the memory for this list is refused, no counter has changed, and the overflow tables are
+        // joined unchanged.
+        let mut overflows = room_for(pieces.count)?;
+        let bits = filter.bits.table.chunks_mut(1 << (pieces.positions_log2 - 3));
+        let mut counters = filter.counters.pieces(pieces.positions_log2)?;
+        let tables = bits.zip(&mut counters).enumerate();
+        let counted = bulk.workers.for_each(pieces.count, tables, |(piece, (bits, counters))| {
+            for position in grouped.iter().flat_map(|share| share.part(piece)) {
+                counters.increment(u64::from(*position));
+                bits[*position as usize / 8] |= 1 << (position % 8);
+            }
+        });
+        let take = |counters: &mut Counters<_>| core::mem::take(counters.overflow.map_mut());
+        overflows.extend(counters.iter_mut().map(take));
+        filter.counters.join_overflows(overflows, pieces.positions_log2);
+        counted
+    })
 }

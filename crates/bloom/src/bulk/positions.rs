@@ -4,6 +4,8 @@
 use super::{MOST_PIECES, Table, Target, in_chunks};
 use crate::geometry::Geometry;
 use crate::kernel::standard::positions;
+use trommel_base::partition::Partitioned;
+use trommel_base::storage::OutOfMemory;
 use trommel_base::{Bulk, KeyHash};
 
 /// The number of positions of a piece of the table. A table that would have more than [`MOST_PIECES`] such pieces has
@@ -30,7 +32,7 @@ impl Pieces {
     }
 
     /// Whether every position within a piece fits into a record of 32 bits, as it does in tables of up to 2 TiB.
-    pub(crate) fn fit_records(self) -> bool {
+    fn fit_records(self) -> bool {
         self.positions_log2 <= u32::BITS
     }
 
@@ -42,29 +44,34 @@ impl Pieces {
             ((position >> self.positions_log2) as usize, (position & mask) as u32)
         })
     }
+
+    /// [`in_chunks`] for the positions of keys, in a table of `bytes` bytes. Returns 0 if positions do not fit into
+    /// records.
+    pub(super) fn in_chunks(
+        self,
+        bulk: Bulk<'_>,
+        hashes: &[KeyHash],
+        bytes: usize,
+        fill: impl FnMut(&[Partitioned<'_, u32>]) -> Result<(), OutOfMemory>,
+    ) -> usize {
+        if !self.fit_records() {
+            return 0;
+        }
+        let table = Table { bytes, pieces: self.count, each: self.geometry.hashes as usize };
+        in_chunks(bulk, hashes, &table, |hash| self.split(hash), fill)
+    }
 }
 
 /// [`Target::insert`] for the standard layout.
 pub(super) fn insert(target: Target<'_>, hashes: &[KeyHash], bulk: Bulk<'_>) -> usize {
     let Target { geometry, table: bytes, .. } = target;
     let pieces = Pieces::of(geometry, PIECE_POSITIONS);
-    if !pieces.fit_records() {
-        return 0;
-    }
-    let each = geometry.hashes as usize;
-    let table = Table { bytes: bytes.len(), pieces: pieces.count, each };
-    in_chunks(
-        bulk,
-        hashes,
-        &table,
-        |hash| pieces.split(hash),
-        |grouped| {
-            let tables = bytes.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
-            bulk.workers.for_each(tables.len(), tables, |(piece, table)| {
-                for position in grouped.iter().flat_map(|share| share.part(piece)) {
-                    table[*position as usize / 8] |= 1 << (position % 8);
-                }
-            })
-        },
-    )
+    pieces.in_chunks(bulk, hashes, bytes.len(), |grouped| {
+        let tables = bytes.chunks_mut(1 << (pieces.positions_log2 - 3)).enumerate();
+        bulk.workers.for_each(tables.len(), tables, |(piece, table)| {
+            for position in grouped.iter().flat_map(|share| share.part(piece)) {
+                table[*position as usize / 8] |= 1 << (position % 8);
+            }
+        })
+    })
 }

@@ -51,6 +51,15 @@ impl Column {
         unsafe { _mm256_store_si256(groups[group].as_mut_ptr().cast(), numbers) }
     }
 
+    /// Deposits the low bits of each number at the ones of the mask, with a scalar instruction for each key.
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    pub(crate) fn deposit(&mut self, numbers: &Self, masks: &Self) {
+        for i in 0..BLOCK {
+            self.0[i] = _pdep_u64(numbers.0[i], masks.0[i]);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn group<const KEYS: usize>(&self, group: usize) -> &[u64; KEYS] {
         &self.0.as_chunks().0[group]

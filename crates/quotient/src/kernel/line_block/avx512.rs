@@ -115,7 +115,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
         let Some(probed) = step.checked_sub(AHEAD) else { continue };
         let keys = &located[probed % (AHEAD + 1)];
         block.read(table, keys);
-        block.deposit();
+        block.ends.deposit(&block.pair, &block.starts);
         let (hits, covered) = block.judge(keys, probed * BLOCK, &mut continued);
         found[probed] = hits;
         for i in ones(covered) {
@@ -233,7 +233,7 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
         self.occupied = [0xFF; GROUP];
     }
 
-    /// Stores the columns from which [`Self::deposit`] finds the runs of eight keys. A run begins at the bit of
+    /// Stores the columns from which [`Column::deposit`] finds the runs of eight keys. A run begins at the bit of
     /// `starts` that has `number` others below it.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]
@@ -258,15 +258,6 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             let bytes = unsafe { _mm512_loadu_si512(table.as_ptr().add(lines[i] as usize).cast()) };
             let remainder = _mm512_set1_epi32(remainders[i] as i32);
             self.equal.0[group * GROUP + i] = _mm512_cmpeq_epi8_mask(bytes, remainder);
-        }
-    }
-
-    /// Fills `ends`, with a scalar instruction for each key.
-    #[inline]
-    #[target_feature(enable = "bmi2")]
-    fn deposit(&mut self) {
-        for i in 0..BLOCK {
-            self.ends.0[i] = _pdep_u64(self.pair.0[i], self.starts.0[i]);
         }
     }
 
@@ -346,7 +337,7 @@ impl Continued {
         // Entries beyond the list's end are keys that were in it before, or zeros. Their lines are in the table too,
         // and their answers are not used.
         block.read_continued(table, self);
-        block.deposit();
+        block.ends.deposit(&block.pair, &block.starts);
         let (mut hits, mut unknown) = (0, 0);
         for group in 0..BLOCK / GROUP {
             let (hit, more) = block.verdict(group);

@@ -116,7 +116,7 @@ fn blocks<F: Fetch, const VPOPCNT: bool>(
         if let Some(found_of) = step.checked_sub(ahead).filter(|block| *block < blocks.len()) {
             let keys = &located[found_of % (MAX_AHEAD + 1)];
             block.read(places, table, keys);
-            block.deposit();
+            block.end.deposit(&block.number, &block.ends);
             let far = block.runs(places, keys, &mut runs[found_of % (MAX_AHEAD + 1)]);
             for byte in &runs[found_of % (MAX_AHEAD + 1)].byte.0 {
                 F::line(table.as_ptr().wrapping_add(places.remainders + *byte as usize));
@@ -224,15 +224,6 @@ impl<const VPOPCNT: bool> Block<VPOPCNT> {
             // SAFETY: `Places::of` checks that there is a block after every key's block, so the next block's runends
             // are in the table.
             self.ends.0[i] = unsafe { word(bytes, keys.words.0[i] as usize + 24) };
-        }
-    }
-
-    /// Fills `end`, with a scalar instruction for each key.
-    #[inline]
-    #[target_feature(enable = "bmi2")]
-    fn deposit(&mut self) {
-        for i in 0..BLOCK {
-            self.end.0[i] = _pdep_u64(self.number.0[i], self.ends.0[i]);
         }
     }
 
