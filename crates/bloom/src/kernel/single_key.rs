@@ -41,33 +41,30 @@ macro_rules! single_key {
         impl $crate::kernel::SingleKey for $body {
             #[inline(always)]
             unsafe fn contains(isa: Isa, geometry: Geometry, table: *const u8, hash: u64) -> bool {
-                $(
-                    #[cfg(target_arch = "x86_64")]
-                    if isa >= Isa::$least {
-                        // SAFETY: the caller promises that the machine has `isa`, and that the table has the length
-                        // that the geometry says.
-                        return unsafe { $set::contains(geometry, table, hash) };
-                    }
-                )*
-                let _ = isa;
-                // SAFETY: the caller promises that the table has the length that the geometry says.
-                unsafe { $contains(geometry, table, hash) }
+                $crate::kernel::single_key::single_key!(
+                    @call isa, [$($least => $set::contains,)* _ => $contains], (geometry, table, hash)
+                )
             }
 
             #[inline(always)]
             unsafe fn insert(isa: Isa, geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-                $(
-                    #[cfg(target_arch = "x86_64")]
-                    if isa >= Isa::$least {
-                        // SAFETY: as in `contains`.
-                        return unsafe { $set::insert(geometry, table, hash) };
-                    }
-                )*
-                let _ = isa;
-                // SAFETY: as in `contains`.
-                unsafe { $insert(geometry, table, hash) }
+                $crate::kernel::single_key::single_key!(
+                    @call isa, [$($least => $set::insert,)* _ => $insert], (geometry, table, hash)
+                )
             }
         }
     };
+    (@call $isa:ident, [$($least:ident => $set:ident::$function:ident,)* _ => $portable:path], $arguments:tt) => {{
+        $(
+            #[cfg(target_arch = "x86_64")]
+            if $isa >= Isa::$least {
+                // SAFETY: the caller promises that the machine has `isa`, and what the function requires of the table.
+                return unsafe { $set::$function $arguments };
+            }
+        )*
+        let _ = $isa;
+        // SAFETY: the caller promises what the function requires of the table.
+        unsafe { $portable $arguments }
+    }};
 }
 pub(super) use single_key;

@@ -18,16 +18,12 @@ use trommel_base::range::reduce_high;
 static LANE_SALTS: Operand<[u32; 8]> = Operand(SALTS);
 static ONE: Operand<[u32; 8]> = Operand([1; 8]);
 
-/// # Safety
-/// The caller must ensure that the machine has `Isa::Avx2`, and that the table has the length that the geometry says.
-#[inline(always)]
-pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
-    let block = reduce_high(hash, geometry.units as u32) as usize * BLOCK_BYTES;
-    let found: u8;
-    // SAFETY: the index of the block is below `geometry.units`, and the caller promises that the table has `units`
-    // blocks. The caller promises that the machine has the instructions. They read the statics and the 32 bytes of
-    // the block, which needs no alignment. All vector registers that `vzeroupper` changes are named.
-    unsafe {
+/// Assembly for the key of a hash. The lines of the macro load the key's block into `ymm2`, and make the key's mask in
+/// `ymm0`. The lines of the caller follow. They write `{result}`, which the macro returns as a bool.
+macro_rules! asm_on_block {
+    ($geometry:expr, $table:expr, $hash:expr, $($line:literal,)+ options($($option:ident),*)) => {{
+        let block = reduce_high($hash, $geometry.units as u32) as usize * BLOCK_BYTES;
+        let result: u8;
         asm_on_vectors!(
             "vpbroadcastd ymm0, xmm0",
             "vpmulld ymm0, ymm0, ymmword ptr [rip + {salts}]",
@@ -35,20 +31,38 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
             "vpsrld ymm0, ymm0, 27",                 // a position in each lane
             "vmovdqu ymm2, ymmword ptr [{block}]",
             "vpsllvd ymm0, ymm1, ymm0",              // the bit at the position
-            "vptest ymm2, ymm0",                     // carry: the block has all bits of the key
-            "setc {found}",
-            options(pure, readonly),
-            block = in(reg) table.add(block),
+            $($line,)+
+            options($($option),*),
+            block = in(reg) $table.add(block),
             salts = sym LANE_SALTS,
             one = sym ONE,
-            found = lateout(reg_byte) found,
-            inlateout("xmm0") hash as u32 => _,
+            result = lateout(reg_byte) result,
+            inlateout("xmm0") $hash as u32 => _,
             out("xmm1") _,
             out("xmm2") _,
             lateout("xmm3") _,
         );
+        result != 0
+    }};
+}
+
+/// # Safety
+/// The caller must ensure that the machine has `Isa::Avx2`, and that the table has the length that the geometry says.
+#[inline(always)]
+pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -> bool {
+    // SAFETY: the index of the block is below `geometry.units`, and the caller promises that the table has `units`
+    // blocks. The caller promises that the machine has the instructions. They read the statics and the 32 bytes of
+    // the block, which needs no alignment. All vector registers that `vzeroupper` changes are named.
+    unsafe {
+        asm_on_block!(
+            geometry,
+            table,
+            hash,
+            "vptest ymm2, ymm0", // carry: the block has all bits of the key
+            "setc {result}",
+            options(pure, readonly)
+        )
     }
-    found != 0
 }
 
 /// # Safety
@@ -56,32 +70,18 @@ pub(super) unsafe fn contains(geometry: Geometry, table: *const u8, hash: u64) -
 /// and is not borrowed elsewhere.
 #[inline(always)]
 pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool {
-    let block = reduce_high(hash, geometry.units as u32) as usize * BLOCK_BYTES;
-    let changed: u8;
     // SAFETY: as in `contains`. The 32 bytes of the block are written too; the caller promises that the table is not
     // borrowed elsewhere.
     unsafe {
-        asm_on_vectors!(
-            "vpbroadcastd ymm0, xmm0",
-            "vpmulld ymm0, ymm0, ymmword ptr [rip + {salts}]",
-            "vmovdqa ymm1, ymmword ptr [rip + {one}]",
-            "vpsrld ymm0, ymm0, 27",                 // a position in each lane
-            "vmovdqu ymm2, ymmword ptr [{block}]",
-            "vpsllvd ymm0, ymm1, ymm0",              // the bit at the position
+        asm_on_block!(
+            geometry,
+            table,
+            hash,
             "vpor ymm1, ymm2, ymm0",
             "vmovdqu ymmword ptr [{block}], ymm1",
-            "vptest ymm2, ymm0",                     // no carry: the block lacked a bit of the key
-            "setnc {changed}",
-            options(),
-            block = in(reg) table.add(block),
-            salts = sym LANE_SALTS,
-            one = sym ONE,
-            changed = lateout(reg_byte) changed,
-            inlateout("xmm0") hash as u32 => _,
-            out("xmm1") _,
-            out("xmm2") _,
-            lateout("xmm3") _,
-        );
+            "vptest ymm2, ymm0", // no carry: the block lacked a bit of the key
+            "setnc {result}",
+            options()
+        )
     }
-    changed != 0
 }
