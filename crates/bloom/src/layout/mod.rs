@@ -2,6 +2,7 @@
 //! the layout.
 
 mod cache_line;
+mod lanes;
 mod register;
 mod split_block;
 mod standard;
@@ -285,27 +286,6 @@ pub(crate) fn words_of(table: &[u8]) -> impl Iterator<Item = u64> + '_ {
 /// The number of set bits in words.
 pub(crate) fn count_ones(words: impl Iterator<Item = u64>) -> u64 {
     words.map(|word| u64::from(word.count_ones())).sum()
-}
-
-/// The false-positive rate of a layout that tests one bit in each lane: the product of the fractions of set bits in the
-/// lanes of a unit, averaged over all units.
-fn fpr_of_lanes<const LANE_BITS: u32, const UNIT_WORDS: usize>(
-    geometry: Geometry,
-    mut words: impl Iterator<Item = u64>,
-) -> f64 {
-    let fill = |lane: u64| f64::from(lane.count_ones()) / f64::from(LANE_BITS);
-    let mut sum = 0.0;
-    for _ in 0..geometry.units {
-        let mut product = 1.0;
-        let unit: [u64; UNIT_WORDS] = core::array::from_fn(|_| words.next().unwrap_or(0));
-        for word in unit {
-            for lane in 0..u64::BITS / LANE_BITS {
-                product *= fill(word >> (lane * LANE_BITS) & (u64::MAX >> (u64::BITS - LANE_BITS)));
-            }
-        }
-        sum += product;
-    }
-    sum / geometry.units as f64
 }
 
 #[cfg(test)]
