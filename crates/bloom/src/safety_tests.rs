@@ -5,10 +5,10 @@
 //! check is missing, the call accesses only a unit that the table has.
 
 use crate::geometry::Geometry;
-use crate::kernel::Body;
 use crate::kernel::cache_line::CacheLineBody;
 use crate::kernel::register::RegisterBody;
 use crate::kernel::split_block::SplitBlockBody;
+use crate::kernel::{Body, Group};
 use crate::{Bloom, CacheLine, Layout, Register, SplitBlock, Standard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec;
@@ -289,14 +289,15 @@ fn refuses_blocks_beyond_the_table<B: Body>() {
     let mut memory = vec![0; 2 * UNITS * B::BLOCK_BYTES];
     let table = &mut memory[..UNITS * B::BLOCK_BYTES];
     let last = ((UNITS - 1) * B::BLOCK_BYTES / 8) as u32;
-    assert_eq!(B::test_group(geometry, table, &[0; 8], &[last; 8]), 0);
+    let in_last = Group { hashes: &[0; 8], places: &[last; 8] };
+    assert_eq!(B::test_group(geometry, table, in_last), 0);
     for place in [last + 1, last + (B::BLOCK_BYTES / 8) as u32] {
-        let places = [0, 0, 0, 0, 0, 0, 0, place];
-        assert!(panics(|| B::test_group(geometry, table, &[0; 8], &places)));
-        assert!(panics(|| B::unite_group(geometry, table, &[0; 8], &places)));
+        let group = Group { hashes: &[0; 8], places: &[0, 0, 0, 0, 0, 0, 0, place] };
+        assert!(panics(|| B::test_group(geometry, table, group)));
+        assert!(panics(|| B::unite_group(geometry, table, group)));
     }
-    B::unite_group(geometry, table, &[0; 8], &[last; 8]);
-    assert_eq!(B::test_group(geometry, table, &[0; 8], &[last; 8]), 0xFF);
+    B::unite_group(geometry, table, in_last);
+    assert_eq!(B::test_group(geometry, table, in_last), 0xFF);
 }
 
 #[test]

@@ -12,36 +12,23 @@ mod neon;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
-use super::portable::{self, Body, portable_batch_kernels};
-#[cfg(target_has_atomic = "64")]
-use super::shared::{self, SharedKernels};
+use super::portable::{self, Body, batch_kernels};
 use super::single_key::single_key;
-use super::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
+use super::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use crate::geometry::Geometry;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::kernel::sse2::group_methods;
-use trommel_base::range::reduce;
 use trommel_simd::Isa;
 
+/// The number of lanes in a cache line.
+const LANES: usize = 8;
 /// The number of bytes in a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
-/// The index of a cache line, shifted left by this number of bits, is the index of its first 64-bit word.
-#[cfg(target_arch = "x86_64")]
-const WORDS_SHIFT: i32 = 3;
-/// The number of lanes in a cache line.
-const LANES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLineBody;
 
 impl Body for CacheLineBody {
     type Mask = [u64; LANES];
-
-    #[inline(always)]
-    fn block(geometry: Geometry, hash: u64) -> u64 {
-        reduce(hash, geometry.units)
-    }
 
     /// One bit in each lane.
     #[inline(always)]
@@ -63,7 +50,7 @@ impl Body for CacheLineBody {
     }
 
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    group_methods!(locate::<WORDS_SHIFT>);
+    super::sse2::group_methods!(mask = sse2::mask);
 }
 
 single_key! { CacheLineBody:
@@ -72,23 +59,7 @@ single_key! { CacheLineBody:
     _ => portable::contains_at::<Self>, portable::insert_at::<Self>
 }
 
-// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
-#[inline(never)]
-pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        _ if isa >= Isa::Avx512Core => avx512::KERNELS,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => avx2::KERNELS,
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Isa::Neon => neon::KERNELS,
-        _ => portable_batch_kernels!(CacheLineBody),
-    }
-}
+batch_kernels! { CacheLineBody: Avx512Core => avx512, Avx2 => avx2; Neon => neon }
 
 #[cfg(target_has_atomic = "64")]
-// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
-#[inline(never)]
-pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
-    shared::kernels::<shared::Blocks<CacheLineBody>>(isa)
-}
+super::shared::shared_kernels!(super::shared::Blocks<CacheLineBody>);

@@ -27,6 +27,8 @@ mod x86;
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
 pub(crate) use portable::Body;
+#[cfg(test)]
+pub(crate) use portable::Group;
 pub(crate) use single_key::SingleKey;
 use trommel_base::KeyHash;
 use trommel_base::batch::Window;

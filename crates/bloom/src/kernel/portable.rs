@@ -2,9 +2,11 @@
 //! process whole batches on an instruction set for which a layout has no vector kernels. The vector kernels call
 //! functions of this module for the last keys of a batch, which do not fill a group or an answer word.
 
+use super::BatchKernels;
 use super::mask::Mask;
 use crate::geometry::Geometry;
 use trommel_base::batch::{Fetch, Ring, WORD_BYTES, Window, run_stages};
+use trommel_base::range::{reduce, reduce_high};
 use trommel_base::with_fetch;
 
 /// A blocked layout's arithmetic for one key, and for a group of keys. It is safe code, compiled for the instruction
@@ -14,10 +16,24 @@ pub(crate) trait Body {
     type Mask: Mask;
     /// Bytes of a block.
     const BLOCK_BYTES: usize = size_of::<Self::Mask>();
-    /// The block of a hash, below `geometry.units`.
-    fn block(geometry: Geometry, hash: u64) -> u64;
+    /// The index of a block, shifted left by this number of bits, is the index of its first 64-bit word.
+    const WORDS_SHIFT: u32 = (Self::BLOCK_BYTES / WORD_BYTES).ilog2();
+    /// Whether the index of a block comes from [`reduce_high`], which uses the high half of the hash only, instead of
+    /// [`reduce`].
+    const BLOCK_OF_HIGH_HALF: bool = false;
+
     /// The bits that the hash sets in its block.
     fn mask(geometry: Geometry, hash: u64) -> Self::Mask;
+
+    /// The block of a hash, below `geometry.units`.
+    #[inline(always)]
+    fn block(geometry: Geometry, hash: u64) -> u64 {
+        if Self::BLOCK_OF_HIGH_HALF {
+            u64::from(reduce_high(hash, geometry.units as u32))
+        } else {
+            reduce(hash, geometry.units)
+        }
+    }
 
     /// Whether all bits of the hash are set in its block.
     #[inline(always)]
@@ -31,41 +47,46 @@ pub(crate) trait Body {
         locate::<Self>(geometry, hashes)
     }
 
-    /// The answers for a group's keys, whose blocks begin at `places`: bit `i` tells whether all bits of key `i` are
-    /// set in its block.
+    /// The answers for a group's keys: bit `i` tells whether all bits of key `i` are set in its block.
     ///
     /// # Panics
     /// If a block is not within the table.
     #[inline(always)]
-    fn test_group(
-        geometry: Geometry,
-        table: &[u8],
-        hashes: &[u64; GROUP],
-        places: &[u32; GROUP],
-    ) -> u8 {
+    fn test_group(geometry: Geometry, table: &[u8], group: Group<'_>) -> u8 {
         let mut answers = 0;
-        for (i, (hash, place)) in hashes.iter().zip(places).enumerate() {
+        for (i, (hash, place)) in group.keys().enumerate() {
             let block = &table[range_at(*place, Self::BLOCK_BYTES)];
             answers |= u8::from(Self::test(geometry, *hash, block)) << i;
         }
         answers
     }
 
-    /// Sets the bits of a group's keys, whose blocks begin at `places`.
+    /// Sets the bits of a group's keys.
     ///
     /// # Panics
     /// If a block is not within the table.
     #[inline(always)]
-    fn unite_group(
-        geometry: Geometry,
-        table: &mut [u8],
-        hashes: &[u64; GROUP],
-        places: &[u32; GROUP],
-    ) {
-        for (hash, place) in hashes.iter().zip(places) {
+    fn unite_group(geometry: Geometry, table: &mut [u8], group: Group<'_>) {
+        for (hash, place) in group.keys() {
             let block = &mut table[range_at(*place, Self::BLOCK_BYTES)];
             Self::mask(geometry, *hash).unite(block);
         }
+    }
+}
+
+/// The keys of a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group<'a> {
+    pub(crate) hashes: &'a [u64; GROUP],
+    /// Where the blocks of the keys begin, counted in words of 64 bits.
+    pub(crate) places: &'a [u32; GROUP],
+}
+
+impl<'a> Group<'a> {
+    /// The hash of each key, and where its block begins.
+    #[inline(always)]
+    pub(super) fn keys(self) -> impl Iterator<Item = (&'a u64, &'a u32)> {
+        self.hashes.iter().zip(self.places)
     }
 }
 
@@ -73,8 +94,7 @@ pub(crate) trait Body {
 #[inline(always)]
 pub(super) fn locate<B: Body + ?Sized>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     // The index of a word fits 32 bits: `Layout::MAX_UNITS` of every blocked layout is low enough.
-    let words = (B::BLOCK_BYTES / WORD_BYTES) as u64;
-    core::array::from_fn(|i| (B::block(geometry, hashes[i]) * words) as u32)
+    core::array::from_fn(|i| (B::block(geometry, hashes[i]) << B::WORDS_SHIFT) as u32)
 }
 
 /// The range of bytes of a block that begins at this word of the table.
@@ -135,31 +155,39 @@ pub(super) fn contains_batch<B: Body>(
     found: &mut [u64],
 ) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => contains_pipelined::<B, F>(geometry, table, hashes, found, window));
+    with_fetch!(window, F => pipelined::<B, F, _>(
+        geometry, table, hashes, window,
+        |table, group, keys| {
+            let answers = B::test_group(geometry, table, keys);
+            found[group / 8] |= u64::from(answers) << (8 * (group % 8));
+        },
+    ));
     contains_rest::<B>(geometry, table, hashes, found);
 }
 
+/// Takes the complete groups of a batch through the pipeline. `probe` reads or writes the blocks of a group.
+///
 /// Does not use `run_groups`, which the kernels for AVX2 and AVX-512 share: through `run_groups`, the loops over arrays
-/// take 6 % more instructions for a lookup, and up to 13 % more for an insert.
+/// take 6 % more instructions for a lookup, and up to 13 % more for an insert. Rejected: the stages as methods of a
+/// `BatchPipeline` (a lookup in register blocks takes 25 % more instructions).
 #[inline(always)]
-fn contains_pipelined<B: Body, F: Fetch>(
+fn pipelined<B: Body, F: Fetch, T: AsRef<[u8]>>(
     geometry: Geometry,
-    table: &[u8],
+    table: T,
     hashes: &[u64],
-    found: &mut [u64],
     window: Window,
+    mut probe: impl FnMut(&mut T, usize, Group<'_>),
 ) {
     let (groups, _) = hashes.as_chunks::<GROUP>();
     run_stages::<GROUP, _>(
         hashes,
         groups.len(),
         window,
-        &mut Ring::default(),
-        |ring, group| *ring.group_mut(group) = B::locate(geometry, &groups[group]),
-        |ring, group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |ring, group| {
-            let answers = B::test_group(geometry, table, &groups[group], ring.group(group));
-            found[group / 8] |= u64::from(answers) << (8 * (group % 8));
+        &mut (Ring::default(), table),
+        |(ring, _), group| *ring.group_mut(group) = B::locate(geometry, &groups[group]),
+        |(ring, table), group| ring.fetch::<GROUP, F>(group, table.as_ref().as_ptr()),
+        |(ring, table), group| {
+            probe(table, group, Group { hashes: &groups[group], places: ring.group(group) });
         },
     );
 }
@@ -193,29 +221,11 @@ pub(super) fn contains_from<B: Body>(
 #[inline(always)]
 pub(super) fn insert_batch<B: Body>(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
     let window = Window::for_table(table.len());
-    with_fetch!(window, F => insert_pipelined::<B, F>(geometry, table, hashes, window));
+    with_fetch!(window, F => pipelined::<B, F, _>(
+        geometry, &mut *table, hashes, window,
+        |table, _, keys| B::unite_group(geometry, table, keys),
+    ));
     insert_rest::<B>(geometry, table, hashes);
-}
-
-#[inline(always)]
-fn insert_pipelined<B: Body, F: Fetch>(
-    geometry: Geometry,
-    table: &mut [u8],
-    hashes: &[u64],
-    window: Window,
-) {
-    let (groups, _) = hashes.as_chunks::<GROUP>();
-    run_stages::<GROUP, _>(
-        hashes,
-        groups.len(),
-        window,
-        &mut (Ring::default(), &mut *table),
-        |(ring, _), group| *ring.group_mut(group) = B::locate(geometry, &groups[group]),
-        |(ring, table), group| ring.fetch::<GROUP, F>(group, table.as_ptr()),
-        |(ring, table), group| {
-            B::unite_group(geometry, table, &groups[group], ring.group(group));
-        },
-    );
 }
 
 /// Inserts the last keys of a batch, which do not fill a group.
@@ -228,20 +238,34 @@ pub(super) fn insert_rest<B: Body>(geometry: Geometry, table: &mut [u8], hashes:
 }
 
 /// The batch functions of a body, compiled for the target's baseline.
-macro_rules! portable_batch_kernels {
-    ($body:ty) => {{
-        use $crate::kernel::portable;
-        $crate::kernel::BatchKernels {
-            contains: |geometry, table, hashes, found| {
-                portable::contains_batch::<$body>(geometry, table, hashes, found);
-            },
-            insert: |geometry, table, hashes| {
-                portable::insert_batch::<$body>(geometry, table, hashes);
-            },
-        }
-    }};
+#[inline(always)]
+pub(super) fn kernels<B: Body>() -> BatchKernels {
+    BatchKernels { contains: contains_batch::<B>, insert: insert_batch::<B> }
 }
-pub(super) use portable_batch_kernels;
+
+/// Declares `batch_kernels(isa)`, which returns the batch functions of a blocked layout. These are the `KERNELS` of the
+/// first listed module whose instruction set is `isa` or a lower set of the same architecture. If there is no such
+/// module, they are those of [`kernels`].
+macro_rules! batch_kernels {
+    ($body:ty: $($least:ident => $set:ident),* $(; Neon => $neon:ident)?) => {
+        // Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
+        #[inline(never)]
+        pub(crate) fn batch_kernels(isa: Isa) -> $crate::kernel::BatchKernels {
+            match isa {
+                $(
+                    #[cfg(target_arch = "x86_64")]
+                    _ if isa >= Isa::$least => $set::KERNELS,
+                )*
+                $(
+                    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+                    Isa::Neon => $neon::KERNELS,
+                )?
+                _ => $crate::kernel::portable::kernels::<$body>(),
+            }
+        }
+    };
+}
+pub(super) use batch_kernels;
 
 #[cfg(test)]
 mod tests {
@@ -277,20 +301,21 @@ mod tests {
             let geometry = Geometry { units: 7, hashes };
             let mut table = vec![0; 7 * B::BLOCK_BYTES];
             for keys in groups() {
-                let places = B::locate(geometry, &keys);
+                let places = &B::locate(geometry, &keys);
+                let group = Group { hashes: &keys, places };
                 let expected = (0..GROUP)
                     .filter(|i| contains::<B>(geometry, &table, keys[*i]))
                     .fold(0, |answers, i| answers | 1 << i);
-                assert_eq!(B::test_group(geometry, &table, &keys, &places), expected);
+                assert_eq!(B::test_group(geometry, &table, group), expected);
 
                 let mut one_by_one = vec![0; table.len()];
                 for key in keys {
                     insert::<B>(geometry, &mut one_by_one, key);
                 }
                 let mut together = vec![0; table.len()];
-                B::unite_group(geometry, &mut together, &keys, &places);
+                B::unite_group(geometry, &mut together, group);
                 assert_eq!(together, one_by_one, "{hashes} bits per key, {keys:x?}");
-                assert_eq!(B::test_group(geometry, &together, &keys, &places), 0xFF);
+                assert_eq!(B::test_group(geometry, &together, group), 0xFF);
 
                 // Inserts every other key, so that the next group finds some of its bits.
                 for key in keys.iter().step_by(2) {

@@ -15,20 +15,11 @@ mod neon;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
-use super::portable::{self, Body, portable_batch_kernels};
-#[cfg(target_has_atomic = "64")]
-use super::shared::{self, SharedKernels};
+use super::portable::{self, Body, batch_kernels};
 use super::single_key::single_key;
-use super::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
+use super::{PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use crate::geometry::Geometry;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::kernel::sse2::group_methods;
-use trommel_base::range::reduce;
 use trommel_simd::Isa;
-
-/// The number of bytes in a word.
-#[cfg(target_arch = "x86_64")]
-const WORD_BYTES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterBody;
@@ -69,6 +60,7 @@ fn field_starts(hashes: u32) -> &'static [u64; 8] {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn set_pattern(geometry: Geometry, table: *mut u8, hash: u64, pattern: u64) -> bool {
+    use trommel_base::range::reduce;
     let word = reduce(hash, geometry.units) as usize;
     // SAFETY: `reduce` returns an index below `geometry.units`, and the caller promises that the table has `units`
     // words. The accesses need no alignment.
@@ -96,17 +88,15 @@ impl Body for RegisterBody {
     type Mask = [u64; 1];
 
     #[inline(always)]
-    fn block(geometry: Geometry, hash: u64) -> u64 {
-        reduce(hash, geometry.units)
-    }
-
-    #[inline(always)]
     fn mask(geometry: Geometry, hash: u64) -> [u64; 1] {
         [pattern(hash, geometry.hashes)]
     }
 
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    group_methods!(locate::<0>);
+    super::sse2::group_methods!(
+        test_group = |geometry, table, group| sse2::test_group(geometry, table, group),
+        unite_group = |geometry, table, group| sse2::unite_group(geometry, table, group),
+    );
 }
 
 single_key! { RegisterBody:
@@ -122,11 +112,6 @@ struct ConstHashes<const HASHES: u32>;
 
 impl<const HASHES: u32> Body for ConstHashes<HASHES> {
     type Mask = [u64; 1];
-
-    #[inline(always)]
-    fn block(geometry: Geometry, hash: u64) -> u64 {
-        RegisterBody::block(geometry, hash)
-    }
 
     #[inline(always)]
     fn mask(_: Geometry, hash: u64) -> [u64; 1] {
@@ -165,25 +150,13 @@ unsafe fn portable_insert(geometry: Geometry, table: *mut u8, hash: u64) -> bool
     by_hashes!(insert_at, geometry, table, hash)
 }
 
-// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
-#[inline(never)]
-pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Gather => avx512::GATHERING,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512Core | Isa::Avx512 => avx512_core::KERNELS,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => avx2::KERNELS,
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Isa::Neon => neon::KERNELS,
-        _ => portable_batch_kernels!(RegisterBody),
-    }
+batch_kernels! {
+    RegisterBody: Avx512Gather => avx512, Avx512Core => avx512_core, Avx2 => avx2; Neon => neon
 }
 
 /// Returns the portable functions on every instruction set. Rejected: the same code compiled for AVX2. For AVX2, the
 /// compiler vectorises the loop over the bits that a key sets, and an insert takes 17 ns instead of 12 on Cascade Lake.
 #[cfg(target_has_atomic = "64")]
-pub(crate) fn shared_kernels(_: Isa) -> SharedKernels {
-    shared::kernels::<shared::Blocks<RegisterBody>>(Isa::Portable)
+pub(crate) fn shared_kernels(_: Isa) -> super::shared::SharedKernels {
+    super::shared::kernels::<super::shared::Blocks<RegisterBody>>(Isa::Portable)
 }

@@ -35,7 +35,7 @@ use super::mask::Mask;
 use super::portable::{Body, GROUP, locate};
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
-pub(super) use isa::kernels;
+pub(super) use isa::{kernels, shared_kernels};
 use trommel_base::KeyHash;
 use trommel_base::batch::{BatchPipeline, Fetch, Ring, WORD_BYTES, Window, run_pipeline};
 use trommel_base::sync::{AtomicU64, Ordering::Relaxed};

@@ -11,15 +11,9 @@ mod neon;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod sse2;
 
-use super::BatchKernels;
-use super::portable::{self, Body, portable_batch_kernels};
-#[cfg(target_has_atomic = "64")]
-use super::shared::{self, SharedKernels};
+use super::portable::{self, Body, batch_kernels};
 use super::single_key::single_key;
 use crate::geometry::Geometry;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-use crate::kernel::sse2::group_methods;
-use trommel_base::range::reduce_high;
 use trommel_simd::Isa;
 
 /// The odd multipliers of Parquet's specification, one per lane.
@@ -36,20 +30,13 @@ const SALTS: [u32; 8] = [
 /// The number of bytes in a block.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const BLOCK_BYTES: usize = 32;
-/// The index of a block, shifted left by this number of bits, is the index of its first 64-bit word.
-#[cfg(target_arch = "x86_64")]
-const WORDS_SHIFT: i32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SplitBlockBody;
 
 impl Body for SplitBlockBody {
     type Mask = [u32; 8];
-
-    #[inline(always)]
-    fn block(geometry: Geometry, hash: u64) -> u64 {
-        u64::from(reduce_high(hash, geometry.units as u32))
-    }
+    const BLOCK_OF_HIGH_HALF: bool = true;
 
     /// One bit in each lane.
     #[inline(always)]
@@ -70,7 +57,7 @@ impl Body for SplitBlockBody {
     }
 
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    group_methods!(locate_high::<WORDS_SHIFT>);
+    super::sse2::group_methods!(mask = sse2::mask);
 }
 
 single_key! { SplitBlockBody:
@@ -78,23 +65,7 @@ single_key! { SplitBlockBody:
     _ => portable::contains_at::<Self>, portable::insert_at::<Self>
 }
 
-// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
-#[inline(never)]
-pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        _ if isa >= Isa::Avx512Core => avx512::KERNELS,
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => avx2::KERNELS,
-        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-        Isa::Neon => neon::KERNELS,
-        _ => portable_batch_kernels!(SplitBlockBody),
-    }
-}
+batch_kernels! { SplitBlockBody: Avx512Core => avx512, Avx2 => avx2; Neon => neon }
 
 #[cfg(target_has_atomic = "64")]
-// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
-#[inline(never)]
-pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
-    shared::kernels::<shared::Blocks<SplitBlockBody>>(isa)
-}
+super::shared::shared_kernels!(super::shared::Blocks<SplitBlockBody>);

@@ -5,7 +5,7 @@
 //! floating-point number, this power has the exponent `n`, and one instruction converts four such numbers to integers.
 //! (Decision 86 has the figures.)
 
-use super::portable::GROUP;
+use super::portable::{Body, GROUP, Group, range_at};
 use super::{PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP};
 use crate::geometry::Geometry;
 use core::arch::x86_64::*;
@@ -17,36 +17,45 @@ pub(super) const EXPONENT_OF_ONE: i32 = 127;
 /// The exponent that a number of type `f32` stores if the number is `2^-32`.
 pub(super) const LEAST_EXPONENT: i32 = EXPONENT_OF_ONE - 32;
 
-/// The methods of `Body` for groups of keys. `$locate` is [`locate`] or [`locate_high`]. The other two methods call the
-/// functions of the same names in the module `sse2` of the layout.
+/// The methods of `Body` for groups of keys. `mask` returns the bits of key `i` of a group, in the vectors of its
+/// block. A layout with blocks that are not whole vectors has functions of its own instead.
 macro_rules! group_methods {
-    ($($locate:tt)*) => {
+    (mask = $mask:path) => {
+        $crate::kernel::sse2::group_methods!(
+            test_group =
+                |_geometry, table, group| $crate::kernel::sse2::test_group(table, group, $mask),
+            unite_group =
+                |_geometry, table, group| $crate::kernel::sse2::unite_group(table, group, $mask),
+        );
+    };
+    (
+        test_group = |$geometry:ident, $table:ident, $group:ident| $answers:expr,
+        unite_group = |$same_geometry:ident, $changed:ident, $new:ident| $unite:expr $(,)?
+    ) => {
         #[inline(always)]
         fn locate(
-            geometry: Geometry,
-            hashes: &[u64; portable::GROUP],
-        ) -> [u32; portable::GROUP] {
-            $crate::kernel::sse2::$($locate)*(geometry, hashes)
+            geometry: $crate::geometry::Geometry,
+            hashes: &[u64; $crate::kernel::portable::GROUP],
+        ) -> [u32; $crate::kernel::portable::GROUP] {
+            $crate::kernel::sse2::locate::<Self>(geometry, hashes)
         }
 
         #[inline(always)]
         fn test_group(
-            geometry: Geometry,
-            table: &[u8],
-            hashes: &[u64; portable::GROUP],
-            places: &[u32; portable::GROUP],
+            $geometry: $crate::geometry::Geometry,
+            $table: &[u8],
+            $group: $crate::kernel::portable::Group<'_>,
         ) -> u8 {
-            sse2::test_group(geometry, table, hashes, places)
+            $answers
         }
 
         #[inline(always)]
         fn unite_group(
-            geometry: Geometry,
-            table: &mut [u8],
-            hashes: &[u64; portable::GROUP],
-            places: &[u32; portable::GROUP],
+            $same_geometry: $crate::geometry::Geometry,
+            $changed: &mut [u8],
+            $new: $crate::kernel::portable::Group<'_>,
         ) {
-            sse2::unite_group(geometry, table, hashes, places);
+            $unite
         }
     };
 }
@@ -63,7 +72,7 @@ pub(super) fn bits_of_powers(powers: __m128i) -> __m128i {
 
 /// Two hashes of a group. `pair` is the number of the pair, below 4.
 #[inline(always)]
-pub(super) fn load_pair(hashes: &[u64; GROUP], pair: usize) -> __m128i {
+fn load_pair(hashes: &[u64; GROUP], pair: usize) -> __m128i {
     let pair: &[u64; 2] = &hashes.as_chunks().0[pair];
     // SAFETY: reads the 16 bytes of the array; the instruction needs no alignment.
     unsafe { _mm_loadu_si128(pair.as_ptr().cast()) }
@@ -71,44 +80,20 @@ pub(super) fn load_pair(hashes: &[u64; GROUP], pair: usize) -> __m128i {
 
 /// Returns where the blocks of a group's keys begin, counted in words of 64 bits. The index of a block is the high half
 /// of a product, as in `trommel_base::range::reduce`. The number of blocks fits into 32 bits (`Layout::MAX_UNITS`), so
-/// two products of 32-bit numbers suffice, one for each half of the hash.
+/// two products of 32-bit numbers suffice, one for each half of the hash. One suffices if only the high half is used.
 #[inline(always)]
-pub(super) fn locate<const WORDS_SHIFT: i32>(
-    geometry: Geometry,
-    hashes: &[u64; GROUP],
-) -> [u32; GROUP] {
-    // SAFETY: the target guarantees SSE2.
-    locate_with::<WORDS_SHIFT>(hashes, |hashes| unsafe {
-        let units = _mm_set1_epi64x(geometry.units.cast_signed());
-        let high = _mm_mul_epu32(_mm_srli_epi64::<32>(hashes), units);
-        let low = _mm_srli_epi64::<32>(_mm_mul_epu32(hashes, units));
-        _mm_add_epi64(high, low)
-    })
-}
-
-/// [`locate`] for a layout in which the index of a block comes from `trommel_base::range::reduce_high`, which uses the
-/// high half of the hash only.
-#[inline(always)]
-pub(super) fn locate_high<const WORDS_SHIFT: i32>(
-    geometry: Geometry,
-    hashes: &[u64; GROUP],
-) -> [u32; GROUP] {
-    // SAFETY: the target guarantees SSE2.
-    locate_with::<WORDS_SHIFT>(hashes, |hashes| unsafe {
-        let units = _mm_set1_epi64x(geometry.units.cast_signed());
-        _mm_mul_epu32(_mm_srli_epi64::<32>(hashes), units)
-    })
-}
-
-/// Returns where the blocks of a group's keys begin. `product` returns the blocks of two hashes, in the high half of
-/// each lane of 64 bits.
-#[inline(always)]
-fn locate_with<const WORDS_SHIFT: i32>(
-    hashes: &[u64; GROUP],
-    product: impl Fn(__m128i) -> __m128i,
-) -> [u32; GROUP] {
+pub(super) fn locate<B: Body + ?Sized>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     let mut places = [0; GROUP];
-    let pair = |pair| product(load_pair(hashes, pair));
+    // The blocks of two hashes, in the high half of each lane of 64 bits. SAFETY: the target guarantees SSE2.
+    let pair = |pair| unsafe {
+        let (hashes, units) =
+            (load_pair(hashes, pair), _mm_set1_epi64x(geometry.units.cast_signed()));
+        let high = _mm_mul_epu32(_mm_srli_epi64::<32>(hashes), units);
+        if B::BLOCK_OF_HIGH_HALF {
+            return high;
+        }
+        _mm_add_epi64(high, _mm_srli_epi64::<32>(_mm_mul_epu32(hashes, units)))
+    };
     let (fours, _) = places.as_chunks_mut::<4>();
     for (i, four) in fours.iter_mut().enumerate() {
         // SAFETY: the target guarantees SSE2. The store writes the 16 bytes of the array.
@@ -116,26 +101,53 @@ fn locate_with<const WORDS_SHIFT: i32>(
             let (first, second) =
                 (_mm_castsi128_ps(pair(2 * i)), _mm_castsi128_ps(pair(2 * i + 1)));
             let blocks = _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(first, second));
-            _mm_storeu_si128(four.as_mut_ptr().cast(), _mm_slli_epi32::<WORDS_SHIFT>(blocks));
+            let shift = _mm_cvtsi32_si128(B::WORDS_SHIFT.cast_signed());
+            _mm_storeu_si128(four.as_mut_ptr().cast(), _mm_sll_epi32(blocks, shift));
         }
     }
     places
 }
 
-/// Sets the bits of a mask in a block.
+/// [`Body::test_group`] for a layout whose blocks are whole vectors. `mask` returns the bits of key `i` of a group.
 #[inline(always)]
-pub(super) fn unite<const VECTORS: usize>(block: &mut [u8], mask: [__m128i; VECTORS]) {
-    let (parts, _) = block.as_chunks_mut::<16>();
-    for (part, bits) in parts.iter_mut().zip(mask) {
-        let part = part.as_mut_ptr().cast();
-        // SAFETY: the target guarantees SSE2. The load reads the 16 bytes of the array, and the store writes them.
-        unsafe { _mm_storeu_si128(part, _mm_or_si128(_mm_loadu_si128(part), bits)) };
+pub(super) fn test_group<const VECTORS: usize>(
+    table: &[u8],
+    group: Group<'_>,
+    mask: impl Fn(&[u64; GROUP], usize) -> [__m128i; VECTORS],
+) -> u8 {
+    none_missing(|i| {
+        let block = table[range_at(group.places[i], 16 * VECTORS)].as_chunks::<16>().0;
+        let mask = mask(group.hashes, i);
+        // SAFETY: the target guarantees SSE2. The load reads the 16 bytes of the array.
+        let missing = |i: usize| unsafe {
+            _mm_andnot_si128(_mm_loadu_si128(block[i].as_ptr().cast()), mask[i])
+        };
+        // SAFETY: the target guarantees SSE2.
+        (1..VECTORS).fold(missing(0), |all, i| unsafe { _mm_or_si128(all, missing(i)) })
+    })
+}
+
+/// [`Body::unite_group`] for a layout whose blocks are whole vectors. `mask` returns the bits of key `i` of a group.
+#[inline(always)]
+pub(super) fn unite_group<const VECTORS: usize>(
+    table: &mut [u8],
+    group: Group<'_>,
+    mask: impl Fn(&[u64; GROUP], usize) -> [__m128i; VECTORS],
+) {
+    // One key at a time, so that a key's store is visible to the next key of the same block.
+    for (i, place) in group.places.iter().enumerate() {
+        let (parts, _) = table[range_at(*place, 16 * VECTORS)].as_chunks_mut::<16>();
+        for (part, bits) in parts.iter_mut().zip(mask(group.hashes, i)) {
+            let part = part.as_mut_ptr().cast();
+            // SAFETY: the target guarantees SSE2. The load reads the 16 bytes of the array, and the store writes them.
+            unsafe { _mm_storeu_si128(part, _mm_or_si128(_mm_loadu_si128(part), bits)) };
+        }
     }
 }
 
 /// The answers for eight keys: bit `i` is set if `missing(i)` is zero.
 #[inline(always)]
-pub(super) fn none_missing(missing: impl Fn(usize) -> __m128i) -> u8 {
+fn none_missing(missing: impl Fn(usize) -> __m128i) -> u8 {
     zero_lanes(pack_four(&missing, 0), pack_four(&missing, 4))
 }
 

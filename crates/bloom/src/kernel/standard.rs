@@ -13,14 +13,10 @@ mod passes;
 mod shared_bits;
 
 use super::BatchKernels;
-#[cfg(target_has_atomic = "64")]
-use super::shared::{self, SharedKernels};
 use super::single_key::single_key;
 use crate::geometry::Geometry;
 use inserts::BatchInserts;
 use passes::SHORTEST_BATCH;
-#[cfg(target_has_atomic = "64")]
-use shared_bits::SharedBits;
 use trommel_base::batch::{Fetch, FetchT0, NoFetch, Window};
 use trommel_base::range::reduce;
 use trommel_base::with_fetch;
@@ -277,8 +273,4 @@ pub(crate) fn batch_kernels(isa: Isa) -> BatchKernels {
 }
 
 #[cfg(target_has_atomic = "64")]
-// Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
-#[inline(never)]
-pub(crate) fn shared_kernels(isa: Isa) -> SharedKernels {
-    shared::kernels::<SharedBits>(isa)
-}
+super::shared::shared_kernels!(shared_bits::SharedBits);

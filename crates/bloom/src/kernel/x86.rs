@@ -36,26 +36,6 @@ pub(super) fn reduce_8_wide(hashes: __m512i, units: __m512i) -> __m512i {
     _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
 }
 
-/// The unit indices of four hashes, as in [`reduce_8`], one in each 64-bit lane.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn reduce_4(hashes: __m256i, units: __m256i) -> __m256i {
-    let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(hashes), units);
-    let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(hashes, units));
-    _mm256_srli_epi64::<32>(_mm256_add_epi64(high, low))
-}
-
-/// The low halves of the 64-bit lanes of two vectors, in order: eight indices of 32 bits.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn narrow_8(first: __m256i, second: __m256i) -> __m256i {
-    // Takes the even 32-bit lanes of both vectors. Since the shuffle works within 128-bit halves, pairs of lanes from
-    // `first` and from `second` alternate; the permutation puts the pairs in order.
-    let pairs =
-        _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second));
-    _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(pairs))
-}
-
 /// Loads eight hashes.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -181,28 +161,11 @@ impl PatternRing {
         &groups[group % (RING_KEYS / 8)]
     }
 
+    /// The words of a group, for writing.
     #[inline(always)]
-    fn group_mut(&mut self, group: usize) -> &mut [u64; 8] {
+    pub(super) fn group_mut(&mut self, group: usize) -> &mut [u64; 8] {
         let (groups, _) = self.0.as_chunks_mut::<8>();
         &mut groups[group % (RING_KEYS / 8)]
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn store(&mut self, group: usize, patterns: __m512i) {
-        // SAFETY: writes the 64 bytes of one group.
-        unsafe { _mm512_storeu_si512(self.group_mut(group).as_mut_ptr().cast(), patterns) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn store_halves(&mut self, group: usize, low: __m256i, high: __m256i) {
-        let group = self.group_mut(group).as_mut_ptr();
-        // SAFETY: writes the two halves of the 64 bytes of one group.
-        unsafe {
-            _mm256_storeu_si256(group.cast(), low);
-            _mm256_storeu_si256(group.add(4).cast(), high);
-        }
     }
 }
 

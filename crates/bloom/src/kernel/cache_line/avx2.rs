@@ -1,16 +1,11 @@
 //! Cache-line blocks with AVX2: a cache line is two vectors, and two variable shifts make each half of a key's mask.
 
-use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT};
+use super::{CacheLineBody, LINE_BYTES};
 use crate::geometry::Geometry;
-use crate::kernel::groups::run_groups;
-use crate::kernel::portable::GROUP;
-use crate::kernel::{
-    BatchKernels, PATTERN_SHIFT, PATTERN_STEP, bytes_of, pattern_positions, portable, x86,
-};
+use crate::kernel::groups::{batch_inserts, batch_lookups};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions, x86};
 use core::arch::x86_64::*;
-use trommel_base::batch::Window;
 use trommel_base::range::reduce;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
@@ -98,60 +93,26 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
     !covers(before, masks)
 }
 
-/// Writes, for each of eight hashes, the index of its line's first 64-bit word.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
-    let half = |half| x86::reduce_4(x86::load_4(hashes, half), units);
-    let lines = x86::narrow_8(half(0), half(1));
-    x86::store_places(places, _mm256_slli_epi32::<WORDS_SHIFT>(lines));
-}
+batch_lookups!(
+    avx2,
+    CacheLineBody,
+    answers = |_, start, keys, places| x86::none_missing(core::array::from_fn(|i| {
+        // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below `units`, and
+        // the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
+        let line = unsafe { &*x86::word_at(start, places[i]).cast() };
+        missing(load(line), masks(keys[i]))
+    })),
+);
 
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let found_bytes = bytes_of(found);
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => run_groups::<CacheLineBody, F, _>(
-        geometry,
-        table,
-        hashes,
-        window,
-        &mut (),
-        |(), _, keys, places| locate(keys, units, places),
-        |(), group, keys, places| {
-            found_bytes[group] = x86::none_missing(core::array::from_fn(|i| {
-                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below
-                // `units`, and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
-                let line = unsafe { &*x86::word_at(table.as_ptr(), places[i]).cast() };
-                missing(load(line), masks(keys[i]))
-            }));
-        },
-    ));
-    portable::contains_rest::<CacheLineBody>(geometry, table, hashes, found);
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let window = Window::for_table(whole.len());
-    with_fetch!(window, F => run_groups::<CacheLineBody, F, _>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        &mut (),
-        |(), _, keys, places| locate(keys, units, places),
-        |(), _, keys, places| {
-            // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
-            for (hash, place) in keys.iter().zip(places) {
-                // SAFETY: as in `contains_batch`; no other reference into the table is alive.
-                let line = unsafe { &mut *x86::word_at_mut(start, *place).cast() };
-                store(line, union(load(line), masks(*hash)));
-            }
-        },
-    ));
-    portable::insert_rest::<CacheLineBody>(geometry, table, hashes);
-}
+batch_inserts!(
+    avx2,
+    CacheLineBody,
+    insert = |start, keys, places| {
+        // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
+        for (hash, place) in keys.iter().zip(places) {
+            // SAFETY: as in `contains_batch`; no other reference into the table is alive.
+            let line = unsafe { &mut *x86::word_at_mut(start, *place).cast() };
+            store(line, union(load(line), masks(*hash)));
+        }
+    },
+);

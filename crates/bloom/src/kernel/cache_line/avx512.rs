@@ -13,18 +13,15 @@
 //! keys. Rejected: VBMI's multishift in place of the shift that brings the key's positions to their lanes (on Zen 4,
 //! the multishift takes 1.3 times as long).
 
-use super::{CacheLineBody, LINE_BYTES, WORDS_SHIFT, avx2};
+use super::{CacheLineBody, LINE_BYTES};
 use crate::geometry::Geometry;
-use crate::kernel::groups::run_groups;
+use crate::kernel::groups::{batch_inserts, batch_lookups};
 use crate::kernel::portable::GROUP;
-use crate::kernel::x86::{self, AnswerBytes, PatternRing};
 use crate::kernel::{
-    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, portable,
+    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, x86,
 };
 use core::arch::x86_64::*;
-use trommel_base::batch::Window;
 use trommel_base::range::reduce;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
@@ -64,18 +61,13 @@ fn mask(product: u64) -> __m512i {
     _mm512_rolv_epi64(_mm512_set1_epi64(1), fields)
 }
 
-/// Writes the index of each line's first 64-bit word, and returns the products that hold the keys' positions. One
-/// multiplication serves eight keys, and each product is broadcast from memory when its key is probed: a lookup takes
-/// 0.81 ns in L1 on Sapphire Rapids. Rejected: one multiplication and one broadcast from a register per key (a lookup
-/// takes 0.86 ns).
+/// The products that hold the positions of eight keys. One multiplication serves eight keys, and each product is
+/// broadcast from memory when its key is probed: a lookup takes 0.81 ns in L1 on Sapphire Rapids. Rejected: one
+/// multiplication and one broadcast from a register per key (a lookup takes 0.86 ns).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) -> __m512i {
-    let hashes = x86::load_8(hashes);
-    let lines = x86::reduce_8(hashes, units);
-    x86::store_places(places, _mm256_slli_epi32::<WORDS_SHIFT>(lines));
-    let spread = _mm512_set1_epi64(PATTERN_SPREAD.cast_signed());
-    _mm512_mul_epu32(hashes, spread)
+fn products(hashes: &[u64; GROUP]) -> __m512i {
+    _mm512_mul_epu32(x86::load_8(hashes), _mm512_set1_epi64(PATTERN_SPREAD.cast_signed()))
 }
 
 /// # Safety
@@ -106,61 +98,34 @@ pub(super) unsafe fn insert(geometry: Geometry, table: *mut u8, hash: u64) -> bo
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    if table.len() > LOOKUPS_MAX_BYTES {
-        return avx2::contains_batch(geometry, table, hashes, found);
-    }
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let mut state = (PatternRing::new(), AnswerBytes::new());
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => run_groups::<CacheLineBody, F, _>(
-        geometry,
-        table,
-        hashes,
-        window,
-        &mut state,
-        |(products, _), group, keys, places| products.store(group, locate(keys, units, places)),
-        |(products, answers), group, _, places| {
-            answers.advance(group, found);
-            let keys = products.group(group).iter().zip(places);
-            for ((product, place), byte) in keys.zip(answers.group(group)) {
-                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below
-                // `units`, and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
-                let line =
-                    unsafe { _mm512_loadu_si512(x86::word_at(table.as_ptr(), *place).cast()) };
-                *byte = _mm512_test_epi64_mask(line, mask(*product));
-            }
-        },
-    ));
-    state.1.finish(hashes.len() / GROUP * GROUP, found);
-    portable::contains_rest::<CacheLineBody>(geometry, table, hashes, found);
-}
+batch_lookups!(
+    avx512_core,
+    CacheLineBody,
+    up_to = LOOKUPS_MAX_BYTES,
+    patterns = |_, keys| products(keys),
+    answer_bytes = |start, products, places, bytes| {
+        for ((product, place), byte) in products.iter().zip(places).zip(bytes) {
+            // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below `units`,
+            // and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
+            let line = unsafe { _mm512_loadu_si512(x86::word_at(start, *place).cast()) };
+            *byte = _mm512_test_epi64_mask(line, mask(*product));
+        }
+    },
+);
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let window = Window::for_table(whole.len());
-    with_fetch!(window, F => run_groups::<CacheLineBody, F, _>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        &mut PatternRing::new(),
-        |products, group, keys, places| products.store(group, locate(keys, units, places)),
-        |products, group, _, places| {
-            // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
-            for (product, place) in products.group(group).iter().zip(places) {
-                // SAFETY: as in `contains_batch`; 64 bytes are read and written.
-                unsafe {
-                    let line = x86::word_at_mut(start, *place).cast();
-                    let union = _mm512_or_si512(_mm512_loadu_si512(line), mask(*product));
-                    _mm512_storeu_si512(line, union);
-                }
+batch_inserts!(
+    avx512_core,
+    CacheLineBody,
+    patterns = |_, keys| products(keys),
+    insert = |start, products, places| {
+        // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
+        for (product, place) in products.iter().zip(places) {
+            // SAFETY: as in `contains_batch`; 64 bytes are read and written.
+            unsafe {
+                let line = x86::word_at_mut(start, *place).cast();
+                let union = _mm512_or_si512(_mm512_loadu_si512(line), mask(*product));
+                _mm512_storeu_si512(line, union);
             }
-        },
-    ));
-    portable::insert_rest::<CacheLineBody>(geometry, table, hashes);
-}
+        }
+    },
+);

@@ -1,15 +1,13 @@
 //! Cache-line blocks with SSE2. A key's bit in a lane comes from floating-point numbers.
 
-use super::LINE_BYTES;
-use crate::geometry::Geometry;
 use crate::kernel::PATTERN_STEP;
-use crate::kernel::portable::{GROUP, range_at};
+use crate::kernel::portable::GROUP;
 use crate::kernel::sse2::{self, EXPONENT_SHIFT, LEAST_EXPONENT, highest_bit, start_in_half};
 use core::arch::x86_64::*;
 
 /// The bits of key `i` of a group, in the four quarters of a line.
 #[inline(always)]
-fn mask(hashes: &[u64; GROUP], i: usize) -> [__m128i; 4] {
+pub(super) fn mask(hashes: &[u64; GROUP], i: usize) -> [__m128i; 4] {
     const POSITION: i64 = (1 << PATTERN_STEP) - 1;
     const LOW: i64 = POSITION << start_in_half(0) | POSITION << start_in_half(2);
     const HIGH: i64 = POSITION << start_in_half(4) | POSITION << start_in_half(6);
@@ -51,40 +49,5 @@ fn quarters<const HALF: usize>(positions: __m128i) -> [__m128i; 2] {
             sse2::bits_of_powers(_mm_sll_epi32(both, to_exponent(first_start))),
             sse2::bits_of_powers(_mm_sll_epi32(only_second, to_exponent(second_start))),
         ]
-    }
-}
-
-#[inline(always)]
-pub(super) fn test_group(
-    _: Geometry,
-    table: &[u8],
-    hashes: &[u64; GROUP],
-    places: &[u32; GROUP],
-) -> u8 {
-    sse2::none_missing(|i| {
-        let line = table[range_at(places[i], LINE_BYTES)].as_ptr().cast::<__m128i>();
-        let mask = mask(hashes, i);
-        // SAFETY: reads the 64 bytes of the line, which the range above has checked.
-        unsafe {
-            let missing = |quarter: usize| {
-                _mm_andnot_si128(_mm_loadu_si128(line.add(quarter)), mask[quarter])
-            };
-            let low = _mm_or_si128(missing(0), missing(1));
-            let high = _mm_or_si128(missing(2), missing(3));
-            _mm_or_si128(low, high)
-        }
-    })
-}
-
-#[inline(always)]
-pub(super) fn unite_group(
-    _: Geometry,
-    table: &mut [u8],
-    hashes: &[u64; GROUP],
-    places: &[u32; GROUP],
-) {
-    // One key at a time, so that a key's store is visible to the next key of the same block.
-    for (i, place) in places.iter().enumerate() {
-        sse2::unite(&mut table[range_at(*place, LINE_BYTES)], mask(hashes, i));
     }
 }

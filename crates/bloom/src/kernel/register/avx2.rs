@@ -4,15 +4,9 @@
 //! as long; in a table in L2, a lookup takes 4.0 ns instead of 2.1).
 
 use super::RegisterBody;
-use crate::geometry::Geometry;
-use crate::kernel::groups::run_groups;
-use crate::kernel::portable::GROUP;
-use crate::kernel::{
-    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, bytes_of, portable, x86,
-};
+use crate::kernel::groups::{batch_inserts, batch_lookups};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, x86};
 use core::arch::x86_64::*;
-use trommel_base::batch::Window;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
@@ -33,71 +27,39 @@ fn patterns(hashes: __m256i, count: u32) -> __m256i {
     patterns
 }
 
-/// Writes, for each of eight hashes, the index of its word.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn locate(hashes: &[u64; GROUP], units: __m256i, places: &mut [u32; GROUP]) {
-    let half = |half| x86::reduce_4(x86::load_4(hashes, half), units);
-    x86::store_places(places, x86::narrow_8(half(0), half(1)));
-}
+batch_lookups!(
+    avx2,
+    RegisterBody,
+    answers = |geometry, start, keys, places| {
+        let (halves, _) = places.as_chunks::<4>();
+        let mut answers = 0;
+        for (half, places) in halves.iter().enumerate() {
+            let patterns = patterns(x86::load_4(keys, half), geometry.hashes);
+            // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and the
+            // table has `units` words, as `run_groups` asserts. The read needs no alignment.
+            let word =
+                |i: usize| unsafe { start.cast::<i64>().add(places[i] as usize).read_unaligned() };
+            let words = _mm256_setr_epi64x(word(0), word(1), word(2), word(3));
+            let missing = _mm256_andnot_si256(words, patterns);
+            let hits = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
+            answers |= _mm256_movemask_pd(_mm256_castsi256_pd(hits)) << (4 * half);
+        }
+        answers as u8
+    },
+);
 
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let found_bytes = bytes_of(found);
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
-        geometry,
-        table,
-        hashes,
-        window,
-        &mut (),
-        |(), _, keys, places| locate(keys, units, places),
-        |(), group, keys, places| {
-            let (halves, _) = places.as_chunks::<4>();
-            let mut answers = 0;
-            for (half, places) in halves.iter().enumerate() {
-                let patterns = patterns(x86::load_4(keys, half), geometry.hashes);
-                // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and
-                // the table has `units` words, as `run_groups` asserts. The read needs no alignment.
-                let word = |i: usize| unsafe {
-                    table.as_ptr().cast::<i64>().add(places[i] as usize).read_unaligned()
-                };
-                let words = _mm256_setr_epi64x(word(0), word(1), word(2), word(3));
-                let missing = _mm256_andnot_si256(words, patterns);
-                let hits = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
-                answers |= _mm256_movemask_pd(_mm256_castsi256_pd(hits)) << (4 * half);
-            }
-            found_bytes[group] = answers as u8;
-        },
-    ));
-    portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let units = _mm256_set1_epi64x(geometry.units.cast_signed());
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let window = Window::for_table(whole.len());
-    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        &mut x86::PatternRing::new(),
-        |pattern_ring, group, keys, places| {
-            locate(keys, units, places);
-            let half = |half| patterns(x86::load_4(keys, half), geometry.hashes);
-            pattern_ring.store_halves(group, half(0), half(1));
-        },
-        |pattern_ring, group, _, places| {
-            for (place, pattern) in places.iter().zip(pattern_ring.group(group)) {
-                // SAFETY: `place` is below `geometry.units`, and the table has `units` words, as `run_groups`
-                // asserts. The access needs no alignment.
-                unsafe { x86::or_word(start, *place, *pattern) };
-            }
-        },
-    ));
-    portable::insert_rest::<RegisterBody>(geometry, table, hashes);
-}
+batch_inserts!(
+    avx2,
+    RegisterBody,
+    patterns = |geometry, keys| {
+        let half = |half| patterns(x86::load_4(keys, half), geometry.hashes);
+        [half(0), half(1)]
+    },
+    insert = |start, patterns, places| {
+        for (place, pattern) in places.iter().zip(patterns) {
+            // SAFETY: `place` is below `geometry.units`, and the table has `units` words, as `run_groups` asserts. The
+            // access needs no alignment.
+            unsafe { x86::or_word(start, *place, *pattern) };
+        }
+    },
+);

@@ -4,21 +4,21 @@
 
 use super::avx512_core::{self, spread};
 use super::avx512_single::field_starts;
-use super::{RegisterBody, WORD_BYTES, avx2};
+use super::{RegisterBody, avx2};
 use crate::geometry::Geometry;
 use crate::kernel::groups::run_groups;
 use crate::kernel::portable::GROUP;
 use crate::kernel::x86::{self, AnswerBytes};
 use crate::kernel::{BatchKernels, portable};
 use core::arch::x86_64::*;
-use trommel_base::batch::Window;
+use trommel_base::batch::{WORD_BYTES, Window};
 use trommel_base::with_fetch;
 
 /// Kernels whose lookups gather the words of a batch. The lookups of [`avx512_core`] read the words one by one, and
 /// compute the patterns of eight keys bit by bit. On a Zen 4 core, whose gathers are slow, a lookup in a table of
 /// 150 KB takes 0.68 ns with gathers and 0.64 ns with single reads. In a table of 1.5 MB, it takes 1.4 ns
 /// with gathers and 1.2 ns with single reads.
-pub(super) const GATHERING: BatchKernels =
+pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, ..avx512_core::KERNELS };
 
 #[target_feature(

@@ -5,18 +5,14 @@
 //! Time relative to the AVX2 loops on a Cascade Lake core, at 12 bits per key: lookups take 0.7 to 0.85 in filters of
 //! up to 1e5 keys and 0.9 to 1 at 1e6; inserts take 0.7 to 0.85 up to 1e5 keys, 0.85 to 1 at 1e6, and 1 beyond.
 
-use super::{RegisterBody, avx2, field_starts, set_pattern};
+use super::{RegisterBody, field_starts, set_pattern};
 use crate::geometry::Geometry;
-use crate::kernel::groups::run_groups;
-use crate::kernel::x86::{self, PatternRing};
+use crate::kernel::groups::{batch_inserts, batch_lookups};
 use crate::kernel::{
-    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, bytes_of, pattern_positions,
-    portable,
+    BatchKernels, PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP, pattern_positions, x86,
 };
 use core::arch::x86_64::*;
-use trommel_base::batch::Window;
 use trommel_base::range::reduce;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
@@ -63,64 +59,33 @@ pub(super) fn spread(hashes: __m512i) -> __m512i {
     _mm512_mul_epu32(hashes, _mm512_set1_epi64(PATTERN_SPREAD.cast_signed()))
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    if table.len() > x86::WIDE_LOOKUPS_MAX_BYTES {
-        return avx2::contains_batch(geometry, table, hashes, found);
-    }
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let found_bytes = bytes_of(found);
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
-        geometry,
-        table,
-        hashes,
-        window,
-        &mut (),
-        |(), _, keys, places| {
-            x86::store_places(places, x86::reduce_8(x86::load_8(keys), units));
-        },
-        |(), group, keys, places| {
-            // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and the
-            // table has `units` words, as `run_groups` asserts.
-            let words = unsafe { x86::load_words(table.as_ptr(), places) };
-            let keys = x86::load_8(keys);
-            let missing = _mm512_andnot_si512(words, patterns(keys, geometry.hashes));
-            found_bytes[group] = _mm512_testn_epi64_mask(missing, missing);
-        },
-    ));
-    portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
-}
+batch_lookups!(
+    avx512_core,
+    RegisterBody,
+    up_to = x86::WIDE_LOOKUPS_MAX_BYTES,
+    answers = |geometry, start, keys, places| {
+        // SAFETY: each index is the high half of a product with `geometry.units`, so it is below `units`, and the table
+        // has `units` words, as `run_groups` asserts.
+        let words = unsafe { x86::load_words(start, places) };
+        let keys = x86::load_8(keys);
+        let missing = _mm512_andnot_si512(words, patterns(keys, geometry.hashes));
+        _mm512_testn_epi64_mask(missing, missing)
+    },
+);
 
-/// Rejected: vector conflict detection and scatter (on Sapphire Rapids half the speed in L1, and 155 instead of 270 M
-/// inserts/s at 15 MB).
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let window = Window::for_table(whole.len());
-    with_fetch!(window, F => run_groups::<RegisterBody, F, _>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        &mut PatternRing::new(),
-        |pattern_ring, group, keys, places| {
-            let keys = x86::load_8(keys);
-            x86::store_places(places, x86::reduce_8(keys, units));
-            pattern_ring.store(group, patterns(keys, geometry.hashes));
-        },
-        |pattern_ring, group, _, places| {
-            for (place, pattern) in places.iter().zip(pattern_ring.group(group)) {
-                // SAFETY: `place` is below `geometry.units`, and the table has `units` words, as `run_groups`
-                // asserts.
-                unsafe { x86::or_word(start, *place, *pattern) };
-            }
-        },
-    ));
-    portable::insert_rest::<RegisterBody>(geometry, table, hashes);
-}
+// Rejected: vector conflict detection and scatter (on Sapphire Rapids half the speed in L1, and 155 instead of 270 M
+// inserts/s at 15 MB).
+batch_inserts!(
+    avx512_core,
+    RegisterBody,
+    patterns = |geometry, keys| patterns(x86::load_8(keys), geometry.hashes),
+    insert = |start, patterns, places| {
+        for (place, pattern) in places.iter().zip(patterns) {
+            // SAFETY: `place` is below `geometry.units`, and the table has `units` words, as `run_groups` asserts.
+            unsafe { x86::or_word(start, *place, *pattern) };
+        }
+    },
+);
 
 /// The patterns of eight keys. A rotate takes its count modulo 64, so the bits of the product above a position need no
 /// masking.

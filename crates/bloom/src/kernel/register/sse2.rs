@@ -1,12 +1,12 @@
 //! Register blocks with SSE2. A key's bits come from floating-point numbers.
 
-use super::WORD_BYTES;
 use crate::geometry::Geometry;
 use crate::kernel::PATTERN_STEP;
 use crate::kernel::mask::Mask;
-use crate::kernel::portable::{GROUP, range_at};
+use crate::kernel::portable::{GROUP, Group, range_at};
 use crate::kernel::sse2::{self, EXPONENT_SHIFT, LEAST_EXPONENT, highest_bit, start_in_half};
 use core::arch::x86_64::*;
+use trommel_base::batch::WORD_BYTES;
 
 const PAIRS: usize = GROUP / 2;
 
@@ -65,16 +65,11 @@ fn bits(halves: __m128i, i: u32) -> __m128i {
 }
 
 #[inline(always)]
-pub(super) fn test_group(
-    geometry: Geometry,
-    table: &[u8],
-    hashes: &[u64; GROUP],
-    places: &[u32; GROUP],
-) -> u8 {
-    let patterns = patterns(geometry.hashes, hashes);
+pub(super) fn test_group(geometry: Geometry, table: &[u8], group: Group<'_>) -> u8 {
+    let patterns = patterns(geometry.hashes, group.hashes);
     let missing = |pair: usize| {
         let word = |i: usize| {
-            let word = table[range_at(places[i], WORD_BYTES)].as_ptr().cast::<__m128i>();
+            let word = table[range_at(group.places[i], WORD_BYTES)].as_ptr().cast::<__m128i>();
             // SAFETY: reads the 8 bytes of the word, which the range above has checked.
             unsafe { _mm_loadl_epi64(word) }
         };
@@ -90,19 +85,14 @@ pub(super) fn test_group(
 }
 
 #[inline(always)]
-pub(super) fn unite_group(
-    geometry: Geometry,
-    table: &mut [u8],
-    hashes: &[u64; GROUP],
-    places: &[u32; GROUP],
-) {
+pub(super) fn unite_group(geometry: Geometry, table: &mut [u8], group: Group<'_>) {
     let mut patterns_of_keys = [0; GROUP];
     let (pairs, _) = patterns_of_keys.as_chunks_mut::<2>();
-    for (pair, patterns) in pairs.iter_mut().zip(patterns(geometry.hashes, hashes)) {
+    for (pair, patterns) in pairs.iter_mut().zip(patterns(geometry.hashes, group.hashes)) {
         // SAFETY: writes the 16 bytes of the array; the instruction needs no alignment.
         unsafe { _mm_storeu_si128(pair.as_mut_ptr().cast(), patterns) };
     }
-    for (pattern, place) in patterns_of_keys.into_iter().zip(places) {
+    for (pattern, place) in patterns_of_keys.into_iter().zip(group.places) {
         let word = &mut table[range_at(*place, WORD_BYTES)];
         Mask::unite([pattern], word);
     }

@@ -24,6 +24,18 @@ pub(in crate::kernel) fn kernels<S: SharedBody>(isa: Isa) -> SharedKernels {
     }
 }
 
+/// Declares `shared_kernels(isa)` of a layout with a [`SharedBody`].
+macro_rules! shared_kernels {
+    ($body:ty) => {
+        // Never inlined, so that the kernels are compiled with this crate, and not again with each crate that uses it.
+        #[inline(never)]
+        pub(crate) fn shared_kernels(isa: Isa) -> $crate::kernel::shared::SharedKernels {
+            $crate::kernel::shared::kernels::<$body>(isa)
+        }
+    };
+}
+pub(in crate::kernel) use shared_kernels;
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use super::SharedBody;

@@ -10,27 +10,13 @@
 //! early exit (0.43 to 0.96 G lookups/s instead of 0.95 to 1.07), gathers of whole blocks (0.57 to 0.73 G lookups/s),
 //! and computing addresses one by one (10 to 20 % slower than computing them in vectors and keeping them in a ring).
 
-use super::{SplitBlockBody, WORDS_SHIFT, avx2};
-use crate::geometry::Geometry;
-use crate::kernel::groups::run_groups;
-use crate::kernel::portable::GROUP;
-use crate::kernel::x86::{self, AnswerBytes};
-use crate::kernel::{BatchKernels, portable};
+use super::{SplitBlockBody, avx2};
+use crate::kernel::groups::{batch_inserts, batch_lookups};
+use crate::kernel::{BatchKernels, x86};
 use core::arch::x86_64::*;
-use trommel_base::batch::Window;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
-
-/// Writes, for each of eight hashes, the index of its block's first 64-bit word.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn locate(hashes: &[u64; GROUP], units: __m512i, places: &mut [u32; GROUP]) {
-    let high = _mm512_srli_epi64::<32>(x86::load_8(hashes));
-    let blocks = _mm512_cvtepi64_epi32(_mm512_srli_epi64::<32>(_mm512_mul_epu32(high, units)));
-    x86::store_places(places, _mm256_slli_epi32::<WORDS_SHIFT>(blocks));
-}
 
 /// The masks of the keys `2 · pair` and `2 · pair + 1` of a group of eight: one bit in each lane, the first key's lanes
 /// in the low half.
@@ -45,76 +31,45 @@ fn masks(keys: __m512i, pair: usize) -> __m512i {
     _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<27>(products))
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    if table.len() > x86::WIDE_LOOKUPS_MAX_BYTES {
-        return avx2::contains_batch(geometry, table, hashes, found);
-    }
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let mut answers = AnswerBytes::new();
-    let window = Window::for_table(table.len());
-    with_fetch!(window, F => run_groups::<SplitBlockBody, F, _>(
-        geometry,
-        table,
-        hashes,
-        window,
-        &mut answers,
-        |_, _, keys, places| locate(keys, units, places),
-        |answers, group, keys, places| {
-            answers.advance(group, found);
-            let keys = x86::load_8(keys);
-            let (pairs, _) = places.as_chunks::<2>();
-            let (bytes, _) = answers.group(group).as_chunks_mut::<2>();
-            for (i, (pair, bytes)) in pairs.iter().zip(bytes).enumerate() {
-                // SAFETY: the indices of the blocks are high halves of products with `geometry.units`, so they are
-                // below `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of each block
-                // are read.
-                let both = unsafe {
-                    let block = |place| x86::word_at(table.as_ptr(), place).cast::<__m256i>();
-                    let first = _mm256_loadu_si256(block(pair[0]));
-                    let second = _mm256_loadu_si256(block(pair[1]));
-                    _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
-                };
-                *bytes = _mm512_test_epi32_mask(both, masks(keys, i)).to_le_bytes();
-            }
-        },
-    ));
-    answers.finish(hashes.len() / GROUP * GROUP, found);
-    portable::contains_rest::<SplitBlockBody>(geometry, table, hashes, found);
-}
+batch_lookups!(
+    avx512_core,
+    SplitBlockBody,
+    up_to = x86::WIDE_LOOKUPS_MAX_BYTES,
+    answer_bytes = |start, keys, places, bytes| {
+        let keys = x86::load_8(keys);
+        let (pairs, _) = places.as_chunks::<2>();
+        let (bytes, _) = bytes.as_chunks_mut::<2>();
+        for (i, (pair, bytes)) in pairs.iter().zip(bytes).enumerate() {
+            // SAFETY: the indices of the blocks are high halves of products with `geometry.units`, so they are below
+            // `units`, and the table has `units` blocks, as `run_groups` asserts. The 32 bytes of each block are read.
+            let both = unsafe {
+                let block = |place| x86::word_at(start, place).cast::<__m256i>();
+                let first = _mm256_loadu_si256(block(pair[0]));
+                let second = _mm256_loadu_si256(block(pair[1]));
+                _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+            };
+            *bytes = _mm512_test_epi32_mask(both, masks(keys, i)).to_le_bytes();
+        }
+    },
+);
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let units = _mm512_set1_epi64(geometry.units.cast_signed());
-    let window = Window::for_table(whole.len());
-    with_fetch!(window, F => run_groups::<SplitBlockBody, F, _>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        &mut (),
-        |(), _, keys, places| locate(keys, units, places),
-        |(), _, keys, places| {
-            let keys = x86::load_8(keys);
-            let (pairs, _) = places.as_chunks::<2>();
-            for (i, pair) in pairs.iter().enumerate() {
-                let masks = masks(keys, i);
-                let halves = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
-                // Inserts one key at a time, so that a key's store is visible to the next key of the same block.
-                for (place, mask) in pair.iter().zip(halves) {
-                    // SAFETY: as in `contains_batch`; 32 bytes are read and written.
-                    unsafe {
-                        let block = x86::word_at_mut(start, *place).cast::<__m256i>();
-                        _mm256_storeu_si256(
-                            block,
-                            _mm256_or_si256(_mm256_loadu_si256(block), mask),
-                        );
-                    }
+batch_inserts!(
+    avx512_core,
+    SplitBlockBody,
+    insert = |start, keys, places| {
+        let keys = x86::load_8(keys);
+        let (pairs, _) = places.as_chunks::<2>();
+        for (i, pair) in pairs.iter().enumerate() {
+            let masks = masks(keys, i);
+            let halves = [_mm512_castsi512_si256(masks), _mm512_extracti64x4_epi64::<1>(masks)];
+            // Inserts one key at a time, so that a key's store is visible to the next key of the same block.
+            for (place, mask) in pair.iter().zip(halves) {
+                // SAFETY: as in `contains_batch`; 32 bytes are read and written.
+                unsafe {
+                    let block = x86::word_at_mut(start, *place).cast::<__m256i>();
+                    _mm256_storeu_si256(block, _mm256_or_si256(_mm256_loadu_si256(block), mask));
                 }
             }
-        },
-    ));
-    portable::insert_rest::<SplitBlockBody>(geometry, table, hashes);
-}
+        }
+    },
+);

@@ -1,8 +1,7 @@
 //! Split blocks with SSE2. A key's bit in a lane comes from a floating-point number.
 
-use super::{BLOCK_BYTES, SALTS};
-use crate::geometry::Geometry;
-use crate::kernel::portable::{GROUP, range_at};
+use super::SALTS;
+use crate::kernel::portable::GROUP;
 use crate::kernel::sse2::{self, EXPONENT_OF_ONE, EXPONENT_SHIFT};
 use core::arch::x86_64::*;
 
@@ -11,11 +10,11 @@ const NUMBER: i32 = 31 << 27;
 /// Moves the number of a bit to the exponent.
 const TO_EXPONENT: i32 = 27 - EXPONENT_SHIFT;
 
-/// The bits of a key, in the two halves of a block.
+/// The bits of key `i` of a group, in the two halves of a block.
 #[inline(always)]
-fn mask(hash: u64) -> [__m128i; 2] {
+pub(super) fn mask(hashes: &[u64; GROUP], i: usize) -> [__m128i; 2] {
     // SAFETY: the target guarantees SSE2.
-    let key = unsafe { _mm_set1_epi32(hash as i32) };
+    let key = unsafe { _mm_set1_epi32(hashes[i] as i32) };
     [half_mask::<0>(key), half_mask::<4>(key)]
 }
 
@@ -34,37 +33,5 @@ fn half_mask<const FIRST: usize>(key: __m128i) -> __m128i {
         let exponents = _mm_srli_epi32::<TO_EXPONENT>(_mm_or_si128(even, odd));
         let one = _mm_set1_epi32(EXPONENT_OF_ONE << EXPONENT_SHIFT);
         sse2::bits_of_powers(_mm_add_epi32(exponents, one))
-    }
-}
-
-#[inline(always)]
-pub(super) fn test_group(
-    _: Geometry,
-    table: &[u8],
-    hashes: &[u64; GROUP],
-    places: &[u32; GROUP],
-) -> u8 {
-    sse2::none_missing(|i| {
-        let block = table[range_at(places[i], BLOCK_BYTES)].as_ptr().cast::<__m128i>();
-        let [low, high] = mask(hashes[i]);
-        // SAFETY: reads the 32 bytes of the block, which the range above has checked.
-        unsafe {
-            let low = _mm_andnot_si128(_mm_loadu_si128(block), low);
-            let high = _mm_andnot_si128(_mm_loadu_si128(block.add(1)), high);
-            _mm_or_si128(low, high)
-        }
-    })
-}
-
-#[inline(always)]
-pub(super) fn unite_group(
-    _: Geometry,
-    table: &mut [u8],
-    hashes: &[u64; GROUP],
-    places: &[u32; GROUP],
-) {
-    // One key at a time, so that a key's store is visible to the next key of the same block.
-    for (i, place) in places.iter().enumerate() {
-        sse2::unite(&mut table[range_at(*place, BLOCK_BYTES)], mask(hashes[i]));
     }
 }
