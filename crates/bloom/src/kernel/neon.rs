@@ -5,12 +5,22 @@ use super::{PATTERN_SHIFT, PATTERN_SPREAD, PATTERN_STEP};
 use crate::geometry::Geometry;
 use core::arch::aarch64::*;
 use trommel_base::batch::{Fetch, Window};
+use trommel_base::range::reduce;
 
 /// The mask of the first, third, fifth and seventh of eight pattern positions, the first of which begins at bit 0.
 pub(super) const EVERY_OTHER: u64 = {
     let position = (1 << PATTERN_STEP) - 1;
     position * (1 | 1 << (2 * PATTERN_STEP) | 1 << (4 * PATTERN_STEP) | 1 << (6 * PATTERN_STEP))
 };
+
+/// The byte of the table at which a hash's block begins.
+#[inline(always)]
+pub(super) fn start<B: Body>(geometry: Geometry, hash: u64) -> usize {
+    // With the low half cleared, `reduce` computes the number that `reduce_high` returns, with one multiplication and
+    // no shift.
+    let hash = if B::BLOCK_OF_HIGH_HALF { hash & !0xFFFF_FFFF } else { hash };
+    reduce(hash, geometry.units) as usize * B::BLOCK_BYTES
+}
 
 /// The batch loop: calls `probe` with each complete group of a batch and the group's number. If `F` prefetches, the
 /// blocks of a group are prefetched `window.distance_keys` keys before they are probed. The caller handles the last
@@ -28,7 +38,6 @@ pub(super) fn run_groups<B: Body, F: Fetch>(
     table: *const [u8],
     hashes: &[u64],
     window: Window,
-    block: impl Fn(u64) -> usize,
     mut probe: impl FnMut(usize, &[u64; GROUP]),
 ) {
     assert_eq!(table.len() as u64, geometry.units * B::BLOCK_BYTES as u64);
@@ -36,7 +45,7 @@ pub(super) fn run_groups<B: Body, F: Fetch>(
     let fetch = |keys: &[u64; GROUP]| {
         F::keys_behind(keys);
         for hash in keys {
-            F::line(table.cast::<u8>().wrapping_add(block(*hash)));
+            F::line(table.cast::<u8>().wrapping_add(start::<B>(geometry, *hash)));
         }
     };
     let ahead = window.distance_keys / GROUP;
@@ -48,6 +57,59 @@ pub(super) fn run_groups<B: Body, F: Fetch>(
         probe(group, keys);
     }
 }
+
+/// Declares `contains_batch` of a layout. `constants` is evaluated once per batch. `answers` returns the answers for a
+/// group: bit `i` tells whether key `i` is present. It gets the result of `constants`, a function that returns the
+/// address of the block of a hash, and the hashes of the group.
+macro_rules! batch_lookups {
+    (
+        $body:ty, constants = |$shape:pat_param| $constants:expr,
+        answers = |$constant:pat_param, $block:ident, $keys:pat_param| $answers:expr $(,)?
+    ) => {
+        #[target_feature(enable = "neon")]
+        fn contains_batch(
+            geometry: $crate::geometry::Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]
+        ) {
+            let $constant = {
+                let $shape = geometry;
+                $constants
+            };
+            let bytes = $crate::kernel::bytes_of(found);
+            let window = trommel_base::batch::Window::for_table(table.len());
+            // SAFETY: the block's index is the high half of a product with `geometry.units`, so it is below `units`,
+            // and the table has `units` blocks, as `run_groups` asserts.
+            let $block = |hash| unsafe {
+                table.as_ptr().add($crate::kernel::neon::start::<$body>(geometry, hash))
+            };
+            trommel_base::with_fetch!(window, F => $crate::kernel::neon::run_groups::<$body, F>(
+                geometry, table, hashes, window, |group, $keys| bytes[group] = $answers,
+            ));
+            $crate::kernel::portable::contains_rest::<$body>(geometry, table, hashes, found);
+        }
+    };
+}
+pub(super) use batch_lookups;
+
+/// Declares `insert_batch` of a layout. `insert` sets the bits of a group. It gets the geometry, a function that
+/// returns the address of the block of a hash, and the hashes of the group.
+macro_rules! batch_inserts {
+    ($body:ty, insert = |$shape:pat_param, $block:ident, $keys:pat_param| $insert:expr $(,)?) => {
+        #[target_feature(enable = "neon")]
+        fn insert_batch(geometry: $crate::geometry::Geometry, table: &mut [u8], hashes: &[u64]) {
+            let ($shape, whole, address) = (geometry, &raw const *table, table.as_mut_ptr());
+            let window = trommel_base::batch::Window::for_table(whole.len());
+            // SAFETY: as in `contains_batch`.
+            let $block = |hash| unsafe {
+                address.add($crate::kernel::neon::start::<$body>(geometry, hash))
+            };
+            trommel_base::with_fetch!(window, F => $crate::kernel::neon::run_groups::<$body, F>(
+                geometry, whole, hashes, window, |_, $keys| $insert,
+            ));
+            $crate::kernel::portable::insert_rest::<$body>(geometry, table, hashes);
+        }
+    };
+}
+pub(super) use batch_inserts;
 
 #[inline]
 #[target_feature(enable = "neon")]

@@ -2,55 +2,33 @@
 //! inserts make a key's mask in four vectors.
 
 use super::{CacheLineBody, LANES};
-use crate::geometry::Geometry;
-use crate::kernel::neon::{self, EVERY_OTHER, Fields};
-use crate::kernel::portable::{self, Body};
-use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, bytes_of, pattern_positions};
+use crate::kernel::neon::{self, EVERY_OTHER, Fields, batch_inserts, batch_lookups};
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, pattern_positions};
 use core::arch::aarch64::*;
-use trommel_base::batch::Window;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
 
-/// The byte of the table at which a hash's line begins.
-#[inline(always)]
-fn line(geometry: Geometry, hash: u64) -> usize {
-    CacheLineBody::block(geometry, hash) as usize * CacheLineBody::BLOCK_BYTES
-}
-
-#[target_feature(enable = "neon")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
-    let found_bytes = bytes_of(found);
-    let window = Window::for_table(table.len());
-    let fields = Fields::new([0, 1, 2, 3, 4, 5, 6, 7]);
-    // For the eight lanes of a line, the index of the lane's first byte in the line; twice, for two keys.
-    let lanes = neon::bytes(core::array::from_fn(|i| (i % LANES * 8) as u8));
-    let line = |hash| line(geometry, hash);
-    with_fetch!(window, F => neon::run_groups::<CacheLineBody, F>(
-        geometry,
-        table,
-        hashes,
-        window,
-        line,
-        |group, keys| {
-            let products = neon::pattern_positions_8(keys);
-            found_bytes[group] = neon::all_set(core::array::from_fn(|pair| {
-                let positions = fields.positions(products[pair]);
-                let indices = vorrq_u8(neon::byte_indices(positions), lanes);
-                // SAFETY: the line's number is the high half of a product with `geometry.units`, so it is below
-                // `units`, and the table has `units` lines, as `run_groups` asserts. The 64 bytes of one line are read.
-                let held = |i: usize| unsafe {
-                    vld1q_u8_x4(table.as_ptr().add(line(keys[2 * pair + i])))
-                };
-                let [first, second] = core::array::from_fn(|i| vqtbl4q_u8(held(i), indices));
-                let bytes = vcombine_u8(vget_low_u8(first), vget_high_u8(second));
-                vtstq_u8(bytes, neon::bits_in_byte(positions))
-            }));
-        },
-    ));
-    portable::contains_rest::<CacheLineBody>(geometry, table, hashes, found);
-}
+batch_lookups!(
+    CacheLineBody,
+    constants = |_| {
+        // For the eight lanes of a line, the index of the lane's first byte in the line; twice, for two keys.
+        let lanes = neon::bytes(core::array::from_fn(|i| (i % LANES * 8) as u8));
+        (Fields::new([0, 1, 2, 3, 4, 5, 6, 7]), lanes)
+    },
+    answers = |(fields, lanes), line, keys| {
+        let products = neon::pattern_positions_8(keys);
+        neon::all_set(core::array::from_fn(|pair| {
+            let positions = fields.positions(products[pair]);
+            let indices = vorrq_u8(neon::byte_indices(positions), lanes);
+            // SAFETY: `line` returns the address of a line. Its 64 bytes are read.
+            let held = |i: usize| unsafe { vld1q_u8_x4(line(keys[2 * pair + i])) };
+            let [first, second] = core::array::from_fn(|i| vqtbl4q_u8(held(i), indices));
+            let bytes = vcombine_u8(vget_low_u8(first), vget_high_u8(second));
+            vtstq_u8(bytes, neon::bits_in_byte(positions))
+        }))
+    },
+);
 
 /// The mask of a hash: two lanes in each vector.
 #[inline]
@@ -72,33 +50,21 @@ fn mask(hash: u64) -> [uint64x2_t; 4] {
     })
 }
 
-#[target_feature(enable = "neon")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let window = Window::for_table(whole.len());
-    let line = |hash| line(geometry, hash);
-    with_fetch!(window, F => neon::run_groups::<CacheLineBody, F>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        line,
-        |_, keys| {
-            // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
-            for hash in keys {
-                let mask = mask(*hash);
-                // SAFETY: as in `contains_batch`, and `table` is not borrowed elsewhere. The 64 bytes of the line are
-                // read and written.
-                unsafe {
-                    let line = start.add(line(*hash)).cast::<u64>();
-                    for (i, mask) in mask.into_iter().enumerate() {
-                        let pair = line.add(2 * i);
-                        vst1q_u64(pair, vorrq_u64(vld1q_u64(pair), mask));
-                    }
+batch_inserts!(
+    CacheLineBody,
+    insert = |_, line, keys| {
+        // Inserts one key at a time, so that a key's store is visible to the next key of the same line.
+        for hash in keys {
+            let mask = mask(*hash);
+            // SAFETY: `line` returns the address of a line, and the table is not borrowed elsewhere. The 64 bytes of
+            // the line are read and written.
+            unsafe {
+                let line = line(*hash).cast::<u64>();
+                for (i, mask) in mask.into_iter().enumerate() {
+                    let pair = line.add(2 * i);
+                    vst1q_u64(pair, vorrq_u64(vld1q_u64(pair), mask));
                 }
             }
-        },
-    ));
-    portable::insert_rest::<CacheLineBody>(geometry, table, hashes);
-}
+        }
+    },
+);

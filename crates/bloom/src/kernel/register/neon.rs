@@ -2,22 +2,13 @@
 //! patterns of two keys in one vector.
 
 use super::RegisterBody;
-use crate::geometry::Geometry;
-use crate::kernel::neon::{self, EVERY_OTHER, Fields};
-use crate::kernel::portable::{self, Body, GROUP};
-use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP, bytes_of};
+use crate::kernel::neon::{self, EVERY_OTHER, Fields, batch_inserts, batch_lookups};
+use crate::kernel::portable::GROUP;
+use crate::kernel::{BatchKernels, PATTERN_SHIFT, PATTERN_STEP};
 use core::arch::aarch64::*;
-use trommel_base::batch::Window;
-use trommel_base::with_fetch;
 
 pub(super) const KERNELS: BatchKernels =
     BatchKernels { contains: contains_batch, insert: insert_batch };
-
-/// The byte of the table at which a hash's word begins.
-#[inline(always)]
-fn word(geometry: Geometry, hash: u64) -> usize {
-    RegisterBody::block(geometry, hash) as usize * RegisterBody::BLOCK_BYTES
-}
 
 /// Tests the bits of two keys. `words` has the word of each key, and `positions` has eight positions of each key, as
 /// [`Fields::positions`] returns them. Byte `i` of the result answers for the position in byte `i` of `positions`: it
@@ -30,35 +21,22 @@ fn bits_set(words: uint64x2_t, positions: uint8x16_t) -> uint8x16_t {
     vtstq_u8(vqtbl1q_u8(vreinterpretq_u8_u64(words), indices), neon::bits_in_byte(positions))
 }
 
-#[target_feature(enable = "neon")]
-fn contains_batch(geometry: Geometry, table: &[u8], hashes: &[u64], found: &mut [u64]) {
+batch_lookups!(
+    RegisterBody,
     // If a key sets fewer than eight bits, its first position is tested more than once.
-    let fields =
-        Fields::new(core::array::from_fn(|i| if i < geometry.hashes as usize { i } else { 0 }));
-    let found_bytes = bytes_of(found);
-    let window = Window::for_table(table.len());
-    let word = |hash| word(geometry, hash);
-    with_fetch!(window, F => neon::run_groups::<RegisterBody, F>(
-        geometry,
-        table,
-        hashes,
-        window,
-        word,
-        |group, keys| {
-            let products = neon::pattern_positions_8(keys);
-            found_bytes[group] = neon::all_set(core::array::from_fn(|pair| {
-                // SAFETY: the word's index is the high half of a product with `geometry.units`, so it is below
-                // `units`, and the table has `units` words, as `run_groups` asserts. The reads need no alignment.
-                let held = |i: usize| unsafe {
-                    vld1_u64(table.as_ptr().add(word(keys[2 * pair + i])).cast())
-                };
-                let words = vcombine_u64(held(0), held(1));
-                bits_set(words, fields.positions(products[pair]))
-            }));
-        },
-    ));
-    portable::contains_rest::<RegisterBody>(geometry, table, hashes, found);
-}
+    constants = |geometry| Fields::new(core::array::from_fn(|i| {
+        if i < geometry.hashes as usize { i } else { 0 }
+    })),
+    answers = |fields, word, keys| {
+        let products = neon::pattern_positions_8(keys);
+        neon::all_set(core::array::from_fn(|pair| {
+            // SAFETY: `word` returns the address of a word. The read needs no alignment.
+            let held = |i: usize| unsafe { vld1_u64(word(keys[2 * pair + i]).cast()) };
+            let words = vcombine_u64(held(0), held(1));
+            bits_set(words, fields.positions(products[pair]))
+        }))
+    },
+);
 
 /// The patterns of eight keys, two in each vector.
 #[inline]
@@ -93,33 +71,22 @@ fn patterns(hashes: &[u64; GROUP], count: u32) -> [uint64x2_t; 4] {
     patterns
 }
 
-#[target_feature(enable = "neon")]
-fn insert_batch(geometry: Geometry, table: &mut [u8], hashes: &[u64]) {
-    let whole = &raw const *table;
-    let start = table.as_mut_ptr();
-    let window = Window::for_table(whole.len());
-    let word = |hash| word(geometry, hash);
-    with_fetch!(window, F => neon::run_groups::<RegisterBody, F>(
-        geometry,
-        whole,
-        hashes,
-        window,
-        word,
-        |_, keys| {
-            let patterns = patterns(keys, geometry.hashes);
-            let pattern = |i: usize| match i % 2 {
-                0 => vgetq_lane_u64::<0>(patterns[i / 2]),
-                _ => vgetq_lane_u64::<1>(patterns[i / 2]),
-            };
-            // Inserts one key at a time, so that a key's store is visible to the next key of the same word.
-            for (i, hash) in keys.iter().enumerate() {
-                // SAFETY: as in `contains_batch`; the eight bytes of the word are read and written.
-                unsafe {
-                    let word = start.add(word(*hash)).cast::<u64>();
-                    word.write_unaligned(word.read_unaligned() | pattern(i));
-                }
+batch_inserts!(
+    RegisterBody,
+    insert = |geometry, word, keys| {
+        let patterns = patterns(keys, geometry.hashes);
+        let pattern = |i: usize| match i % 2 {
+            0 => vgetq_lane_u64::<0>(patterns[i / 2]),
+            _ => vgetq_lane_u64::<1>(patterns[i / 2]),
+        };
+        // Inserts one key at a time, so that a key's store is visible to the next key of the same word.
+        for (i, hash) in keys.iter().enumerate() {
+            // SAFETY: `word` returns the address of a word, and the table is not borrowed elsewhere. The eight bytes of
+            // the word are read and written.
+            unsafe {
+                let word = word(*hash).cast::<u64>();
+                word.write_unaligned(word.read_unaligned() | pattern(i));
             }
-        },
-    ));
-    portable::insert_rest::<RegisterBody>(geometry, table, hashes);
-}
+        }
+    },
+);
