@@ -32,7 +32,7 @@ mod isa;
 
 use super::SHORTEST_BATCH;
 use super::mask::Mask;
-use super::portable::{Body, GROUP, locate};
+use super::portable::{Body, GROUP, Group, locate};
 use crate::geometry::Geometry;
 use core::marker::PhantomData;
 pub(super) use isa::{kernels, shared_kernels};
@@ -152,19 +152,37 @@ impl<B: Body> Blocks<B> {
     fn block(table: &[AtomicU64], first_word: usize) -> &[AtomicU64] {
         &table[first_word..first_word + Self::BLOCK_WORDS]
     }
+
+    /// Takes the complete groups of a batch through the pipeline, and returns the other hashes.
+    #[inline(always)]
+    fn run<'a>(
+        geometry: Geometry,
+        table: &[AtomicU64],
+        hashes: &'a [u64],
+        operation: impl Operation,
+    ) -> &'a [u64] {
+        let window = Window::for_table(table.len() * WORD_BYTES);
+        let (groups, rest) = hashes.as_chunks::<GROUP>();
+        with_fetch!(window, F => {
+            let (ring, layout) = (Ring::default(), PhantomData::<(B, F)>);
+            let mut batch = Batch { geometry, table, groups, ring, operation, layout };
+            run_pipeline::<GROUP>(hashes, groups.len(), window, &mut batch);
+        });
+        rest
+    }
 }
 
-/// A batch of lookups in a blocked layout.
-struct Lookups<'a, B, F> {
+/// A batch in a blocked layout. `O` is what it does with the blocks of its keys.
+struct Batch<'a, B, F, O> {
     geometry: Geometry,
     table: &'a [AtomicU64],
     groups: &'a [[u64; GROUP]],
-    found: &'a mut [u64],
     ring: Ring,
+    operation: O,
     layout: PhantomData<(B, F)>,
 }
 
-impl<B: Body, F: Fetch> BatchPipeline for Lookups<'_, B, F> {
+impl<B: Body, F: Fetch, O: Operation> BatchPipeline for Batch<'_, B, F, O> {
     #[inline(always)]
     fn locate(&mut self, group: usize) {
         *self.ring.group_mut(group) = locate::<B>(self.geometry, &self.groups[group]);
@@ -177,41 +195,39 @@ impl<B: Body, F: Fetch> BatchPipeline for Lookups<'_, B, F> {
 
     #[inline(always)]
     fn probe(&mut self, group: usize) {
+        let keys = Group { hashes: &self.groups[group], places: self.ring.group(group) };
+        self.operation.run::<B>(self.geometry, self.table, group, keys);
+    }
+}
+
+trait Operation {
+    /// Looks up or inserts the keys of group number `group`.
+    fn run<B: Body>(&mut self, at: Geometry, table: &[AtomicU64], group: usize, keys: Group<'_>);
+}
+
+/// Lookups. The answer for key `i` of the batch is bit `i` of these words.
+struct Lookups<'a>(&'a mut [u64]);
+
+impl Operation for Lookups<'_> {
+    #[inline(always)]
+    fn run<B: Body>(&mut self, at: Geometry, table: &[AtomicU64], group: usize, keys: Group<'_>) {
         let mut answers = 0;
-        let keys = self.groups[group].iter().zip(self.ring.group::<GROUP>(group));
-        for (i, (hash, first_word)) in keys.enumerate() {
-            let block = Blocks::<B>::block(self.table, *first_word as usize);
-            answers |= u64::from(test_block(block, B::mask(self.geometry, *hash))) << i;
+        for (i, (hash, first_word)) in keys.keys().enumerate() {
+            let block = Blocks::<B>::block(table, *first_word as usize);
+            answers |= u64::from(test_block(block, B::mask(at, *hash))) << i;
         }
-        self.found[group / 8] |= answers << (8 * (group % 8));
+        self.0[group / 8] |= answers << (8 * (group % 8));
     }
 }
 
-/// A batch of inserts into a blocked layout.
-struct Inserts<'a, B, F> {
-    geometry: Geometry,
-    table: &'a [AtomicU64],
-    groups: &'a [[u64; GROUP]],
-    ring: Ring,
-    layout: PhantomData<(B, F)>,
-}
+struct Inserts;
 
-impl<B: Body, F: Fetch> BatchPipeline for Inserts<'_, B, F> {
+impl Operation for Inserts {
     #[inline(always)]
-    fn locate(&mut self, group: usize) {
-        *self.ring.group_mut(group) = locate::<B>(self.geometry, &self.groups[group]);
-    }
-
-    #[inline(always)]
-    fn fetch(&mut self, group: usize) {
-        self.ring.fetch::<GROUP, F>(group, address(self.table));
-    }
-
-    #[inline(always)]
-    fn probe(&mut self, group: usize) {
-        for (hash, first_word) in self.groups[group].iter().zip(self.ring.group::<GROUP>(group)) {
-            let block = Blocks::<B>::block(self.table, *first_word as usize);
-            set_block(block, B::mask(self.geometry, *hash));
+    fn run<B: Body>(&mut self, at: Geometry, table: &[AtomicU64], _: usize, keys: Group<'_>) {
+        for (hash, first_word) in keys.keys() {
+            let block = Blocks::<B>::block(table, *first_word as usize);
+            set_block(block, B::mask(at, *hash));
         }
     }
 }
@@ -225,14 +241,8 @@ impl<B: Body> SharedBody for Blocks<B> {
 
     #[inline(always)]
     fn contains_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64], found: &mut [u64]) {
-        let window = Window::for_table(table.len() * WORD_BYTES);
-        let (groups, rest) = hashes.as_chunks::<GROUP>();
-        with_fetch!(window, F => {
-            let (found, ring, layout) = (&mut *found, Ring::default(), PhantomData::<(B, F)>);
-            let mut stages = Lookups { geometry, table, groups, found, ring, layout };
-            run_pipeline::<GROUP>(hashes, groups.len(), window, &mut stages);
-        });
-        for (i, hash) in (groups.len() * GROUP..).zip(rest) {
+        let rest = Self::run(geometry, table, hashes, Lookups(found));
+        for (i, hash) in (hashes.len() - rest.len()..).zip(rest) {
             found[i / 64] |= u64::from(Self::contains(geometry, table, *hash)) << (i % 64);
         }
     }
@@ -245,14 +255,7 @@ impl<B: Body> SharedBody for Blocks<B> {
 
     #[inline(always)]
     fn insert_batch(geometry: Geometry, table: &[AtomicU64], hashes: &[u64]) {
-        let window = Window::for_table(table.len() * WORD_BYTES);
-        let (groups, rest) = hashes.as_chunks::<GROUP>();
-        with_fetch!(window, F => {
-            let (ring, layout) = (Ring::default(), PhantomData::<(B, F)>);
-            let mut stages = Inserts { geometry, table, groups, ring, layout };
-            run_pipeline::<GROUP>(hashes, groups.len(), window, &mut stages);
-        });
-        for hash in rest {
+        for hash in Self::run(geometry, table, hashes, Inserts) {
             Self::insert(geometry, table, *hash);
         }
     }
