@@ -57,7 +57,10 @@ impl Body for SplitBlockBody {
     }
 
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    super::sse2::group_methods!(mask = sse2::mask);
+    super::sse2::group_methods!(
+        test_group = |_geometry, table, group| sse2::test_group(table, group),
+        unite_group = |_geometry, table, group| super::sse2::unite_group(table, group, sse2::mask),
+    );
 }
 
 single_key! { SplitBlockBody:

@@ -116,14 +116,17 @@ pub(super) fn test_group<const VECTORS: usize>(
     mask: impl Fn(&[u64; GROUP], usize) -> [__m128i; VECTORS],
 ) -> u8 {
     none_missing(|i| {
-        let block = table[range_at(group.places[i], 16 * VECTORS)].as_chunks::<16>().0;
+        let block = table[range_at(group.places[i], 16 * VECTORS)].as_ptr().cast::<__m128i>();
         let mask = mask(group.hashes, i);
-        // SAFETY: the target guarantees SSE2. The load reads the 16 bytes of the array.
-        let missing = |i: usize| unsafe {
-            _mm_andnot_si128(_mm_loadu_si128(block[i].as_ptr().cast()), mask[i])
-        };
         // SAFETY: the target guarantees SSE2.
-        (1..VECTORS).fold(missing(0), |all, i| unsafe { _mm_or_si128(all, missing(i)) })
+        let mut all = unsafe { _mm_setzero_si128() };
+        for (i, bits) in mask.into_iter().enumerate() {
+            // SAFETY: the target guarantees SSE2. Reads a vector of the block, which the range above has checked.
+            let missing = unsafe { _mm_andnot_si128(_mm_loadu_si128(block.add(i)), bits) };
+            // SAFETY: the target guarantees SSE2.
+            all = unsafe { _mm_or_si128(all, missing) };
+        }
+        all
     })
 }
 
@@ -147,7 +150,7 @@ pub(super) fn unite_group<const VECTORS: usize>(
 
 /// The answers for eight keys: bit `i` is set if `missing(i)` is zero.
 #[inline(always)]
-fn none_missing(missing: impl Fn(usize) -> __m128i) -> u8 {
+pub(super) fn none_missing(missing: impl Fn(usize) -> __m128i) -> u8 {
     zero_lanes(pack_four(&missing, 0), pack_four(&missing, 4))
 }
 

