@@ -5,7 +5,8 @@
 /// of this name, which gets the documentation and the attributes above the name.
 ///
 /// The methods read these fields, as far as they need them: `geometry`, `hasher`, `isa`, `len`, and the bytes of the
-/// `table`. Methods of the frozen form call the filter's own `header` and `from_container`.
+/// `table`. Methods of the frozen form call the filter's own `header` and `from_container`. The method `geometry` needs
+/// the type `Geometry` in scope.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! filter_methods {
@@ -172,8 +173,8 @@ macro_rules! delegate {
     };
 }
 
-/// Writes the methods of [`Filter`](crate::Filter) for a value that has a filter inside, except `contains_hash`. The
-/// macro `$to` makes the calls, as for [`delegate`].
+/// Writes methods of [`Filter`](crate::Filter) for a value that has a filter inside: all but `contains_hash`, and the
+/// methods for keys that call it. The macro `$to` makes the calls, as for [`delegate`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! delegate_filter {

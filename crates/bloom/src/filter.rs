@@ -332,7 +332,7 @@ impl<L: Layout, S: AsRef<[u8]> + AsMut<[u8]>> Insert for Bloom<L, S> {
 }
 
 trommel_base::filter_traits! {
-    /// Two filters are equal if their frozen bytes are equal, that is, if they have the same layout, shape, hasher, number
-    /// of inserts and table. The instruction set does not matter.
+    /// Two filters are equal if their frozen bytes are equal, that is, if they have the same layout, shape, hasher,
+    /// number of inserts and table. The instruction set does not matter.
     Bloom, filter => filter.kernels.isa()
 }

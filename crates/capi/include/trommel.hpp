@@ -53,14 +53,14 @@ struct deleter {
 
 template <typename T> using handle = std::unique_ptr<T, deleter>;
 
-// Looks a key up in a filter or a view, by the function of trommel.h for it. Throws error.
+// Looks a key up in a filter or a view by calling `look`, a function of trommel.h. Throws error.
 template <typename Look, typename T> bool contains(Look look, const T *in, std::string_view key) {
     bool found = true;
     check(look(in, key.data(), key.size(), &found));
     return found;
 }
 
-// Looks up `n` keys by their hashes in a filter or a view, by the function of trommel.h for them. Throws error.
+// Looks up `n` keys by their hashes in a filter or a view by calling `look`, a function of trommel.h. Throws error.
 template <typename Look, typename T>
 std::vector<std::uint64_t> contains_hashes(Look look, const T *in, const std::uint64_t *hashes,
                                            std::size_t n) {

@@ -178,7 +178,8 @@ impl<T> Out<'_, T> {
         first: T,
     ) -> Result<Self, Failure> {
         addresses(name, at, 1)?;
-        Ok(Self::holding(at, first))
+        // SAFETY: the line above checked the pointer, and the caller guarantees the memory.
+        Ok(unsafe { Self::holding(at, first) })
     }
 
     /// Makes an `Out` from the address of a result, and writes `first` there: the result of a call that fails. If the
@@ -192,10 +193,16 @@ impl<T> Out<'_, T> {
         first: T,
     ) -> Result<Self, Failure> {
         addresses(name, at, usize::from(!at.is_null()))?;
-        Ok(Self::holding(at, first))
+        // SAFETY: the line above checked the pointer, and the caller guarantees the memory.
+        Ok(unsafe { Self::holding(at, first) })
     }
 
-    fn holding(at: *mut T, first: T) -> Self {
+    /// Writes the first value, and keeps the pointer.
+    ///
+    /// # Safety
+    /// The caller must ensure that `at` is NULL, or has passed [`addresses`] and keeps the duty of a caller of
+    /// [`Out::required`].
+    unsafe fn holding(at: *mut T, first: T) -> Self {
         let out = Self { at, lifetime: PhantomData };
         out.put(first);
         out

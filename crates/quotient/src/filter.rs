@@ -128,7 +128,8 @@ impl<L: Layout> FromSpec for Quotient<L> {
 }
 
 impl<L: Layout, S: AsRef<[u8]>> Quotient<L, S> {
-    /// Makes a filter of its parts, with 0 as its number of keys. The caller must ensure that the machine has the instruction set.
+    /// Makes a filter of its parts, with 0 as its number of keys. The caller must ensure that the machine has the
+    /// instruction set.
     ///
     /// # Panics
     /// If the table does not have the geometry's length.
@@ -410,7 +411,7 @@ impl<L: Layout> Quotient<L> {
 }
 
 trommel_base::filter_traits! {
-    /// Two filters are equal if their frozen bytes are equal. The bytes do not contain the load at which a filter grows,
-    /// nor the filter's instruction set.
+    /// Two filters are equal if their frozen bytes are equal. The bytes contain neither the load at which a filter
+    /// grows nor its instruction set.
     Quotient, filter => filter.isa
 }

@@ -131,7 +131,8 @@ impl Words for Plain {
     }
 }
 
-/// SSE2 has an instruction for the minimum of unsigned bytes, but none that compares them for order.
+/// 0xFF for each byte that is at most `other`, else 0. SSE2 has an instruction for the minimum of unsigned bytes, but
+/// none that compares them for order.
 #[inline(always)]
 fn at_most(bytes: u8x16, other: u8) -> u8x16 {
     bytes.min(u8x16::splat(other)).simd_eq(bytes)

@@ -36,8 +36,8 @@ pub use trommel_base::{FormatError, Hasher, KeyHash};
 #[doc(hidden)]
 pub use trommel_simd::Isa;
 
-/// Implements the methods of [`Filter`](trommel_base::Filter) for a type that wraps a filter in the given field, all but
-/// `contains_batch`.
+/// Implements the required methods of [`Filter`](trommel_base::Filter), except `contains_batch`, for a type that wraps a
+/// filter in the given field.
 #[macro_export]
 macro_rules! delegate_to {
     ($field:tt) => {

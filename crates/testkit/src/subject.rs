@@ -112,8 +112,8 @@ pub trait Subject {
     fn view(bytes: &[u8]) -> Result<Self::View<'_>, FormatError>;
 }
 
-/// Implements the methods of a [`Subject`] that call the filter's own method of the same name, and a view with the
-/// filter's or the view's `parse`. [`Subject::Filter`] and [`Subject::View`] must be known types.
+/// Implements the methods of a [`Subject`] that call the filter's own method of the same name, and `view`, which calls
+/// the `parse` of the view's type. [`Subject::Filter`] and [`Subject::View`] must be known types.
 #[macro_export]
 macro_rules! inherent_methods {
     () => {
@@ -241,8 +241,8 @@ pub fn spec_of_bytes(keys: usize, bytes: usize, isa: Isa) -> Spec {
     spec
 }
 
-/// A spec of a quotient filter without a false-positive rate. `bits` is the number of remainder bits, if the layout has a
-/// choice.
+/// A spec of a quotient filter without a false-positive rate. `bits` is the number of remainder bits, if the layout has
+/// a choice.
 #[must_use]
 pub fn spec_of_remainders(keys: usize, bits: Option<u32>, multiset: bool, isa: Isa) -> Spec {
     let mut spec = spec(keys, 0.5, isa);

@@ -45,8 +45,8 @@ fn worked_example() -> Vec<u8> {
     dump(0)
 }
 
-/// Inserts three keys into an empty filter. Checks that the library writes the filter as the document's hex dump of this
-/// index, and reads the dump. Returns the bytes of the dump.
+/// Inserts three keys into an empty filter. Checks that the library writes the filter as hex dump number `index` of the
+/// document, and reads the dump. Returns the bytes of the dump.
 fn written_and_read_example(empty: impl Into<AnyFilter>, index: usize) -> Vec<u8> {
     let (keys, mut filter) = (["anvil", "forge", "bellows"], empty.into());
     keys.iter().for_each(|key| assert_eq!(filter.insert(*key), Ok(true)));

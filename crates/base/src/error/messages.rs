@@ -1,4 +1,4 @@
-//! The macros that write what every error type implements: `Display`, `Error`, and `From` for errors that it contains.
+//! The macros that write what most error types implement: `Display`, `Error`, and `From` for errors that it contains.
 
 /// Implements [`Display`](core::fmt::Display) and [`Error`](core::error::Error) for an error type, from a table of
 /// patterns and messages. A message is a format string. It names the fields that the pattern binds; further arguments

@@ -106,7 +106,8 @@ pub(super) use run_groups_with;
 ///
 /// - `answers` returns the answers for a group: bit `i` tells whether key `i` is present. It gets the geometry, the
 ///   address of the table, the hashes of the group, and where its blocks begin, in words of 64 bits.
-/// - `answer_bytes` instead writes a byte for each key of a group, which is 0xFF if the key is present.
+/// - `answer_bytes` instead writes a byte for each key of a group, which is 0xFF if the key is present. It gets the
+///   address of the table, the hashes or patterns of the group, where its blocks begin, and the bytes.
 /// - In tables of more than `up_to` bytes, the functions of the layout for AVX2 are called instead.
 /// - `patterns` is described at [`run_groups_with`].
 macro_rules! batch_lookups {

@@ -239,7 +239,7 @@ pub(super) fn insert_rest<B: Body>(geometry: Geometry, table: &mut [u8], hashes:
 
 /// The batch functions of a body, compiled for the target's baseline.
 #[inline(always)]
-pub(super) fn kernels<B: Body>() -> BatchKernels {
+pub(super) const fn kernels<B: Body>() -> BatchKernels {
     BatchKernels { contains: contains_batch::<B>, insert: insert_batch::<B> }
 }
 
@@ -258,7 +258,7 @@ macro_rules! batch_kernels {
                 )*
                 $(
                     #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-                    Isa::Neon => $neon::KERNELS,
+                    _ if isa >= Isa::Neon => $neon::KERNELS,
                 )?
                 _ => $crate::kernel::portable::kernels::<$body>(),
             }

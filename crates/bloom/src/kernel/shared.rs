@@ -200,9 +200,16 @@ impl<B: Body, F: Fetch, O: Operation> BatchPipeline for Batch<'_, B, F, O> {
     }
 }
 
+/// What a batch does with the keys of a group.
 trait Operation {
     /// Looks up or inserts the keys of group number `group`.
-    fn run<B: Body>(&mut self, at: Geometry, table: &[AtomicU64], group: usize, keys: Group<'_>);
+    fn run<B: Body>(
+        &mut self,
+        geometry: Geometry,
+        table: &[AtomicU64],
+        group: usize,
+        keys: Group<'_>,
+    );
 }
 
 /// Lookups. The answer for key `i` of the batch is bit `i` of these words.
@@ -210,24 +217,31 @@ struct Lookups<'a>(&'a mut [u64]);
 
 impl Operation for Lookups<'_> {
     #[inline(always)]
-    fn run<B: Body>(&mut self, at: Geometry, table: &[AtomicU64], group: usize, keys: Group<'_>) {
+    fn run<B: Body>(
+        &mut self,
+        geometry: Geometry,
+        table: &[AtomicU64],
+        group: usize,
+        keys: Group<'_>,
+    ) {
         let mut answers = 0;
         for (i, (hash, first_word)) in keys.keys().enumerate() {
             let block = Blocks::<B>::block(table, *first_word as usize);
-            answers |= u64::from(test_block(block, B::mask(at, *hash))) << i;
+            answers |= u64::from(test_block(block, B::mask(geometry, *hash))) << i;
         }
         self.0[group / 8] |= answers << (8 * (group % 8));
     }
 }
 
+/// Inserts.
 struct Inserts;
 
 impl Operation for Inserts {
     #[inline(always)]
-    fn run<B: Body>(&mut self, at: Geometry, table: &[AtomicU64], _: usize, keys: Group<'_>) {
+    fn run<B: Body>(&mut self, geometry: Geometry, table: &[AtomicU64], _: usize, keys: Group<'_>) {
         for (hash, first_word) in keys.keys() {
             let block = Blocks::<B>::block(table, *first_word as usize);
-            set_block(block, B::mask(at, *hash));
+            set_block(block, B::mask(geometry, *hash));
         }
     }
 }

@@ -18,7 +18,8 @@ pub(super) const EXPONENT_OF_ONE: i32 = 127;
 pub(super) const LEAST_EXPONENT: i32 = EXPONENT_OF_ONE - 32;
 
 /// The methods of `Body` for groups of keys. `mask` returns the bits of key `i` of a group, in the vectors of its
-/// block. A layout with blocks that are not whole vectors has functions of its own instead.
+/// block. A layout has functions of its own instead if its blocks are not whole vectors, or if its own were measured to
+/// be faster.
 macro_rules! group_methods {
     (mask = $mask:path) => {
         $crate::kernel::sse2::group_methods!(
@@ -84,7 +85,8 @@ fn load_pair(hashes: &[u64; GROUP], pair: usize) -> __m128i {
 #[inline(always)]
 pub(super) fn locate<B: Body + ?Sized>(geometry: Geometry, hashes: &[u64; GROUP]) -> [u32; GROUP] {
     let mut places = [0; GROUP];
-    // The blocks of two hashes, in the high half of each lane of 64 bits. SAFETY: the target guarantees SSE2.
+    // The blocks of two hashes, in the high half of each lane of 64 bits.
+    // SAFETY: the target guarantees SSE2.
     let pair = |pair| unsafe {
         let (hashes, units) =
             (load_pair(hashes, pair), _mm_set1_epi64x(geometry.units.cast_signed()));

@@ -137,7 +137,8 @@ static ONE_OF_BYTE: [[u8; 256]; 8] = {
     ones
 };
 
-/// See [`Words::one`]. The steps are those of [`trommel_simd::select`], but one instruction counts the ones of all bytes.
+/// See [`Words::one`]. The steps are those of [`trommel_simd::select`], but one instruction counts the ones of all
+/// bytes.
 #[inline]
 #[target_feature(enable = "neon")]
 fn one(word: u64, skip: u32) -> u64 {
@@ -156,8 +157,8 @@ fn one(word: u64, skip: u32) -> u64 {
 /// The eight slots of a byte are four pairs. A slot has a bit in `begun` and one in `ended`, so the four bits of a pair
 /// are an index into a table of sixteen sums. Two vectors have the sums: the first vector has those of the first pair
 /// of each byte in its lower half and those of the second pair in its upper half, and the second vector has those of
-/// the third and the fourth pair. The sum of each pair has 2 added, so no sum is negative, and no byte of a word borrows
-/// from the next.
+/// the third and the fourth pair. The sum of each pair has 2 added, so no sum is negative, and no byte of a word
+/// borrows from the next.
 #[inline]
 #[target_feature(enable = "neon")]
 fn balanced(begun: u64, ended: u64, open: u32) -> u64 {
@@ -260,8 +261,7 @@ fn move_up(line: &mut [u8; LINE_BYTES], slots: u64, incoming: u8) {
     let last = 63 - (slots | 1).leading_zeros();
     let (from, count) = (vdupq_n_u8(first as u8), vdupq_n_u8(last.saturating_sub(first) as u8));
     let stored = if slots == 0 { line[0] } else { incoming };
-    // SAFETY: `INDICES` has 64 bytes, and so has the line. The chunk that is read one byte before the others begins at
-    // its second chunk or later.
+    // SAFETY: `INDICES` has 64 bytes, and so has the line. The reads at 15, 31 and 47 end within the line.
     unsafe {
         let (indices, old) = (read(INDICES.as_ptr()), read(line.as_ptr()));
         let up = [

@@ -57,6 +57,7 @@ pub use bucketised::{BucketCuckooSet, MAX_BUCKET_KEYS};
 pub use d_ary::{DAryCuckooSet, MAX_CHOICES};
 pub use density::DensityCuckooSet;
 pub use hinted::HintedCuckooSet;
+pub use one_table::OneTableSet;
 pub use places::MAX_PLACES;
 pub use set::{CuckooSet, InsertError, Statistics};
 pub use simplified::SimplifiedCuckooSet;

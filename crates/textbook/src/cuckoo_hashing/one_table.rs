@@ -29,7 +29,7 @@ pub trait Variant {
     }
 }
 
-/// The keys, the rule for their places, and the cost of all inserts so far.
+/// A [`CuckooSet`] with one table. `V` is the variant: the rule for the places of a key, and how a new key finds one.
 #[derive(Clone, Debug)]
 pub struct OneTableSet<V> {
     table: Places,

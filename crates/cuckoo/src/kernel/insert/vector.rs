@@ -86,7 +86,6 @@ pub(super) unsafe trait Vector: Copy + Debug {
 ///
 /// # Safety
 /// The caller must ensure that 32 bits may be written at `base + index · SCALE`, for the index of each lane in `lanes`.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(super) unsafe fn store_each<const SCALE: i32>(
     base: *mut u8,

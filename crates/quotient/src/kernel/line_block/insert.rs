@@ -124,7 +124,7 @@ unsafe fn insert_at<M: Moves>(
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
     let mut line = key.line;
     // From the key's line to the line of slot `at`, moves can begin within the line. In later lines, they begin at slot
-    // 0.
+    // 0. If `at` is after `free`, as only a forged table can have it, nothing after the line of `free` is written.
     loop {
         let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
         // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
@@ -137,7 +137,7 @@ unsafe fn insert_at<M: Moves>(
             base.add(line + RUNENDS_AT).cast::<u64>().write_unaligned(metadata.to_le());
         }
         line += LINE_BYTES;
-        if line > at.line {
+        if line > at.line.min(free.line) {
             break;
         }
     }

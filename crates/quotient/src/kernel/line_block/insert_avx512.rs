@@ -153,13 +153,13 @@ unsafe fn insert_at(
     let mut line = key.line;
     let mut carried = Carried { remainder: key.remainder, runend: u64::from(!occupied) };
     // From the key's line to the line of slot `at`, moves can begin within the line. In later lines, they begin at slot
-    // 0.
+    // 0. If `at` is after `free`, as only a forged table can have it, nothing after the line of `free` is written.
     loop {
         let (runends, remainders) = (moved(first, line, last(line)), moved(at, line, last(line)));
         // SAFETY: the line lies between that of the key and that of the free slot, which are in the table.
         unsafe { move_up(base.add(line), runends, remainders, line != key.line, &mut carried) };
         line += LINE_BYTES;
-        if line > at.line {
+        if line > at.line.min(free.line) {
             break;
         }
     }
