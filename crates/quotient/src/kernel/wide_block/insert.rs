@@ -278,8 +278,9 @@ unsafe fn insert_at<M: Moves>(
         WideBlock::insert_remainder(&places.shape, table, at, free, key.remainder);
     }
     let bytes = table.as_mut_ptr();
-    // In each block, the runends from `moved` on move up by one slot, and `incoming` is added. The runend at `free` is
-    // 0, so in the last block, adding the runends that move to themselves moves them, and changes no bit after `free`.
+    // In each block, the runends in the slots of `moved` move up by one slot: adding their bits to the word doubles
+    // them. `incoming` is the runend that moves into the first of these slots. No run ends at `free`, so in the last
+    // block no bit after `free` changes.
     let mut moved = u64::MAX << (place.first % 64);
     let mut incoming = u64::from(!place.occupied) << (place.first % 64);
     for block in place.first / 64..=free / 64 {
